@@ -1,0 +1,84 @@
+//! What happened. Events are the truth that media keep; a table is what is left after applying them.
+
+use crate::{Holder, Lease, LeaseId, Millis, Stamp, Text};
+
+/// Why a lease ended without its holder's doing.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Cause {
+    /// Its deadline passed.
+    Expired,
+    /// Its holder was found dead.
+    Dead,
+    /// Somebody took it away.
+    Forced {
+        /// Who did.
+        by: Holder,
+        /// Why.
+        reason: Text,
+    },
+}
+
+/// One transition of a table.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Event {
+    /// A resource was granted.
+    Granted {
+        /// The lease as it is from now on.
+        lease: Lease,
+    },
+    /// A finite lease was prolonged.
+    Renewed {
+        /// Which.
+        lease: LeaseId,
+        /// How long it lasts from `at`.
+        ttl: Millis,
+        /// When.
+        at: Stamp,
+    },
+    /// The holder of an indefinite lease gave a sign of life.
+    Beaten {
+        /// Which.
+        lease: LeaseId,
+        /// When.
+        at: Stamp,
+    },
+    /// A lease was given back.
+    Released {
+        /// Which.
+        lease: LeaseId,
+        /// When.
+        at: Stamp,
+    },
+    /// A lease was handed over: `from` ended and `lease` began in one step.
+    Transferred {
+        /// Which lease ended.
+        from: LeaseId,
+        /// The new holder's lease; its grant is the moment of the hand-over.
+        lease: Lease,
+        /// Why.
+        why: Text,
+    },
+    /// A lease ended without its holder's doing.
+    Evicted {
+        /// Which.
+        lease: LeaseId,
+        /// When it was noticed or done.
+        at: Stamp,
+        /// Why.
+        cause: Cause,
+    },
+}
+
+impl Event {
+    /// When it happened.
+    #[must_use]
+    pub const fn at(&self) -> &Stamp {
+        match self {
+            Self::Granted { lease } | Self::Transferred { lease, .. } => &lease.granted,
+            Self::Renewed { at, .. }
+            | Self::Beaten { at, .. }
+            | Self::Released { at, .. }
+            | Self::Evicted { at, .. } => at,
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! The leases that no record has ended. What is over but not yet recorded as ended is still in it.
+
+use alloc::collections::{BTreeMap, BTreeSet};
+
+use crate::{Holder, Lease, LeaseId, Name};
+
+/// The leases of one medium, by id and by resource.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Table {
+    leases: BTreeMap<LeaseId, Lease>,
+    resources: BTreeMap<Name, BTreeSet<LeaseId>>,
+}
+
+impl Table {
+    /// A table without leases.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self { leases: BTreeMap::new(), resources: BTreeMap::new() }
+    }
+
+    /// The lease with this id.
+    #[must_use]
+    pub fn get(&self, id: LeaseId) -> Option<&Lease> {
+        self.leases.get(&id)
+    }
+
+    /// All leases in the order of their ids.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = &Lease> {
+        self.leases.values()
+    }
+
+    /// The leases on one resource in the order of their ids.
+    pub fn on<'a>(&'a self, resource: &Name) -> impl Iterator<Item = &'a Lease> + use<'a> {
+        let ids = self.resources.get(resource).into_iter().flatten();
+        ids.filter_map(|id| self.leases.get(id))
+    }
+
+    /// The lease that this holder has on a resource.
+    #[must_use]
+    pub fn held_by(&self, resource: &Name, holder: &Holder) -> Option<&Lease> {
+        self.on(resource).find(|lease| lease.holder == *holder)
+    }
+
+    /// How many leases there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.leases.len()
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.leases.is_empty()
+    }
+
+    pub(crate) fn get_mut(&mut self, id: LeaseId) -> Option<&mut Lease> {
+        self.leases.get_mut(&id)
+    }
+
+    pub(crate) fn insert(&mut self, lease: Lease) {
+        self.resources.entry(lease.resource.clone()).or_default().insert(lease.id);
+        self.leases.insert(lease.id, lease);
+    }
+
+    pub(crate) fn remove(&mut self, id: LeaseId) -> Option<Lease> {
+        let lease = self.leases.remove(&id)?;
+        if let Some(ids) = self.resources.get_mut(&lease.resource) {
+            ids.remove(&id);
+            if ids.is_empty() {
+                self.resources.remove(&lease.resource);
+            }
+        }
+        Some(lease)
+    }
+}

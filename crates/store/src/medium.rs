@@ -1,0 +1,113 @@
+//! The contract of a medium.
+
+use std::fmt;
+
+use holdfast_kernel::{Answer, Claim, Command, Fence, Lease, LeaseId, Policy, Stamp, Table};
+
+use crate::Result;
+
+/// Which counter a fence was drawn from. Fences of two counters cannot be compared.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct CounterId(LeaseId);
+
+impl CounterId {
+    /// The counter with this id.
+    #[must_use]
+    pub const fn new(id: LeaseId) -> Self {
+        Self(id)
+    }
+}
+
+impl fmt::Display for CounterId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl std::str::FromStr for CounterId {
+    type Err = holdfast_kernel::LeaseIdError;
+
+    fn from_str(text: &str) -> std::result::Result<Self, Self::Err> {
+        text.parse().map(Self)
+    }
+}
+
+/// What a medium holds at a moment.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct View {
+    /// The leases that no record has ended.
+    pub table: Table,
+    /// Which counter numbers the grants.
+    pub counter: CounterId,
+    /// The number that the next event will have.
+    pub next: Fence,
+    /// When it was looked at.
+    pub now: Stamp,
+}
+
+/// Proof that a lease is in force, for as long as it can be borrowed: only a medium makes it, and only
+/// inside a section that keeps everybody from taking the lease over.
+#[derive(Debug)]
+pub struct Held<'a> {
+    lease: &'a Lease,
+    counter: CounterId,
+}
+
+impl<'a> Held<'a> {
+    pub(crate) const fn new(lease: &'a Lease, counter: CounterId) -> Self {
+        Self { lease, counter }
+    }
+
+    /// The lease that is in force.
+    #[must_use]
+    pub const fn lease(&self) -> &'a Lease {
+        self.lease
+    }
+
+    /// The counter that its fence was drawn from.
+    #[must_use]
+    pub const fn counter(&self) -> CounterId {
+        self.counter
+    }
+}
+
+/// A place where leases live.
+///
+/// Each method is one exclusive section of its own: the state is read inside it, and the clock too.
+/// Everything acknowledged survives a crash; a failure leaves either all of an operation or nothing.
+pub trait Medium: Send + Sync {
+    /// Decides a command, makes its events durable, and answers.
+    ///
+    /// # Errors
+    /// The refusal if it is not allowed; otherwise what failed.
+    fn transact(&self, policy: &Policy, command: &Command) -> Result<Answer>;
+
+    /// Runs `act` if the claim is in force, and keeps everybody from taking it over meanwhile: check and
+    /// act are one step.
+    ///
+    /// # Errors
+    /// The refusal if the claim is not in force; otherwise what failed. `act` has not run then.
+    fn guarded(&self, claim: &Claim, act: &mut dyn FnMut(&Held<'_>)) -> Result<()>;
+
+    /// What is there. Writes nothing.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    fn view(&self) -> Result<View>;
+}
+
+impl dyn Medium + '_ {
+    /// Runs `act` under the claim and returns what it returned.
+    ///
+    /// # Errors
+    /// As [`Medium::guarded`].
+    pub fn write<T>(&self, claim: &Claim, act: impl FnOnce(&Held<'_>) -> T) -> Result<T> {
+        let mut act = Some(act);
+        let mut result = None;
+        self.guarded(claim, &mut |held| result = act.take().map(|act| act(held)))?;
+        // A medium that answers Ok has run `act` once.
+        #[expect(clippy::expect_used, reason = "the contract of `guarded`")]
+        let result = result.expect("the medium ran the guarded action");
+        Ok(result)
+    }
+}

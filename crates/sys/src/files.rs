@@ -1,0 +1,236 @@
+//! Files, as far as media need them. Every method is one system call, so that the simulator can stop a
+//! process between any two; nothing here buffers or follows a symbolic link at the last step. Only
+//! reading, writing and locking may be cut short by a signal (`Interrupted`).
+
+use std::ffi::OsString;
+use std::path::Path;
+
+use crate::Result;
+
+/// How to open a file.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Open {
+    /// For reading; it must be there.
+    Read,
+    /// For reading and writing; it must be there.
+    Write,
+    /// For reading and writing; created with this mode if it is not there.
+    Create {
+        /// Permission bits of a new file.
+        mode: u32,
+    },
+    /// For reading and writing; it must not be there.
+    New {
+        /// Permission bits of the new file.
+        mode: u32,
+    },
+    /// For appending whole lines; created with this mode if it is not there.
+    Append {
+        /// Permission bits of a new file.
+        mode: u32,
+    },
+}
+
+/// Which lock to take on a file.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum LockMode {
+    /// Together with other shared ones.
+    Shared,
+    /// Alone.
+    Exclusive,
+}
+
+/// What tells one file from another, whatever their names. A number may come back once the file that had
+/// it is gone, so it identifies only what is known to be there still.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Identity {
+    /// The file system.
+    pub device: u64,
+    /// The file within it.
+    pub inode: u64,
+}
+
+/// What kind of thing a name leads to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Kind {
+    /// A regular file.
+    File,
+    /// A directory.
+    Directory,
+    /// A symbolic link.
+    Symlink,
+    /// A device, a pipe, a socket.
+    Other,
+}
+
+/// What is known about a file.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Stat {
+    /// What it is.
+    pub kind: Kind,
+    /// Which one it is.
+    pub identity: Identity,
+    /// Its length in bytes.
+    pub len: u64,
+    /// Its permission bits.
+    pub mode: u32,
+    /// Who owns it.
+    pub owner: u32,
+    /// When its content last changed, in milliseconds since 1970 by the file system's clock.
+    pub modified_ms: i64,
+}
+
+/// An open file. Dropping it closes it and gives up its lock.
+pub trait Handle: Send + Sync {
+    /// Reads at an offset; 0 at the end. May read less than asked for.
+    ///
+    /// # Errors
+    /// When the system cannot read.
+    fn read_at(&self, buffer: &mut [u8], offset: u64) -> Result<usize>;
+
+    /// Writes at an offset. May write less than asked for.
+    ///
+    /// # Errors
+    /// When the system cannot write; an unknown part may be written.
+    fn write_at(&self, bytes: &[u8], offset: u64) -> Result<usize>;
+
+    /// Writes at the end, wherever that is by then. Only for files opened with [`Open::Append`]. May
+    /// write less than asked for.
+    ///
+    /// # Errors
+    /// When the system cannot write; an unknown part may be written.
+    fn append(&self, bytes: &[u8]) -> Result<usize>;
+
+    /// Cuts the file to `len` bytes, or fills it up with zeros.
+    ///
+    /// # Errors
+    /// When the system cannot change the length.
+    fn truncate(&self, len: u64) -> Result<()>;
+
+    /// Makes content and length durable.
+    ///
+    /// # Errors
+    /// When that failed. What was to be made durable is then lost or not, and a second call says
+    /// nothing about it: the system may have dropped it.
+    fn sync(&self) -> Result<()>;
+
+    /// What is known about the open file.
+    ///
+    /// # Errors
+    /// When the system cannot tell.
+    fn stat(&self) -> Result<Stat>;
+
+    /// Takes a lock, waiting as long as it takes.
+    ///
+    /// # Errors
+    /// When the system cannot lock, or a signal came in between.
+    fn lock(&self, mode: LockMode) -> Result<()>;
+
+    /// Takes a lock if it is free; says whether it did.
+    ///
+    /// # Errors
+    /// When the system cannot lock.
+    fn try_lock(&self, mode: LockMode) -> Result<bool>;
+
+    /// Gives the lock up.
+    ///
+    /// # Errors
+    /// When the system cannot unlock.
+    fn unlock(&self) -> Result<()>;
+}
+
+/// The files of a machine.
+pub trait Files: Send + Sync {
+    /// Opens a file. The last part of the path must not be a symbolic link.
+    ///
+    /// # Errors
+    /// When it cannot be opened that way.
+    fn open(&self, path: &Path, how: Open) -> Result<Box<dyn Handle>>;
+
+    /// Gives a file another name, in the place of whatever had it.
+    ///
+    /// # Errors
+    /// When that is not possible.
+    fn rename(&self, from: &Path, to: &Path) -> Result<()>;
+
+    /// Gives a file another name, if nothing has it.
+    ///
+    /// # Errors
+    /// `AlreadyExists` when something has it.
+    fn rename_new(&self, from: &Path, to: &Path) -> Result<()>;
+
+    /// Gives a file a second name, if nothing has it.
+    ///
+    /// # Errors
+    /// `AlreadyExists` when something has it.
+    fn link(&self, from: &Path, to: &Path) -> Result<()>;
+
+    /// Makes a directory.
+    ///
+    /// # Errors
+    /// `AlreadyExists` when something has the name.
+    fn create_dir(&self, path: &Path, mode: u32) -> Result<()>;
+
+    /// Removes a name of a file.
+    ///
+    /// # Errors
+    /// When that is not possible.
+    fn remove_file(&self, path: &Path) -> Result<()>;
+
+    /// Removes an empty directory.
+    ///
+    /// # Errors
+    /// When that is not possible.
+    fn remove_dir(&self, path: &Path) -> Result<()>;
+
+    /// What is known about a name; a symbolic link is not followed.
+    ///
+    /// # Errors
+    /// `NotFound` when there is nothing.
+    fn stat(&self, path: &Path) -> Result<Stat>;
+
+    /// The names in a directory, sorted.
+    ///
+    /// # Errors
+    /// When it cannot be listed.
+    fn list(&self, path: &Path) -> Result<Vec<OsString>>;
+
+    /// Makes the names in a directory durable.
+    ///
+    /// # Errors
+    /// When that failed.
+    fn sync_dir(&self, path: &Path) -> Result<()>;
+}
+
+impl dyn Handle {
+    /// Reads everything from `offset` on, at most `limit` bytes.
+    ///
+    /// # Errors
+    /// When the system cannot read.
+    pub fn read_from(&self, offset: u64, limit: usize) -> Result<Vec<u8>> {
+        let there = usize::try_from(self.stat()?.len.saturating_sub(offset)).unwrap_or(usize::MAX);
+        let mut bytes = vec![0; there.min(limit)];
+        let mut filled = 0;
+        while let Some(rest) = bytes.get_mut(filled..).filter(|rest| !rest.is_empty()) {
+            let got = crate::error::uninterrupted(|| self.read_at(rest, offset + filled as u64))?;
+            if got == 0 {
+                break;
+            }
+            filled += got;
+        }
+        bytes.truncate(filled);
+        Ok(bytes)
+    }
+
+    /// Writes all of `bytes` at `offset`.
+    ///
+    /// # Errors
+    /// When the system cannot write; an unknown part may be written.
+    pub fn write_all_at(&self, bytes: &[u8], offset: u64) -> Result<()> {
+        let mut written = 0;
+        while let Some(rest) = bytes.get(written..).filter(|rest| !rest.is_empty()) {
+            written += crate::error::uninterrupted(|| self.write_at(rest, offset + written as u64))?;
+        }
+        Ok(())
+    }
+}

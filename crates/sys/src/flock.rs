@@ -1,0 +1,91 @@
+//! The guard: an exclusive section across processes.
+//!
+//! A guard file is created once and never removed. Should somebody remove it all the same, a waiter would
+//! hold the lock of a file that nobody else can open any more; so the section begins only when the locked
+//! file is still the one that the name leads to.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::error::uninterrupted;
+use crate::{Error, Handle, LockMode, Open, Result, Sys};
+
+/// A guard file. Holding its lock is a [`Section`].
+pub struct Guard {
+    path: PathBuf,
+    mode: u32,
+    handle: Box<dyn Handle>,
+    probed: bool,
+}
+
+impl Guard {
+    /// Opens the guard at `path`, creating it with permission bits `mode` if it is not there.
+    ///
+    /// # Errors
+    /// When it cannot be opened.
+    pub fn open(sys: &Sys, path: &Path, mode: u32) -> Result<Self> {
+        let handle = open(sys, path, mode)?;
+        Ok(Self { path: path.to_path_buf(), mode, handle, probed: false })
+    }
+
+    /// Enters the section, waiting as long as it takes.
+    ///
+    /// # Errors
+    /// When the system cannot lock, or its locks do not exclude.
+    pub fn enter(&mut self, sys: &Sys, mode: LockMode) -> Result<Section<'_>> {
+        loop {
+            uninterrupted(|| self.handle.lock(mode))?;
+            if self.is_the_named_one(sys)? {
+                break;
+            }
+            self.handle = open(sys, &self.path, self.mode)?;
+        }
+        if !self.probed {
+            self.probe(sys)?;
+            self.probed = true;
+        }
+        Ok(Section { handle: &*self.handle })
+    }
+
+    fn is_the_named_one(&self, sys: &Sys) -> Result<bool> {
+        match sys.files.stat(&self.path) {
+            Ok(named) => Ok(named.identity == self.handle.stat()?.identity),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Refuses a file system whose locks exclude nobody: a second handle must not get what this one has.
+    fn probe(&self, sys: &Sys) -> Result<()> {
+        let second = sys.files.open(&self.path, Open::Read)?;
+        if second.try_lock(LockMode::Exclusive)? {
+            let why = "file locks do not exclude on this file system; keep it on a local disk";
+            return Err(Error::new("lock", &self.path, io::Error::new(io::ErrorKind::Unsupported, why)));
+        }
+        Ok(())
+    }
+}
+
+fn open(sys: &Sys, path: &Path, mode: u32) -> Result<Box<dyn Handle>> {
+    match sys.files.open(path, Open::Create { mode }) {
+        Err(error) if is_read_only(&error) => sys.files.open(path, Open::Read),
+        opened => opened,
+    }
+}
+
+/// Whether the file can be there to read but not to write. Reading under a shared lock needs no more.
+fn is_read_only(error: &Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem)
+}
+
+/// The section that a guard keeps others out of. It ends when this is dropped.
+pub struct Section<'a> {
+    handle: &'a dyn Handle,
+}
+
+impl Drop for Section<'_> {
+    fn drop(&mut self) {
+        // A handle that cannot be unlocked is of no use to anybody else either; closing it unlocks.
+        let _ = self.handle.unlock();
+    }
+}

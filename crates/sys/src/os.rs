@@ -1,0 +1,12 @@
+//! The real machine. Linux is where it is tested; what only Linux has falls back to what every Unix has.
+#![expect(clippy::disallowed_methods, reason = "this is the layer that owns clocks, sleeps and files")]
+
+mod clock;
+mod entropy;
+mod files;
+mod process;
+
+pub use clock::OsClock;
+pub use entropy::OsEntropy;
+pub use files::OsFiles;
+pub use process::OsProcesses;

@@ -1,0 +1,189 @@
+//! The machine's files, one system call a method.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{AtFlags, CWD, FileType, FlockOperation, Mode, OFlags, RenameFlags};
+use rustix::io::Errno;
+
+use crate::{Error, Files, Handle, Identity, Kind, LockMode, Open, Result, Stat};
+
+/// The machine's files.
+pub struct OsFiles;
+
+struct OsHandle {
+    file: File,
+    path: PathBuf,
+}
+
+impl OsHandle {
+    fn failed(&self, action: &'static str) -> impl Fn(Errno) -> Error {
+        move |error| Error::new(action, &self.path, error)
+    }
+}
+
+impl Handle for OsHandle {
+    fn read_at(&self, buffer: &mut [u8], offset: u64) -> Result<usize> {
+        self.file.read_at(buffer, offset).map_err(|error| Error::new("read", &self.path, error))
+    }
+
+    fn write_at(&self, bytes: &[u8], offset: u64) -> Result<usize> {
+        let written = self.file.write_at(bytes, offset);
+        written.and_then(some).map_err(|error| Error::new("write", &self.path, error))
+    }
+
+    fn append(&self, bytes: &[u8]) -> Result<usize> {
+        let written = rustix::io::write(&self.file, bytes).map_err(io::Error::from);
+        written.and_then(some).map_err(|error| Error::new("append to", &self.path, error))
+    }
+
+    fn truncate(&self, len: u64) -> Result<()> {
+        self.file.set_len(len).map_err(|error| Error::new("cut", &self.path, error))
+    }
+
+    fn sync(&self) -> Result<()> {
+        rustix::io::retry_on_intr(|| rustix::fs::fdatasync(&self.file)).map_err(self.failed("flush"))
+    }
+
+    fn stat(&self) -> Result<Stat> {
+        rustix::fs::fstat(&self.file).map(|stat| known(&stat)).map_err(self.failed("look at"))
+    }
+
+    fn lock(&self, mode: LockMode) -> Result<()> {
+        let operation = match mode {
+            LockMode::Shared => FlockOperation::LockShared,
+            LockMode::Exclusive => FlockOperation::LockExclusive,
+        };
+        rustix::fs::flock(&self.file, operation).map_err(self.failed("lock"))
+    }
+
+    fn try_lock(&self, mode: LockMode) -> Result<bool> {
+        let operation = match mode {
+            LockMode::Shared => FlockOperation::NonBlockingLockShared,
+            LockMode::Exclusive => FlockOperation::NonBlockingLockExclusive,
+        };
+        match rustix::fs::flock(&self.file, operation) {
+            Ok(()) => Ok(true),
+            Err(Errno::WOULDBLOCK) => Ok(false),
+            Err(error) => Err(self.failed("lock")(error)),
+        }
+    }
+
+    fn unlock(&self) -> Result<()> {
+        rustix::fs::flock(&self.file, FlockOperation::Unlock).map_err(self.failed("unlock"))
+    }
+}
+
+/// A write of nothing makes no progress; a caller that repeats it would never end.
+fn some(written: usize) -> io::Result<usize> {
+    if written == 0 { Err(io::ErrorKind::WriteZero.into()) } else { Ok(written) }
+}
+
+impl Files for OsFiles {
+    fn open(&self, path: &Path, how: Open) -> Result<Box<dyn Handle>> {
+        let (flags, mode) = match how {
+            Open::Read => (OFlags::RDONLY, 0),
+            Open::Write => (OFlags::RDWR, 0),
+            Open::Create { mode } => (OFlags::RDWR | OFlags::CREATE, mode),
+            Open::New { mode } => (OFlags::RDWR | OFlags::CREATE | OFlags::EXCL, mode),
+            Open::Append { mode } => (OFlags::WRONLY | OFlags::CREATE | OFlags::APPEND, mode),
+        };
+        // A pipe in the place of a file would block its opener for ever.
+        let flags = flags | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK;
+        let opened = rustix::io::retry_on_intr(|| rustix::fs::open(path, flags, Mode::from_raw_mode(mode)));
+        let file = File::from(opened.map_err(|error| Error::new("open", path, error))?);
+        Ok(Box::new(OsHandle { file, path: path.to_path_buf() }))
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> Result<()> {
+        rustix::fs::rename(from, to).map_err(|error| Error::new("replace", to, error))
+    }
+
+    fn rename_new(&self, from: &Path, to: &Path) -> Result<()> {
+        rename_new(from, to).map_err(|error| Error::new("create", to, error))
+    }
+
+    fn link(&self, from: &Path, to: &Path) -> Result<()> {
+        rustix::fs::link(from, to).map_err(|error| Error::new("link", to, error))
+    }
+
+    fn create_dir(&self, path: &Path, mode: u32) -> Result<()> {
+        rustix::fs::mkdir(path, Mode::from_raw_mode(mode))
+            .map_err(|error| Error::new("make the directory", path, error))
+    }
+
+    fn remove_file(&self, path: &Path) -> Result<()> {
+        rustix::fs::unlink(path).map_err(|error| Error::new("remove", path, error))
+    }
+
+    fn remove_dir(&self, path: &Path) -> Result<()> {
+        rustix::fs::rmdir(path).map_err(|error| Error::new("remove the directory", path, error))
+    }
+
+    fn stat(&self, path: &Path) -> Result<Stat> {
+        rustix::fs::lstat(path).map(|stat| known(&stat)).map_err(|error| Error::new("look at", path, error))
+    }
+
+    fn list(&self, path: &Path) -> Result<Vec<OsString>> {
+        let failed = |error: Errno| Error::new("list", path, error);
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+        let directory = rustix::fs::open(path, flags, Mode::empty()).map_err(failed)?;
+        let mut names = Vec::new();
+        for entry in rustix::fs::Dir::new(directory).map_err(failed)? {
+            let entry = entry.map_err(failed)?;
+            let name = OsStr::from_bytes(entry.file_name().to_bytes());
+            if name != "." && name != ".." {
+                names.push(name.to_os_string());
+            }
+        }
+        names.sort();
+        Ok(names)
+    }
+
+    fn sync_dir(&self, path: &Path) -> Result<()> {
+        let failed = |error: Errno| Error::new("flush the directory", path, error);
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let directory = rustix::fs::open(path, flags, Mode::empty()).map_err(failed)?;
+        rustix::fs::fsync(directory).map_err(failed)
+    }
+}
+
+#[cfg(target_os = "linux")]
+fn rename_new(from: &Path, to: &Path) -> rustix::io::Result<()> {
+    match rustix::fs::renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
+        Err(Errno::INVAL | Errno::NOSYS) => link_then_unlink(from, to),
+        done => done,
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn rename_new(from: &Path, to: &Path) -> rustix::io::Result<()> {
+    link_then_unlink(from, to)
+}
+
+/// Where the file system cannot rename without replacing: the link is the step that excludes.
+fn link_then_unlink(from: &Path, to: &Path) -> rustix::io::Result<()> {
+    rustix::fs::linkat(CWD, from, CWD, to, AtFlags::empty())?;
+    rustix::fs::unlink(from)
+}
+
+fn known(stat: &rustix::fs::Stat) -> Stat {
+    let kind = match FileType::from_raw_mode(stat.st_mode) {
+        FileType::RegularFile => Kind::File,
+        FileType::Directory => Kind::Directory,
+        FileType::Symlink => Kind::Symlink,
+        _ => Kind::Other,
+    };
+    Stat {
+        kind,
+        identity: Identity { device: stat.st_dev, inode: stat.st_ino },
+        len: u64::try_from(stat.st_size).unwrap_or(0),
+        mode: stat.st_mode & 0o7777,
+        owner: stat.st_uid,
+        modified_ms: stat.st_mtime.saturating_mul(1_000) + stat.st_mtime_nsec / 1_000_000,
+    }
+}
