@@ -54,7 +54,9 @@ pub struct Held<'a> {
 }
 
 impl<'a> Held<'a> {
-    pub(crate) const fn new(lease: &'a Lease, counter: CounterId) -> Self {
+    /// Vouches for `lease`. Only a medium does that, inside its section and after the kernel said yes.
+    #[must_use]
+    pub const fn vouch(lease: &'a Lease, counter: CounterId) -> Self {
         Self { lease, counter }
     }
 
