@@ -93,7 +93,9 @@ fn rewrite(message: &[u8], style: &Style, keep: impl Fn(&Trailer) -> bool, added
             Line::Trailer { key, value, text } => {
                 let trailer = Trailer { key: key.to_vec(), value: unfolded(value) };
                 if keep(&trailer) {
-                    out.extend(text);
+                    // Blank lines that continue the last value would part it from what is added.
+                    out.extend(crate::paths::trim(text));
+                    out.push(b'\n');
                     there.push(trailer);
                 }
             }
