@@ -12,12 +12,15 @@ use crate::sandbox::Sandbox;
 
 static SANDBOX: OnceLock<Sandbox> = OnceLock::new();
 
+/// What git makes of a message. Versions differ in whether they end its last line first, so that is done
+/// for them.
 fn interpret(args: &[&str], message: &[u8]) -> Vec<u8> {
+    let end: &[u8] = if message.last().is_some_and(|byte| *byte != b'\n') { b"\n" } else { b"" };
     let sandbox = SANDBOX.get_or_init(Sandbox::new);
     let mut command = sandbox.command(Path::new(&sandbox.root));
     command.arg("interpret-trailers").args(args).stdin(Stdio::piped()).stdout(Stdio::piped());
     let mut child = command.spawn().unwrap();
-    child.stdin.take().unwrap().write_all(message).unwrap();
+    child.stdin.take().unwrap().write_all(&[message, end].concat()).unwrap();
     let output = child.wait_with_output().unwrap();
     assert!(output.status.success());
     output.stdout
@@ -110,6 +113,8 @@ fn only_what_stays_one_line_is_a_trailer() {
     assert!(Trailer::new("Key", "").unwrap().is("kEY"));
 }
 
+const SCISSORS: &str = "# ------------------------ >8 ------------------------\n";
+
 const LINES: [&str; 26] = [
     "\n",
     "\n",
@@ -135,7 +140,7 @@ const LINES: [&str; 26] = [
     "---\n",
     "--- a/file\n",
     "Conflicts:\n",
-    "# ------------------------ >8 ------------------------\n",
+    SCISSORS,
     "no end of line: here",
 ];
 
@@ -149,6 +154,8 @@ proptest! {
     /// Any message has the trailers that git finds in it.
     #[test]
     fn as_git_reads_them(message in message(), divider: bool) {
+        // Scissors below a divider make git 2.39 loop for ever.
+        let message = if divider { message.replace(SCISSORS, "") } else { message };
         prop_assert_eq!(ours(message.as_bytes(), divider), theirs(message.as_bytes(), divider), "{:?}", message);
     }
 
