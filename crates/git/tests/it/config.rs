@@ -234,43 +234,54 @@ fn a_relative_hooks_path_means_the_top_of_the_worktree() {
     assert!(main.join("ran").exists(), "git ran the hook that we said it would");
 }
 
-/// Pieces of which files are made that git reads in one way only; versions differ in what white space
-/// within a value becomes.
-const PIECES: [&str; 24] = [
-    "[a]",
-    "[a \"b\"]",
-    "[a \"B\\\"c\"]",
-    "[A.b]",
-    "k",
-    "Key-1",
-    "=",
-    "= ",
-    " ",
-    "\n",
-    "\n",
-    "\r\n",
-    "\"",
-    "\\",
-    "\\n",
-    "\\\n",
-    "#",
-    ";",
-    "x",
-    "y z",
-    ".",
-    "-",
-    "]",
-    "[",
+/// Pieces of values that git reads in one way only; versions differ in what white space within becomes.
+const PIECES: [&str; 16] = [
+    "\"", "\"", "\\\"", "\\\\", "\\n", "\\t", "\\b", "\\x", "\\\n", "#", ";", "x", "y z", "=", " ", "\u{e9}",
 ];
+
+/// Lines, right and wrong.
+const LINES: [&str; 18] = [
+    "[a]",
+    "[A.b]",
+    "[a \"B c\"]",
+    "[a \"B\\\"c\"]",
+    "[a  \"\"]",
+    "[a]k = v",
+    " Key-1",
+    "k ",
+    "k=",
+    "# x = y",
+    "; z",
+    "",
+    "1 = 2",
+    "k v",
+    "[",
+    "[a \"b]",
+    "[a b]",
+    "= v",
+];
+
+fn value() -> impl Strategy<Value = String> {
+    prop::collection::vec(prop::sample::select(&PIECES[..]), 0..8)
+        .prop_map(|pieces| format!("k = {}", pieces.concat()))
+}
+
+fn line() -> impl Strategy<Value = String> {
+    let ended = (
+        prop_oneof![value(), prop::sample::select(&LINES[..]).prop_map(str::to_owned)],
+        prop::sample::select(&["\n", "\n", "\r\n", ""][..]),
+    );
+    ended.prop_map(|(line, end)| line + end)
+}
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
 
     /// Any file is read as git reads it, or refused as git refuses it.
     #[test]
-    fn any_syntax(pieces in prop::collection::vec(prop::sample::select(&PIECES[..]), 0..24), bom: bool) {
+    fn any_syntax(lines in prop::collection::vec(line(), 0..5), bom: bool) {
         let sandbox = SYNTAX.get_or_init(Sandbox::new);
-        let text = format!("{}{}", if bom { "\u{feff}" } else { "" }, pieces.concat());
+        let text = format!("{}[s]\n{}", if bom { "\u{feff}" } else { "" }, lines.concat());
         let file = tempfile::NamedTempFile::new_in(&sandbox.root).unwrap();
         std::fs::write(file.path(), &text).unwrap();
         let path = file.path().to_str().unwrap();

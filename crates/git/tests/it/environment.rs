@@ -126,6 +126,7 @@ fn ceilings() {
         (format!(":{}", at("link")), true),
         (format!(":{}", at("main/a")), false),
         (format!("{}:{}", at(""), at("main/a")), false),
+        (format!("{}:{}", at("main/a/b/c"), at("main/a")), false),
         (format!("{}:{}", at("nowhere"), at("main/a/b")), false),
     ];
     for (list, found) in lists {
@@ -139,7 +140,7 @@ fn a_mount_point_ends_the_search() {
     let sandbox = Sandbox::new();
     let main = sandbox.repository("main");
     let deep = sandbox.dir("main/mounted/deep");
-    let machine = Machine { mount: Some(main.join("mounted")), broken: None };
+    let machine = Machine { mount: Some(main.join("mounted")), ..Machine::default() };
     let mut env = sandbox.env();
     let found = discover(&machine, &deep, &env).unwrap();
     assert_eq!(found, Found::Nothing { boundary: Some(main.join("mounted")) });

@@ -167,11 +167,11 @@ fn a_failing_disk_is_never_an_empty_place() {
     let git = main.join(".git");
     let paths = [git.clone(), git.join("HEAD"), git.join("objects"), git.join("refs"), git.join("commondir")];
     for broken in paths.into_iter().chain([git.join("config"), main.clone()]) {
-        let machine = Machine { mount: None, broken: Some(broken.clone()) };
+        let machine = Machine { broken: Some(broken.clone()), ..Machine::default() };
         let found = discover(&machine, &main, &sandbox.env());
         assert!(matches!(found, Err(Error::Sys(_))), "{}: {found:?}", broken.display());
     }
-    let machine = Machine { mount: None, broken: None };
+    let machine = Machine::default();
     assert!(matches!(discover(&machine, &main, &sandbox.env()), Ok(Found::Repository(_))));
 }
 

@@ -1,4 +1,4 @@
-//! The real files, with a mount point or a broken disk where a test wants one. It has no `read_link` of its
+//! The real files, with a mount point, a broken disk or another owner where a test wants one. It has no `read_link` of its
 //! own, as a machine without symbolic links.
 
 use std::ffi::OsString;
@@ -8,11 +8,14 @@ use std::path::{Path, PathBuf};
 use holdfast_sys::os::OsFiles;
 use holdfast_sys::{Error, Files, Handle, Open, Result, Stat};
 
+#[derive(Default)]
 pub(crate) struct Machine {
     /// Everything from here on down is on another file system.
     pub(crate) mount: Option<PathBuf>,
     /// Looking at this name fails, as a disk does.
     pub(crate) broken: Option<PathBuf>,
+    /// This name belongs to somebody else.
+    pub(crate) foreign: Option<PathBuf>,
 }
 
 impl Machine {
@@ -33,6 +36,9 @@ impl Files for Machine {
         let mut stat = OsFiles.stat(path)?;
         if self.mount.as_ref().is_some_and(|mount| path.starts_with(mount)) {
             stat.identity.device += 1;
+        }
+        if self.foreign.as_deref() == Some(path) {
+            stat.owner += 1;
         }
         Ok(stat)
     }

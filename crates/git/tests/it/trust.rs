@@ -5,6 +5,7 @@ use std::path::Path;
 use holdfast_git::{Error, Found, discover};
 use holdfast_sys::os::OsFiles;
 
+use crate::machine::Machine;
 use crate::sandbox::Sandbox;
 
 /// Whether git and we accept `dir` as a user who does not own it; both must say the same.
@@ -103,6 +104,28 @@ fn a_named_repository_is_not_judged() {
     let main = sandbox.repository("main");
     sandbox.set("GIT_DIR", main.join(".git"));
     assert!(accepted(&sandbox, &main));
+}
+
+#[test]
+fn every_part_of_the_way_counts() {
+    let sandbox = Sandbox::new();
+    let main = sandbox.repository("main");
+    sandbox.git(&main, &["worktree", "add", "--quiet", "../linked"]);
+    let linked = sandbox.root.join("linked");
+    let git_dir = main.join(".git/worktrees/linked");
+    for (start, foreign) in [
+        (&main, main.clone()),
+        (&main, main.join(".git")),
+        (&linked, linked.clone()),
+        (&linked, linked.join(".git")),
+        (&linked, git_dir),
+    ] {
+        let machine = Machine { foreign: Some(foreign.clone()), ..Machine::default() };
+        let found = discover(&machine, start, &sandbox.env());
+        assert!(matches!(found, Err(Error::DubiousOwner { .. })), "{}: {found:?}", foreign.display());
+    }
+    let beside = Machine { foreign: Some(main.join("README")), ..Machine::default() };
+    assert!(discover(&beside, &main, &sandbox.env()).is_ok());
 }
 
 #[test]
