@@ -35,7 +35,8 @@ pub fn decide(
         Command::Transfer(transfer) => keep::transfer(table, policy, transfer, now, next),
         Command::Evict { lease, by, reason } => evict(table, *lease, by, reason, now),
         Command::Sweep => Ok(sweep(table, now)),
-        Command::Check(claim) => check(table, claim, now),
+        Command::Check(claim) => check(table, claim, now)
+            .map(|lease| Decision { events: Vec::new(), answer: Answer::Valid(lease.clone()) }),
     }
 }
 
@@ -55,7 +56,12 @@ fn sweep(table: &Table, now: &Stamp) -> Decision {
     Decision { events, answer: Answer::Swept(ended) }
 }
 
-fn check(table: &Table, claim: &Claim, now: &Stamp) -> Result<Decision, Refusal> {
+/// The lease that a guarded write presents, if it is in force. The write must happen in the same exclusive
+/// section as this check.
+///
+/// # Errors
+/// The refusal, when the claim is not in force.
+pub fn check<'a>(table: &'a Table, claim: &Claim, now: &Stamp) -> Result<&'a Lease, Refusal> {
     let in_force =
         table.get(claim.lease).filter(|held| held.resource == claim.resource && held.fence == claim.fence);
     let Some(lease) = in_force else {
@@ -68,9 +74,7 @@ fn check(table: &Table, claim: &Claim, now: &Stamp) -> Result<Decision, Refusal>
             Err(Refusal::Expired { lease: Box::new(lease.clone()), ago })
         }
         Standing::Stale { silent } => Err(Refusal::Stale { lease: Box::new(lease.clone()), silent }),
-        Standing::Live { .. } | Standing::Beating => {
-            Ok(Decision { events: Vec::new(), answer: Answer::Valid(lease.clone()) })
-        }
+        Standing::Live { .. } | Standing::Beating => Ok(lease),
     }
 }
 
