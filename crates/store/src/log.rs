@@ -138,7 +138,12 @@ impl Log {
     fn act(&self, claim: &Claim, act: &mut dyn FnMut(&Held<'_>)) -> Result<bool> {
         self.shared(|state| {
             let Some(State { cursor, .. }) = state else {
-                return Err(Refusal::FencedOut { presented: claim.fence, current: Vec::new() }.into());
+                return Err(Refusal::FencedOut {
+                    resource: claim.resource.clone(),
+                    presented: claim.fence,
+                    current: Vec::new(),
+                }
+                .into());
             };
             let lease = check(&cursor.table, claim, &self.sys.clock.now()?)?;
             if cursor.doubtful.is_none() {

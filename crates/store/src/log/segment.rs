@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use holdfast_kernel::{Event, Lease, Stamp, Table, apply};
+use holdfast_kernel::{Lease, Stamp, Table};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -114,11 +114,6 @@ pub(super) fn leases(out: &mut Vec<u8>, words: &Words, table: &Table, now: &Stam
 /// The table with the leases of such an array, if they can stand beside each other.
 pub(super) fn table(leases: &[&RawValue], words: &Words) -> std::result::Result<Table, Problem> {
     let read = |raw: &&RawValue| read::standing(raw.get().as_bytes(), words);
-    let mut leases: Vec<Lease> = leases.iter().map(read).collect::<std::result::Result<_, _>>()?;
-    leases.sort_by_key(|lease| lease.fence);
-    let mut table = Table::new();
-    for lease in leases {
-        apply(&mut table, &Event::Granted { lease }).map_err(|error| error.to_string())?;
-    }
-    Ok(table)
+    let leases: Vec<Lease> = leases.iter().map(read).collect::<std::result::Result<_, _>>()?;
+    Table::restore(leases).map_err(|error| error.to_string())
 }
