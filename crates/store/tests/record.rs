@@ -200,6 +200,21 @@ fn a_directory_is_named_and_kept() {
 }
 
 #[test]
+fn a_file_without_end_is_not_read_to_its_end() {
+    let (sys, dir, paths) = fresh();
+    let medium = record(&sys, &dir, Settings::default());
+    grant(&sys, &medium, "main", "anna");
+    for path in [&paths.lock, &paths.fence] {
+        let good = fs::read(path).unwrap();
+        fs::File::create(path).unwrap().set_len(1 << 40).unwrap();
+        let (named, what) = damage(medium.view());
+        assert_eq!(&named, path);
+        assert!(what.contains("longer than"), "{what}");
+        fs::write(path, good).unwrap();
+    }
+}
+
+#[test]
 fn a_missing_fence_file_is_noticed_and_ends_the_counter() {
     let (sys, dir, paths) = fresh();
     let medium = record(&sys, &dir, Settings::default());
