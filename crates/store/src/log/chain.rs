@@ -22,7 +22,7 @@ impl Link {
         hasher.update(&self.0);
         hasher.update(body);
         let mut hash = [0; DIGITS / 2];
-        hasher.finalize_xof().fill(&mut hash);
+        hash.iter_mut().zip(hasher.finalize().as_bytes()).for_each(|(ours, theirs)| *ours = *theirs);
         Self(hash)
     }
 
