@@ -1,11 +1,6 @@
 //! The log medium on real files: what is on disk, what survives, and what is refused.
 #![expect(clippy::disallowed_methods, reason = "these tests look at the files behind the medium's back")]
-#![expect(
-    clippy::unwrap_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    reason = "a test that cannot go on shall stop"
-)]
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on shall stop")]
 
 mod damage;
 mod index;
