@@ -38,7 +38,8 @@ pub fn decide(
         Command::Transfer(transfer) => transfer::transfer(table, policy, transfer, now, next),
         Command::Evict { lease, by, reason } => evict(table, *lease, by, reason, now),
         Command::Sweep => Ok(sweep(table, now)),
-        Command::Check(claim) => check(table, claim, now),
+        Command::Check(claim) => check(table, claim, now)
+            .map(|lease| Decision { events: Vec::new(), answer: Answer::Valid(lease.clone()) }),
     }?;
     match next.plus(decision.events.len() as u64) {
         None if !decision.events.is_empty() => Err(Refusal::FencesExhausted),
@@ -62,7 +63,12 @@ fn sweep(table: &Table, now: &Stamp) -> Decision {
     Decision { events, answer: Answer::Swept(ended) }
 }
 
-fn check(table: &Table, claim: &Claim, now: &Stamp) -> Result<Decision, Refusal> {
+/// The lease that a guarded write presents, if it is in force. The write must happen in the same exclusive
+/// section as this check.
+///
+/// # Errors
+/// The refusal, when the claim is not in force.
+pub fn check<'a>(table: &'a Table, claim: &Claim, now: &Stamp) -> Result<&'a Lease, Refusal> {
     let granted =
         table.get(claim.lease).filter(|held| held.resource == claim.resource && held.fence == claim.fence);
     if granted.is_none() {
@@ -76,7 +82,7 @@ fn check(table: &Table, claim: &Claim, now: &Stamp) -> Result<Decision, Refusal>
         Standing::Stale { silent } => Err(Refusal::Stale { lease: shown(), silent }),
         // Many hold it at once, so none of them may write.
         _ if lease.mode == Mode::Shared => Err(Refusal::HeldShared { lease: shown() }),
-        _ => Ok(Decision { events: Vec::new(), answer: Answer::Valid(lease.clone()) }),
+        _ => Ok(lease),
     }
 }
 
