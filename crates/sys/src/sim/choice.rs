@@ -121,6 +121,10 @@ impl Choices for Box<dyn Choices> {
     fn choose(&mut self, what: Choice, options: usize, at: &Moment<'_>) -> usize {
         self.as_mut().choose(what, options, at)
     }
+
+    fn enough(&self) -> bool {
+        self.as_ref().enough()
+    }
 }
 
 /// Answers at random, with the likelihoods of the [`Config`](super::Config).
