@@ -29,6 +29,13 @@ impl Spread {
         Self::of(times.iter().map(Duration::as_secs_f64).collect())
     }
 
+    /// The share of one in `many`.
+    #[must_use]
+    pub fn divided(self, many: usize) -> Self {
+        let share = |figure: f64| figure / many as f64;
+        Self { low: share(self.low), middle: share(self.middle), high: share(self.high) }
+    }
+
     /// Of the ratios `ours / peer`, round by round: what slows a whole round down cancels out.
     #[must_use]
     pub fn of_ratios(ours: &[Duration], peer: &[Duration]) -> Option<Self> {
@@ -79,7 +86,10 @@ mod tests {
 
     #[test]
     fn figures_are_readable() {
-        assert_eq!([0.000_000_5, 0.000_27, 0.012_3, 2.0].map(time), ["500 ns", "270.0 µs", "12.30 ms", "2.00 s"]);
+        assert_eq!(
+            [0.000_000_5, 0.000_27, 0.012_3, 2.0].map(time),
+            ["500 ns", "270.0 µs", "12.30 ms", "2.00 s"]
+        );
         assert_eq!([420.0, 15_000.0, 1_250_000.0].map(rate), ["420/s", "15 k/s", "1.25 M/s"]);
     }
 }

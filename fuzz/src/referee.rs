@@ -2,7 +2,7 @@
 //! comes to its answer; it only looks at what was there before and what is there after.
 
 use holdfast_kernel::{
-    Answer, Command, Decision, Event, Fence, Holder, Lease, LeaseId, Millis, Policy, Refusal, Stamp,
+    Answer, Command, Decision, Event, Fence, Holder, Lease, LeaseId, Millis, Mode, Policy, Refusal, Stamp,
     Standing, Table, Term, apply, decide,
 };
 
@@ -10,8 +10,7 @@ use holdfast_kernel::{
 pub struct Referee {
     policy: Policy,
     table: Table,
-    /// The number of the next event; none once the counter is used up.
-    next: Option<Fence>,
+    next: Fence,
     last_fence: Option<Fence>,
     history: Vec<Event>,
 }
@@ -20,12 +19,12 @@ impl Referee {
     /// An empty table whose first event gets the number `next`.
     #[must_use]
     pub const fn new(policy: Policy, next: Fence) -> Self {
-        Self { policy, table: Table::new(), next: Some(next), last_fence: None, history: Vec::new() }
+        Self { policy, table: Table::new(), next, last_fence: None, history: Vec::new() }
     }
 
-    /// Puts a command to `decide` and checks what comes back. Past the counter's end a medium asks nothing.
+    /// Puts a command to `decide` and checks what comes back.
     pub fn ask(&mut self, command: &Command, now: &Stamp) {
-        let Some(next) = self.next else { return };
+        let next = self.next;
         let decided = decide(&self.table, &self.policy, command, now, next);
         let again = decide(&self.table, &self.policy, command, now, next);
         assert_eq!(decided, again, "the same question has one answer");
@@ -35,13 +34,15 @@ impl Referee {
         }
     }
 
-    /// Checks that the events alone give the table.
+    /// Checks that the events alone give the table, and so do the leases.
     pub fn finish(self) {
         let mut replayed = Table::new();
         for event in &self.history {
             assert_eq!(apply(&mut replayed, event), Ok(()), "an event that was applied once applies again");
         }
         assert_eq!(replayed, self.table, "replay gives the state");
+        let carried = Table::restore(self.table.iter().cloned());
+        assert_eq!(carried, Ok(self.table), "the leases alone give the table");
     }
 
     fn accept(&mut self, command: &Command, decision: &Decision, now: &Stamp) {
@@ -54,7 +55,7 @@ impl Referee {
             self.check_fence(event);
             self.check_one_writer();
             self.history.push(event.clone());
-            self.next = self.next.and_then(|next| next.plus(1));
+            self.next = self.next.plus(1).expect("a decision leaves the counter a position");
         }
         self.check_answer(command, decision, &before, now);
     }
@@ -67,6 +68,10 @@ impl Referee {
             Command::Acquire(wanted) if wanted.dead.contains(id) => {}
             Command::Acquire(wanted) if wanted.holder == lease.holder => {
                 assert!(is_over(lease, now), "a holder's own lease ends when it is over");
+            }
+            Command::Transfer(wanted) => {
+                assert_eq!(wanted.to, lease.holder, "only the receiver's own lease makes room");
+                assert!(is_over(lease, now), "and only when it is over");
             }
             Command::Acquire(_) | Command::Sweep => {
                 assert!(is_open(lease, now), "others wait for deadline, skew and grace");
@@ -81,7 +86,7 @@ impl Referee {
 
     fn check_fence(&mut self, event: &Event) {
         let (Event::Granted { lease } | Event::Transferred { lease, .. }) = event else { return };
-        assert_eq!(Some(lease.fence), self.next, "a fence is the position of its grant");
+        assert_eq!(lease.fence, self.next, "a fence is the position of its grant");
         assert!(self.last_fence.is_none_or(|last| last < lease.fence), "fences rise");
         self.last_fence = Some(lease.fence);
     }
@@ -140,7 +145,7 @@ impl Referee {
             Refusal::ClockSkew { blocker, ahead } => {
                 assert!(*ahead > blocker.skew, "skew is beyond its bound")
             }
-            Refusal::FencedOut { presented, current } => {
+            Refusal::FencedOut { presented, current, .. } => {
                 assert!(current.iter().all(|lease| self.table.get(lease.id) == Some(lease)), "{presented}");
             }
             _ => {}
@@ -183,7 +188,8 @@ fn is_open(lease: &Lease, now: &Stamp) -> bool {
 }
 
 fn guards(lease: &Lease, now: &Stamp) -> bool {
-    matches!(lease.standing(now), Standing::Live { .. } | Standing::Beating) && !is_over(lease, now)
+    let in_force = matches!(lease.standing(now), Standing::Live { .. } | Standing::Beating);
+    in_force && !is_over(lease, now) && lease.mode == Mode::Exclusive
 }
 
 /// The moment `span` after `now`, if the calendar goes that far.
