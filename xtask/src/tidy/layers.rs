@@ -62,7 +62,10 @@ pub(super) fn upward(tree: &Tree) -> Vec<Finding> {
             continue;
         };
         for need in &package.needs {
-            if ours.iter().any(|other| other.name == need.name) && !below.contains(&need.name.as_str()) {
+            // A crate's own tests may ask for the crate itself, with other features.
+            let itself = need.for_tests && need.name == package.name;
+            let is_ours = ours.iter().any(|other| other.name == need.name);
+            if is_ours && !itself && !below.contains(&need.name.as_str()) {
                 findings.push(finding(package, &format!("must not stand on {}", need.name)));
             }
         }

@@ -23,7 +23,7 @@ fn own_way(path: &str, text: &str) -> Vec<Finding> {
         findings.push(Finding::new(path, 0, "lacks `[lints] workspace = true`"));
     }
     for (name, need) in NEEDS.iter().filter_map(|key| manifest.get(*key)?.as_table()).flatten() {
-        if !is_the_workspaces(need) {
+        if !is_the_workspaces(need) && !is_itself(need) {
             findings.push(Finding::new(
                 path,
                 0,
@@ -36,6 +36,11 @@ fn own_way(path: &str, text: &str) -> Vec<Finding> {
 
 fn is_the_workspaces(value: &Value) -> bool {
     value.get("workspace").and_then(Value::as_bool) == Some(true)
+}
+
+/// A crate's own tests may ask for the crate itself, with other features.
+fn is_itself(need: &Value) -> bool {
+    need.get("path").and_then(Value::as_str) == Some(".")
 }
 
 #[cfg(test)]
@@ -53,6 +58,7 @@ mod tests {
         assert_eq!(found(&format!("[dependencies]\nulid.workspace = true\n{lints}")), 0);
         assert_eq!(found("[package]\nname = 'a'\n"), 1);
         assert_eq!(found(&format!("[dev-dependencies]\nulid = '3'\n{lints}")), 1);
+        assert_eq!(found(&format!("[dev-dependencies]\na = {{ path = '.' }}\n{lints}")), 0);
         assert_eq!(found("["), 1);
     }
 }
