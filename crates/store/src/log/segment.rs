@@ -95,12 +95,12 @@ impl Wire<'_> {
     }
 }
 
-/// Whether a log can go on from there: segments count from 1, and no counter goes beyond its last fence.
+/// Whether a log can stand there: segments count from 1, and a counter always has a number left.
 pub(super) fn countable(segment: u64, sequence: u64) -> std::result::Result<(), Problem> {
     if !(1..=Fence::LAST.get()).contains(&segment) {
         return Err(format!("its segment is {segment}"));
     }
-    if sequence > Fence::LAST.get() {
+    if sequence >= Fence::LAST.get() {
         return Err(format!("its sequence is {sequence}"));
     }
     Ok(())
