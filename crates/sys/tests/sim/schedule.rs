@@ -11,7 +11,7 @@ use holdfast_sys::sim::{
 };
 use holdfast_sys::{Guard, LockMode, Sys};
 
-use crate::{create, rough, save};
+use crate::{By, create, rough, save};
 
 fn traced(seed: u64) -> Config {
     Config { faults: rough(), trace: true, entropy: seed, ..Config::default() }
@@ -146,8 +146,10 @@ fn the_fingerprint_tells_apart_what_differs() {
         world.run(vec![Process::new("a", 0, move |sys| body(&sys))]);
         world.fingerprint()
     };
-    let bodies: [fn(&Sys); 8] = [
+    let bodies: [fn(&Sys); 10] = [
         |_| {},
+        |sys| drop(sys.files.stat(Path::new("/d"))),
+        |sys| drop(sys.files.stat(Path::new("/none"))),
         |sys| drop(create(sys, "/f")),
         |sys| drop(create(sys, "/g")),
         |sys| save(sys, "/f", b""),
@@ -225,6 +227,20 @@ fn a_run_stops_when_whoever_chooses_has_seen_enough() {
     assert_eq!((epoch.end, epoch.fates), (End::Enough, vec![Fate::Cut, Fate::Cut]));
     assert_eq!(world.read_file("/f").unwrap(), b"1", "the write came before");
     assert_eq!(world.durable_file("/f"), None, "and no sync after it");
+}
+
+#[test]
+#[should_panic(expected = "no idea")]
+fn choices_that_panic_are_heard_of() {
+    let mut asked = 0;
+    // The second question comes when the first process is through, and there is nobody to panic but the world.
+    let choices = By(move |_, _, _: &Moment<'_>| {
+        asked += 1;
+        assert!(asked < 2, "no idea");
+        0
+    });
+    World::new(Config::default(), choices)
+        .run(["a", "b", "c"].map(|name| Process::new(name, 0, drop)).into());
 }
 
 #[test]
