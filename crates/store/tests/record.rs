@@ -250,10 +250,10 @@ fn a_lock_file_from_elsewhere_is_not_believed() {
     let counter = medium.view().unwrap().counter.unwrap().to_string();
     for (from, to, why) in [
         ("\"resource\":\"main\"", "\"resource\":\"side\"", "a lease on side"),
-        ("\"mode\":\"exclusive\"", "\"mode\":\"shared\"", "a shared lease"),
+        ("\"skew_secs\":2", "\"mode\":\"shared\",\"skew_secs\":2", "a shared lease"),
         (&counter, "00000000000000000000000001", "another counter"),
         (&format!("\"fence\":{}", lease.fence), "\"fence\":4711", "never given out"),
-        ("\"ttl_ms\":30000", "\"ttl_ms\":0", "terms that cannot be granted"),
+        ("\"ttl_secs\":30", "\"ttl_secs\":0", "a lease without end"),
     ] {
         assert!(text.contains(from), "{from} is not in {text}");
         fs::write(&paths.lock, text.replacen(from, to, 1)).unwrap();
