@@ -1,6 +1,7 @@
 //! What only the directory medium does: it shares its locks with scripts that know nothing but `mkdir`,
 //! and lives in a root that anybody may have put things into.
 #![expect(clippy::disallowed_methods, reason = "these tests put real files into a medium's way")]
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on shall stop")]
 
 mod common;
 

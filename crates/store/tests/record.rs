@@ -1,5 +1,6 @@
 //! What only the record medium does: its three files, its witness, its formats.
 #![expect(clippy::disallowed_methods, reason = "these tests put real files into a medium's way")]
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on shall stop")]
 
 mod common;
 

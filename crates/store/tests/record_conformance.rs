@@ -1,4 +1,5 @@
 //! The record medium keeps to the contract, on real and on simulated files.
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on shall stop")]
 
 use std::path::{Path, PathBuf};
 
