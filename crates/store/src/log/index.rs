@@ -65,6 +65,7 @@ fn bytes(sys: &Sys, path: &Path) -> Option<Vec<u8>> {
 /// What the bytes of an index say: a cursor that is true of the log if the log has that hash there.
 pub(super) fn parse(bytes: &[u8], words: &Words) -> Option<Cursor> {
     let wire = verified(bytes)?;
+    segment::countable(wire.segment, wire.sequence).ok()?;
     Some(Cursor {
         log: wire.log_id.parse::<CounterId>().ok()?,
         segment: wire.segment,

@@ -164,7 +164,7 @@ impl Writer<'_> {
         let header = Header {
             log: salvage.log,
             segment: salvage.segment + 1,
-            sequence: (salvage.sequence + LEAP).min(Fence::LAST.get()),
+            sequence: (salvage.sequence + LEAP).min(Fence::LAST.get() - 1),
             before: salvage.link,
             table: Table::restore(salvage.leases.into_values())
                 .map_err(|error| Error::damaged(&self.log.paths.log, "what is left of it", error))?,

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use holdfast_kernel::{Table, apply};
+use holdfast_kernel::{Fence, Table, apply};
 use holdfast_sys::Handle;
 
 use super::buffer::Buffer;
@@ -129,7 +129,7 @@ impl Cursor {
         link: Link,
         (sequence, batch): (u64, u64),
     ) -> Result<()> {
-        if sequence != self.sequence + 1 {
+        if sequence != self.sequence + 1 || sequence >= Fence::LAST.get() {
             return Err(self.misfit(source, line, format!("its sequence is {sequence}")));
         }
         if batch == sequence {
