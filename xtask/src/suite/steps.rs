@@ -69,7 +69,7 @@ pub(super) fn simulation(root: &Path, length: Length) -> Outcome {
 
 /// Whether the documentation builds without a broken link.
 pub(super) fn documentation(root: &Path) -> Outcome {
-    let words = ["doc", "--workspace", "--no-deps", "--all-features", "--document-private-items"];
+    let words = ["doc", "--workspace", "--no-deps", "--all-features"];
     verdict(&[Child::cargo(root, &words).env("RUSTDOCFLAGS", "-D warnings").run()])
 }
 
