@@ -1,26 +1,27 @@
 //! Random histories, a test for each thing that must hold in all of them.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 
 use holdfast_kernel::{Event, Fence, Table, apply};
 use proptest::prelude::*;
-use proptest::test_runner::TestRunner;
+use proptest::test_runner::{Config, TestRunner};
 
-use crate::config;
 use crate::invariants;
 use crate::support::encode;
 use crate::support::files::{snake, variants};
 use crate::world::{History, Taken, World, history, run};
+use crate::{at_least, config};
 
 /// Runs random histories and shows every step.
 fn always(look: impl Fn(&Taken)) {
-    through(|history| {
+    through(config(1_500), |history| {
         run(history, &look);
     });
 }
 
-fn through(test: impl Fn(&History)) {
-    let mut runner = TestRunner::new(config(1_500));
+fn through(config: Config, test: impl Fn(&History)) {
+    let mut runner = TestRunner::new(config);
     let outcome = runner.run(&history(), |history| {
         test(&history);
         Ok(())
@@ -44,7 +45,7 @@ fn only_the_holder_acts() {
 #[test]
 fn fences_are_positions_and_rise() {
     always(invariants::fences_are_positions_and_rise);
-    through(|history| {
+    through(config(1_500), |history| {
         let grants = run(history, |_| ()).past.into_iter().filter_map(|event| match event {
             Event::Granted { lease } | Event::Transferred { lease, .. } => Some(lease.fence),
             _ => None,
@@ -100,7 +101,7 @@ fn terms_are_the_leases_own() {
 
 #[test]
 fn replay_gives_the_table() {
-    through(|history| {
+    through(config(1_500), |history| {
         let World { table, past, .. } = run(history, |_| ());
         let mut replayed = Table::new();
         past.iter().for_each(|event| apply(&mut replayed, event).unwrap());
@@ -112,14 +113,17 @@ fn replay_gives_the_table() {
 /// A history that never comes to an outcome shows nothing about it.
 #[test]
 fn the_histories_come_to_every_outcome() {
-    let seen = std::cell::RefCell::new(BTreeMap::<String, u32>::new());
-    always(|taken| {
+    let seen = RefCell::new(BTreeMap::<String, u32>::new());
+    let count = |taken: &Taken| {
         let tag = match &taken.outcome {
             Ok(decision) => encode::answer(&decision.answer).line(),
             Err(refusal) => refusal.code().to_owned(),
         };
         let tag = tag.split('"').nth(3).unwrap_or(&tag).to_owned();
         *seen.borrow_mut().entry(tag).or_default() += 1;
+    };
+    through(at_least(1_500), |history| {
+        run(history, count);
     });
     let seen = seen.into_inner();
     // The hostile histories have counters and clocks that come to these.

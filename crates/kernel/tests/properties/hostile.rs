@@ -9,7 +9,7 @@ use holdfast_kernel::{
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
 
-use crate::config;
+use crate::at_least;
 use crate::invariants;
 use crate::support::make::{holder, id, name, text};
 use crate::world::Taken;
@@ -117,7 +117,7 @@ fn look(taken: &Taken) {
 fn hostile_numbers_are_decided_or_refused() {
     let seen = std::cell::RefCell::new(BTreeMap::<&str, u32>::new());
     let step = (policies(), commands(), stamps(), fences());
-    let mut runner = TestRunner::new(config(6_000));
+    let mut runner = TestRunner::new(at_least(6_000));
     let outcome = runner.run(&prop::collection::vec(step, 1..16), |steps| {
         let mut table = Table::new();
         for (policy, command, now, next) in steps {

@@ -23,11 +23,20 @@ mod world;
 
 use proptest::test_runner::{Config, RngSeed};
 
+/// The number of cases that proptest takes if nobody says otherwise.
+const UNSAID: u32 = 256;
+
+/// So many cases or more: for tests that must come by what is rare.
+fn at_least(cases: u32) -> Config {
+    let config = config(cases);
+    Config { cases: config.cases.max(cases), ..config }
+}
+
 /// So many cases with the fixed seed, unless the environment says otherwise.
 fn config(cases: u32) -> Config {
     let env = Config::default();
     let fixed = matches!(env.rng_seed, RngSeed::Random);
     let rng_seed = if fixed { RngSeed::Fixed(0x0401_dfa5) } else { env.rng_seed };
-    let cases = if env.cases == 256 { cases } else { env.cases };
+    let cases = if env.cases == UNSAID { cases } else { env.cases };
     Config { cases, rng_seed, failure_persistence: None, ..env }
 }

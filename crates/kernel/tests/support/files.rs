@@ -13,8 +13,12 @@ pub(crate) fn read(from_root: &str) -> String {
     std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
+/// Replaces a file whole: the tests of other processes may be reading it.
 pub(crate) fn write(from_root: &str, text: &str) {
-    std::fs::write(path(from_root), text).unwrap();
+    let path = path(from_root);
+    let beside = path.with_extension(format!("{}.tmp", std::process::id()));
+    std::fs::write(&beside, text).unwrap();
+    std::fs::rename(&beside, &path).unwrap();
 }
 
 /// The names of the files in a folder that end like that, sorted.

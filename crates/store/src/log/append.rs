@@ -4,12 +4,13 @@
 use holdfast_kernel::{Answer, Command, Fence, Policy, Refusal, Stamp, Table, apply, decide};
 use holdfast_sys::Open;
 
+use super::Log;
 use super::chain::{self, Link};
 use super::index::{IndexFile, Keep};
 use super::scan::Cursor;
 use super::segment::Header;
 use super::state::State;
-use super::{Log, write};
+use crate::json::{Words, write};
 use crate::{CounterId, Error, Result};
 
 /// Whoever is alone with the log.
@@ -193,7 +194,7 @@ impl Batch {
     fn add(
         &mut self,
         cursor: &mut Cursor,
-        words: &super::Words,
+        words: &Words,
         policy: &Policy,
         command: &Command,
         now: &Stamp,

@@ -15,8 +15,8 @@ use serde_json::value::RawValue;
 use super::chain::{self, Link};
 use super::scan::Cursor;
 use super::segment;
-use super::words::Words;
-use super::write::{Object, VERSION};
+use crate::json::Words;
+use crate::json::write::{Object, VERSION};
 use crate::{CounterId, Result};
 
 /// An index larger than this is not read but made anew.

@@ -11,10 +11,10 @@ use super::Log;
 use super::append::Writer;
 use super::chain::Link;
 use super::index;
-use super::read;
 use super::scan::Cursor;
 use super::segment::Header;
-use super::words::Words;
+use crate::json::Words;
+use crate::json::read;
 use crate::{CounterId, Error, Result};
 
 /// How far the counter is moved on when records are lost: nobody can tell any more which numbers they had.

@@ -9,9 +9,9 @@ use holdfast_sys::Handle;
 use super::buffer::Buffer;
 use super::chain::{self, Link};
 use super::fold::Fold;
-use super::read::{self, Entry, Problem};
 use super::segment::{self, Header};
-use super::words::Words;
+use crate::json::Words;
+use crate::json::read::{self, Entry, Problem};
 use crate::{CounterId, Error, Result};
 
 /// The longest line that can be one. The first line of a segment carries all leases.

@@ -8,9 +8,9 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::chain::{self, Link};
-use super::read::{self, Problem};
-use super::words::Words;
-use super::write::{self, Object, VERSION};
+use crate::json::Words;
+use crate::json::read::{self, Problem};
+use crate::json::write::{self, Object, VERSION};
 use crate::{CounterId, Error, Result};
 
 /// What the first line of a segment says.
@@ -123,7 +123,7 @@ pub(super) fn leases(out: &mut Vec<u8>, words: &Words, table: &Table, now: &Stam
         if position > 0 {
             out.push(b',');
         }
-        write::lease(out, words, lease, now);
+        write::lease(out, words, lease, Some(now));
     }
     out.push(b']');
 }

@@ -86,10 +86,6 @@ pub(super) fn topic() -> Topic {
                 .at(t(0), renew(1, OTHER, None), "NOT_HOLDER")
                 .at(t(0), release(1, OTHER), "NOT_HOLDER")
                 .at(t(0), writes(1, OTHER, 1), "NOT_HOLDER"),
-            case("a_clock_that_was_set_back", &[18], browser())
-                .at(t(60_000), take(1, TAB), "granted")
-                .at(t(0), take(2, OTHER), "CLOCK_SKEW")
-                .at(t(0), writes(1, TAB, 1), "valid"),
         ],
     }
 }

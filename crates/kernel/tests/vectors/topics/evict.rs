@@ -26,7 +26,8 @@ pub(super) fn topic() -> Topic {
             case("not_even_without_a_deadline_or_with_a_wrong_clock", &[19, 18, 22], policy())
                 .at(t(0), indefinite(1, A), "granted")
                 .at(t(1), knowing(&[1], acquire(2, B)), "granted")
-                .at(t(1), on("other", acquire(3, A)), "granted")
+                .at(t(9_000), on("other", acquire(3, A)), "granted")
+                .at(t(0), on("other", acquire(4, B)), "CLOCK_SKEW")
                 .at(t(0), on("other", knowing(&[3], acquire(4, B))), "granted"),
             case("a_holder_found_dead_does_not_hold_it_already", &[5, 19], policy())
                 .at(t(0), acquire(1, A), "granted")
