@@ -1,0 +1,114 @@
+//! Fences strictly rise per resource, over the whole history, crashes included. A grant counts from the
+//! moment that anybody saw it, whoever did and whether or not its own caller lived to hear of it.
+
+use std::collections::BTreeMap;
+
+use holdfast_kernel::{Lease, LeaseId};
+use holdfast_store::CounterId;
+
+use crate::history::{Call, History, Moment, Told};
+use crate::words;
+
+/// Two fences that do not rise, if there are any.
+#[must_use]
+pub fn find(history: &History) -> Option<String> {
+    let mut grants: BTreeMap<LeaseId, Grant<'_>> = BTreeMap::new();
+    let mut counter = None;
+    for call in history.calls() {
+        let Some(end) = call.end else { continue };
+        if let Some(other) = another_counter(call, &mut counter) {
+            return Some(other);
+        }
+        for lease in call.shows() {
+            let grant = grants.entry(lease.id).or_insert_with(|| Grant {
+                lease,
+                asked: asked_at(history, lease.id),
+                seen: end,
+            });
+            if grant.lease.fence != lease.fence {
+                return Some(format!("{} has also fence {}", words::lease(grant.lease), lease.fence));
+            }
+            grant.seen = grant.seen.min(end);
+        }
+    }
+    let all: Vec<_> = grants.into_values().collect();
+    all.iter().find_map(|later| all.iter().find_map(|earlier| not_rising(earlier, later)))
+}
+
+/// One grant, and between which moments it was made.
+struct Grant<'a> {
+    lease: &'a Lease,
+    asked: Option<Moment>,
+    seen: Moment,
+}
+
+fn asked_at(history: &History, id: LeaseId) -> Option<Moment> {
+    history.calls().iter().find(|call| call.makes() == Some(id)).map(|call| call.start)
+}
+
+fn not_rising(earlier: &Grant<'_>, later: &Grant<'_>) -> Option<String> {
+    let same = earlier.lease.resource == later.lease.resource && earlier.lease.id != later.lease.id;
+    let in_sequence = later.asked.is_some_and(|asked| earlier.seen < asked);
+    let wrong =
+        earlier.lease.fence == later.lease.fence || in_sequence && earlier.lease.fence > later.lease.fence;
+    (same && wrong).then(|| {
+        format!(
+            "{} was granted after {} had been seen at {} ms",
+            words::lease(later.lease),
+            words::lease(earlier.lease),
+            earlier.seen.true_ms
+        )
+    })
+}
+
+/// Fences mean something only as long as the counter is the same one.
+fn another_counter(call: &Call, counter: &mut Option<CounterId>) -> Option<String> {
+    let Told::View(view) = &call.told else { return None };
+    let first = counter.get_or_insert(view.counter);
+    (*first != view.counter).then(|| format!("the counter {first} became {}", view.counter))
+}
+
+#[cfg(test)]
+mod tests {
+    use holdfast_kernel::{Mode, Refusal};
+
+    use super::find;
+    use crate::check::handmade::{Book, SECOND};
+    use crate::history::Told;
+
+    #[test]
+    fn a_fence_that_comes_back_is_found() {
+        let mut book = Book::new();
+        let (a, b) = (book.actor("a"), book.actor("b"));
+        let lease = book.grant(a, 1, 7, SECOND);
+        book.release(a, &lease);
+        book.grant(b, 2, 8, SECOND);
+        assert_eq!(find(book.history()), None);
+        book.at(20 * SECOND);
+        book.grant(a, 3, 8, SECOND);
+        assert!(find(book.history()).is_some());
+    }
+
+    #[test]
+    fn a_fence_that_falls_is_found() {
+        let mut book = Book::new();
+        let (a, b) = (book.actor("a"), book.actor("b"));
+        book.grant(a, 1, 7, SECOND);
+        book.grant(b, 2, 5, SECOND);
+        assert!(find(book.history()).is_some());
+    }
+
+    #[test]
+    fn a_grant_whose_caller_died_counts_once_it_was_seen() {
+        let mut book = Book::new();
+        let (a, b) = (book.actor("a"), book.actor("b"));
+        let asked = book.acquire(a, 1, Mode::Exclusive, SECOND);
+        book.begin(a, asked);
+        let unheard = Box::new(book.lease(a, 1, 4, Mode::Exclusive, SECOND));
+        let asked = book.acquire(b, 2, Mode::Exclusive, SECOND);
+        book.call(b, asked, Told::Refused(Refusal::Held { blocker: unheard, others: 0, retry_after: None }));
+        book.at(20 * SECOND);
+        book.grant(b, 3, 4, SECOND);
+        assert!(find(book.history()).is_some());
+    }
+}
