@@ -20,7 +20,7 @@ fn checked(text: &str, longest: usize) -> Result<Box<str>, NameError> {
     if text.len() > longest {
         return Err(NameError::Long { bytes: text.len(), longest });
     }
-    if text.bytes().any(|byte| byte < 0x20 || byte == 0x7f) || text.chars().any(char::is_control) {
+    if text.chars().any(char::is_control) {
         return Err(NameError::Control);
     }
     Ok(text.into())

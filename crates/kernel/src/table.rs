@@ -1,8 +1,10 @@
 //! The leases that no record has ended. What is over but not yet recorded as ended is still in it.
 
 use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::vec::Vec;
 
-use crate::{Holder, Lease, LeaseId, Name};
+use crate::apply::place;
+use crate::{Holder, Inconsistent, Lease, LeaseId, Name};
 
 /// The leases of one medium, by id and by resource.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -16,6 +18,18 @@ impl Table {
     #[must_use]
     pub const fn new() -> Self {
         Self { leases: BTreeMap::new(), resources: BTreeMap::new() }
+    }
+
+    /// The table with these leases, for media that keep a table and not only its history.
+    ///
+    /// # Errors
+    /// When they cannot have been in force together, or one of them not at all.
+    pub fn restore(leases: impl IntoIterator<Item = Lease>) -> Result<Self, Inconsistent> {
+        let mut leases: Vec<Lease> = leases.into_iter().collect();
+        leases.sort_by_key(|lease| lease.fence);
+        let mut table = Self::new();
+        leases.into_iter().try_for_each(|lease| place(&mut table, lease, None))?;
+        Ok(table)
     }
 
     /// The lease with this id.

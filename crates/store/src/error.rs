@@ -1,6 +1,7 @@
 //! Why a medium could not do what it was asked.
 
-use std::path::PathBuf;
+use std::io;
+use std::path::{Path, PathBuf};
 
 use holdfast_kernel::Refusal;
 
@@ -45,12 +46,23 @@ pub struct Damage {
 }
 
 impl Error {
+    /// The same error once more, for each of several callers that one failure concerns.
+    pub(crate) fn again(&self) -> Self {
+        match self {
+            Self::Refused(refusal) => Self::Refused(refusal.clone()),
+            Self::Sys(error) => Self::Sys(error.again()),
+            Self::Damaged { path, damage } => Self::Damaged { path: path.clone(), damage: damage.clone() },
+            Self::Newer { path, version } => Self::Newer { path: path.clone(), version: *version },
+        }
+    }
+
+    /// The thread that was to write for this caller panicked.
+    pub(crate) fn abandoned(path: &Path) -> Self {
+        holdfast_sys::Error::new("write", path, io::Error::other("the writing thread panicked")).into()
+    }
+
     /// Damage of a file at a place.
-    pub(crate) fn damaged(
-        path: &std::path::Path,
-        place: impl Into<String>,
-        what: impl std::fmt::Display,
-    ) -> Self {
+    pub(crate) fn damaged(path: &Path, place: impl Into<String>, what: impl std::fmt::Display) -> Self {
         let damage = Damage { place: place.into(), what: what.to_string() };
         Self::Damaged { path: path.to_path_buf(), damage }
     }

@@ -3,6 +3,8 @@
 //! A [`Medium`] never decides anything: inside its own exclusive section it reads its state, asks the
 //! kernel, makes the events durable and only then answers. What differs between media is the bytes.
 
+pub mod log;
+
 mod error;
 mod medium;
 

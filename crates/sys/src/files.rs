@@ -202,7 +202,7 @@ pub trait Files: Send + Sync {
     fn sync_dir(&self, path: &Path) -> Result<()>;
 }
 
-impl dyn Handle {
+impl dyn Handle + '_ {
     /// Reads everything from `offset` on, at most `limit` bytes.
     ///
     /// # Errors

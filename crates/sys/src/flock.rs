@@ -16,6 +16,7 @@ pub struct Guard {
     mode: u32,
     handle: Box<dyn Handle>,
     probed: bool,
+    for_writing: bool,
 }
 
 impl Guard {
@@ -25,7 +26,27 @@ impl Guard {
     /// When it cannot be opened.
     pub fn open(sys: &Sys, path: &Path, mode: u32) -> Result<Self> {
         let handle = open(sys, path, mode)?;
-        Ok(Self { path: path.to_path_buf(), mode, handle, probed: false })
+        Ok(Self { path: path.to_path_buf(), mode, handle, probed: false, for_writing: true })
+    }
+
+    /// Opens the guard at `path` for reading under a shared lock; none if nobody has written yet.
+    ///
+    /// # Errors
+    /// When it is there and cannot be opened.
+    pub fn open_existing(sys: &Sys, path: &Path, mode: u32) -> Result<Option<Self>> {
+        match sys.files.open(path, Open::Read) {
+            Ok(handle) => {
+                Ok(Some(Self { path: path.to_path_buf(), mode, handle, probed: false, for_writing: false }))
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Whether it was opened by somebody who meant to write, and so is there for good.
+    #[must_use]
+    pub const fn is_for_writing(&self) -> bool {
+        self.for_writing
     }
 
     /// Enters the section, waiting as long as it takes.

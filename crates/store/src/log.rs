@@ -1,0 +1,181 @@
+//! The log medium: an append-only file of JSON lines is the truth, an index beside it is derived.
+//!
+//! An operation costs one durable write, whatever the length of the log. Lines are numbered and chained by
+//! hash; a grant's fence is the number of its line. `spec/log-format.md` describes the bytes, what is
+//! assumed of the disk, and why each step is where it is.
+
+mod append;
+mod chain;
+mod cut;
+mod fields;
+mod history;
+mod index;
+mod moment;
+mod queue;
+mod read;
+mod recover;
+mod scan;
+mod segment;
+mod state;
+mod words;
+mod write;
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use holdfast_kernel::{Answer, Claim, Command, Fence, Policy, Refusal, Table, check};
+use holdfast_sys::{Guard, LockMode, Sys};
+
+pub use cut::Cut;
+pub use history::{Checked, Record};
+pub use recover::{Finding, Recovery};
+pub use state::Paths;
+pub use words::Words;
+
+use crate::{Error, Held, Medium, Result, View};
+use index::IndexFile;
+use queue::Queue;
+use state::State;
+
+/// How a log is kept.
+#[derive(Clone, Copy, Debug)]
+pub struct Settings {
+    /// The names that it uses.
+    pub words: Words,
+    /// Permission bits of its files.
+    pub mode: u32,
+    /// Whether the index is made durable too. It need not be: it is verified when it is read.
+    pub fsync_index: bool,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self { words: Words::PLAIN, mode: 0o600, fsync_index: false }
+    }
+}
+
+/// A handle on a log. It can be shared between threads, whose operations then share durable writes.
+pub struct Log {
+    sys: Sys,
+    paths: Paths,
+    settings: Settings,
+    queue: Queue<(Policy, Command), Result<Answer>>,
+    inner: Mutex<Inner>,
+}
+
+/// What only one thread at a time may touch.
+#[derive(Default)]
+struct Inner {
+    guard: Option<Guard>,
+    state: Option<State>,
+    index: IndexFile,
+}
+
+impl Log {
+    /// A handle on the log at `paths`, whose directories must be there. Nothing is read or written yet.
+    #[must_use]
+    pub fn new(sys: Sys, paths: Paths, settings: Settings) -> Self {
+        Self { sys, paths, settings, queue: Queue::default(), inner: Mutex::default() }
+    }
+
+    /// Decides several commands one after the other and makes all their events durable with one write.
+    /// Each has an answer of its own; a failed write fails all of them.
+    pub fn transact_all(&self, policy: &Policy, commands: &[Command]) -> Vec<Result<Answer>> {
+        let requests: Vec<_> = commands.iter().map(|command| (policy.clone(), command.clone())).collect();
+        self.serve(&requests)
+    }
+
+    fn serve(&self, requests: &[(Policy, Command)]) -> Vec<Result<Answer>> {
+        match self.exclusively(|writer| writer.commit(requests)) {
+            Ok(answers) => answers,
+            Err(error) => requests.iter().map(|_| Err(error.again())).collect(),
+        }
+    }
+
+    fn inner(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Runs `work` in the exclusive section. If it fails, nothing that was known of the log is believed
+    /// any longer: the next operation reads it again.
+    fn exclusively<T>(&self, work: impl FnOnce(&mut append::Writer<'_>) -> Result<T>) -> Result<T> {
+        let Inner { guard, state, index } = &mut *self.inner();
+        let guard = match guard {
+            Some(guard) if guard.is_for_writing() => guard,
+            _ => guard.insert(Guard::open(&self.sys, &self.paths.guard, self.settings.mode)?),
+        };
+        let _section = guard.enter(&self.sys, LockMode::Exclusive)?;
+        let known = state.take();
+        let mut writer = append::Writer { log: self, state: known, index };
+        let done = work(&mut writer)?;
+        *state = writer.state;
+        Ok(done)
+    }
+
+    /// Runs `work` on the log as it is, keeping everybody from changing it meanwhile.
+    fn shared<T>(&self, work: impl FnOnce(Option<&State>) -> Result<T>) -> Result<T> {
+        let Inner { guard, state, .. } = &mut *self.inner();
+        if guard.is_none() {
+            *guard = Guard::open_existing(&self.sys, &self.paths.guard, self.settings.mode)?;
+        }
+        // Without a guard file nobody has written yet, so there is nobody to wait for.
+        let _section = guard.as_mut().map(|guard| guard.enter(&self.sys, LockMode::Shared)).transpose()?;
+        *state = self.current(state.take())?;
+        work(state.as_ref())
+    }
+
+    /// The log as it is on disk, starting from what is known of it.
+    fn current(&self, known: Option<State>) -> Result<Option<State>> {
+        if let Some(mut state) = known
+            && state.catch_up(&self.sys, &self.paths, &self.settings.words)?
+        {
+            return Ok(Some(state));
+        }
+        State::load(&self.sys, &self.paths, &self.settings.words)
+    }
+
+    /// Checks the claim and acts on it; false if that has to wait until the last append is known to be
+    /// durable, because a fence that guards a write must never be granted a second time.
+    fn act(&self, claim: &Claim, act: &mut dyn FnMut(&Held<'_>)) -> Result<bool> {
+        self.shared(|state| {
+            let Some(State { cursor, .. }) = state else {
+                return Err(Refusal::FencedOut {
+                    resource: claim.resource.clone(),
+                    presented: claim.fence,
+                    current: Vec::new(),
+                }
+                .into());
+            };
+            let lease = check(&cursor.table, claim, &self.sys.clock.now()?)?;
+            if cursor.doubtful.is_none() {
+                act(&Held::vouch(lease, cursor.log));
+            }
+            Ok(cursor.doubtful.is_none())
+        })
+    }
+}
+
+impl Medium for Log {
+    fn transact(&self, policy: &Policy, command: &Command) -> Result<Answer> {
+        let request = (policy.clone(), command.clone());
+        let served = self.queue.submit(request, &|requests| self.serve(requests));
+        served.unwrap_or_else(|| Err(Error::abandoned(&self.paths.log)))
+    }
+
+    fn guarded(&self, claim: &Claim, act: &mut dyn FnMut(&Held<'_>)) -> Result<()> {
+        while !self.act(claim, act)? {
+            self.exclusively(|writer| writer.settle())?;
+        }
+        Ok(())
+    }
+
+    fn view(&self) -> Result<View> {
+        self.shared(|state| {
+            let now = self.sys.clock.now()?;
+            let Some(State { cursor, .. }) = state else {
+                return Ok(View { table: Table::new(), counter: None, next: Fence::FIRST, now });
+            };
+            let next = append::next(cursor)?;
+            Ok(View { table: cursor.table.clone(), counter: Some(cursor.log), next, now })
+        })
+    }
+}

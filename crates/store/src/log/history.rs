@@ -1,0 +1,107 @@
+//! Everything that ever happened, as far as segments are still there, and the check that all of it fits
+//! together.
+
+use std::path::{Path, PathBuf};
+
+use holdfast_kernel::{Event, Fence};
+use holdfast_sys::Open;
+
+use super::Log;
+use super::chain::Link;
+use super::scan::{Cursor, Source, Tail};
+use crate::{Error, Result};
+
+/// One transition of the log.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Record {
+    /// Its number; the fence, if it is a grant.
+    pub sequence: Fence,
+    /// What happened.
+    pub event: Event,
+}
+
+/// What a complete check went through.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Checked {
+    /// How many segments.
+    pub segments: u64,
+    /// How many records.
+    pub records: u64,
+    /// How many bytes behind the last record were never acknowledged.
+    pub torn_bytes: u64,
+}
+
+impl Log {
+    /// Shows every record to `visit`, oldest first, and checks numbers, hashes and rules on the way.
+    ///
+    /// # Errors
+    /// When something cannot be read, or does not fit what precedes it.
+    pub fn history(&self, visit: &mut dyn FnMut(&Record)) -> Result<Checked> {
+        self.shared(|state| {
+            let mut checked = Checked::default();
+            let Some(current) = state else { return Ok(checked) };
+            let mut before: Option<Cursor> = None;
+            for path in self.segments(current.cursor.segment)? {
+                before = Some(self.walk(&path, before.as_ref(), &mut checked, visit)?);
+            }
+            let replayed = before.is_some_and(|last| last.table == current.cursor.table);
+            if !replayed {
+                let what = "replaying it does not give the leases that the index has";
+                return Err(Error::damaged(&self.paths.log, "the whole of it", what));
+            }
+            Ok(checked)
+        })
+    }
+
+    /// The archived segments that are there, and the log.
+    fn segments(&self, current: u64) -> Result<Vec<PathBuf>> {
+        let mut paths = Vec::new();
+        for segment in 1..current {
+            let path = self.paths.beside(&format!(".{segment}"));
+            match self.sys.files.stat(&path) {
+                Ok(_) => paths.push(path),
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        paths.push(self.paths.log.clone());
+        Ok(paths)
+    }
+
+    fn walk(
+        &self,
+        path: &Path,
+        before: Option<&Cursor>,
+        checked: &mut Checked,
+        visit: &mut dyn FnMut(&Record),
+    ) -> Result<Cursor> {
+        let handle = self.sys.files.open(path, Open::Read)?;
+        let source = Source { path, handle: &*handle, words: &self.settings.words };
+        let (mut cursor, link) = Cursor::at_start(&source)?;
+        if before.is_some_and(|before| !follows(before, &cursor, link)) {
+            return Err(Error::damaged(
+                path,
+                "the first line",
+                "it does not go on where the segment before ends",
+            ));
+        }
+        let tail = cursor.run(&source, &mut |entry| {
+            checked.records += 1;
+            visit(&Record { sequence: entry.sequence, event: entry.event.clone() });
+        })?;
+        if let Tail::Torn { len } = tail {
+            checked.torn_bytes += len - cursor.len;
+        }
+        checked.segments += 1;
+        Ok(cursor)
+    }
+}
+
+/// Whether a segment begins where the one before it ended. If some in between were taken away, only the
+/// log must be the same.
+fn follows(before: &Cursor, segment: &Cursor, link: Link) -> bool {
+    let adjacent = before.segment + 1 == segment.segment;
+    let seamless =
+        before.sequence == segment.sequence && before.link == link && before.table == segment.table;
+    before.log == segment.log && (seamless || !adjacent)
+}

@@ -1,0 +1,210 @@
+//! Repair, only when asked for: says what is wrong, and puts right what can be. Whatever is taken out of
+//! the log's way is kept beside it.
+
+use std::path::PathBuf;
+
+use holdfast_kernel::{Fence, Policy, Table, apply};
+use holdfast_sys::Open;
+
+use super::Log;
+use super::append::Writer;
+use super::chain::Link;
+use super::index;
+use super::read;
+use super::segment::Header;
+use crate::{CounterId, Error, Result};
+
+/// How far the counter is moved on when records are lost: nobody can tell any more which numbers they had.
+const LEAP: u64 = 1 << 32;
+
+/// Something that is not as it should be.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Finding {
+    /// Bytes behind the last record that were never acknowledged.
+    TornTail {
+        /// How many.
+        bytes: u64,
+    },
+    /// The index is missing, behind, or of no use.
+    Index,
+    /// Records are lost.
+    Damage {
+        /// What was found.
+        what: String,
+        /// How many leases could be carried over.
+        leases: usize,
+    },
+    /// A file that an interrupted operation left behind.
+    Leftover {
+        /// The file.
+        path: PathBuf,
+    },
+}
+
+/// What was wrong, and whether it has been put right.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Recovery {
+    /// What was wrong.
+    pub findings: Vec<Finding>,
+    /// Whether it has been put right.
+    pub repaired: bool,
+    /// Where the damaged log is kept.
+    pub kept: Option<PathBuf>,
+}
+
+impl Log {
+    /// Looks for what is wrong, and puts it right if `repair` is set.
+    ///
+    /// # Errors
+    /// When the system fails, or nothing can be read at all.
+    pub fn recover(&self, policy: &Policy, repair: bool) -> Result<Recovery> {
+        self.exclusively(|writer| writer.recover(policy, repair))
+    }
+}
+
+impl Writer<'_> {
+    fn recover(&mut self, policy: &Policy, repair: bool) -> Result<Recovery> {
+        let mut findings = self.leftovers(repair)?;
+        match self.log.current(None) {
+            Ok(None) => Ok(Recovery { findings, repaired: repair, kept: None }),
+            Ok(state) => {
+                self.state = state;
+                findings.extend(self.blemishes(policy, repair)?);
+                Ok(Recovery { findings, repaired: repair, kept: None })
+            }
+            Err(Error::Damaged { damage, .. }) => {
+                let salvage = self.salvage()?;
+                findings.push(Finding::Damage { what: damage.to_string(), leases: salvage.table.len() });
+                let kept = if repair { Some(self.start_over(salvage, policy)?) } else { None };
+                Ok(Recovery { findings, repaired: repair, kept })
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// What is wrong with a log that can be read to its end.
+    fn blemishes(&mut self, policy: &Policy, repair: bool) -> Result<Vec<Finding>> {
+        let log = self.log;
+        let mut findings = Vec::new();
+        let state = self.opened()?;
+        if let Some(len) = state.torn {
+            findings.push(Finding::TornTail { bytes: len - state.cursor.len });
+        }
+        if !index::vouches(&log.sys, &log.paths.index, &state.cursor) {
+            findings.push(Finding::Index);
+        }
+        if repair && !findings.is_empty() {
+            self.set_torn_tail_aside()?;
+            self.settle()?;
+            self.write_index(policy, 0, &log.sys.clock.now()?)?;
+        }
+        Ok(findings)
+    }
+
+    /// Files that an interrupted operation left beside the log.
+    fn leftovers(&self, repair: bool) -> Result<Vec<Finding>> {
+        let paths = &self.log.paths;
+        let prefix = paths.beside(".new-");
+        let mut findings = Vec::new();
+        for name in self.log.sys.files.list(paths.directory())? {
+            let path = paths.directory().join(&name);
+            if path.as_os_str().as_encoded_bytes().starts_with(prefix.as_os_str().as_encoded_bytes()) {
+                if repair {
+                    self.log.sys.files.remove_file(&path)?;
+                }
+                findings.push(Finding::Leftover { path });
+            }
+        }
+        Ok(findings)
+    }
+
+    /// Everything that can still be read: the index's leases or the first line's, and every later line
+    /// that is one, whether or not what precedes it is intact.
+    fn salvage(&self) -> Result<Salvage> {
+        let (paths, words) = (&self.log.paths, &self.log.settings.words);
+        let handle = match self.log.sys.files.open(&paths.log, Open::Read) {
+            Ok(handle) => Some(handle),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
+            Err(error) => return Err(error.into()),
+        };
+        let bytes = match handle {
+            Some(handle) => handle.read_from(0, usize::MAX)?,
+            None => Vec::new(),
+        };
+        let first = bytes.split(|byte| *byte == b'\n').next().unwrap_or_default();
+        let header = Header::read(&paths.log, first, words).ok().map(|(header, _)| Salvage::from(header));
+        let index = index::read(&self.log.sys, &paths.index, words).map(Salvage::from);
+        let mut salvage = match (header, index) {
+            (Some(header), Some(index)) if index.sequence < header.sequence => header,
+            (_, Some(index)) => index,
+            (Some(header), None) => header,
+            (None, None) => self.nothing()?,
+        };
+        for line in bytes.split(|byte| *byte == b'\n') {
+            salvage.take_in(line, words);
+        }
+        Ok(salvage)
+    }
+
+    /// A log of which nothing is left goes on as another one: its fences mean nothing any more.
+    fn nothing(&self) -> Result<Salvage> {
+        let now = self.log.sys.clock.now()?;
+        let log = CounterId::new(self.log.sys.entropy.lease_id(&now)?);
+        Ok(Salvage { log, segment: 1, sequence: 0, link: Link::START, table: Table::new() })
+    }
+
+    /// Keeps the damaged log under another name and goes on with what was salvaged.
+    fn start_over(&mut self, salvage: Salvage, policy: &Policy) -> Result<PathBuf> {
+        let sys = &self.log.sys;
+        let now = sys.clock.now()?;
+        let kept = self.log.paths.beside(&format!(".damaged-{:032x}", sys.entropy.nonce()?));
+        let header = Header {
+            log: salvage.log,
+            segment: salvage.segment + 1,
+            sequence: (salvage.sequence + LEAP).min(Fence::LAST.get()),
+            before: salvage.link,
+            table: salvage.table,
+        };
+        let next = self.write_segment(&header, &now)?;
+        match sys.files.link(&self.log.paths.log, &kept) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+            linked => linked?,
+        }
+        self.replace_log(&next, policy, &now)?;
+        Ok(kept)
+    }
+}
+
+/// What is left of a damaged log.
+struct Salvage {
+    log: CounterId,
+    segment: u64,
+    sequence: u64,
+    link: Link,
+    table: Table,
+}
+
+impl Salvage {
+    fn take_in(&mut self, line: &[u8], words: &super::Words) {
+        let Ok(entry) = read::entry(line, words) else { return };
+        if entry.sequence.get() > self.sequence {
+            // An event of a lease whose grant is lost says nothing that could be carried over.
+            let _ = apply(&mut self.table, &entry.event);
+            self.sequence = entry.sequence.get();
+        }
+    }
+}
+
+impl From<Header> for Salvage {
+    fn from(header: Header) -> Self {
+        let Header { log, segment, sequence, before, table } = header;
+        Self { log, segment, sequence, link: before, table }
+    }
+}
+
+impl From<super::scan::Cursor> for Salvage {
+    fn from(cursor: super::scan::Cursor) -> Self {
+        let super::scan::Cursor { log, segment, sequence, link, table, .. } = cursor;
+        Self { log, segment, sequence, link, table }
+    }
+}
