@@ -171,10 +171,12 @@ fn shown_by_refusal(refusal: &Refusal) -> Box<dyn Iterator<Item = &Lease> + '_> 
         | Refusal::Stale { lease, .. }
         | Refusal::NotIndefinite { lease }
         | Refusal::NotFinite { lease }
+        | Refusal::CounterBehind { lease, .. }
         | Refusal::SameHolder { lease } => Box::new(std::iter::once(&**lease)),
         Refusal::FencedOut { current, .. } => Box::new(current.iter()),
         Refusal::NotFound { .. }
         | Refusal::TtlOutOfRange { .. }
+        | Refusal::DeadlineTooFar { .. }
         | Refusal::IndefiniteForbidden
         | Refusal::ReasonRequired
         | Refusal::LimitReached { .. }
@@ -199,6 +201,8 @@ pub struct History {
     ends: Vec<Option<Moment>>,
     calls: Vec<Call>,
     replays: Vec<Replayed>,
+    power_losses: Vec<Moment>,
+    troubles: Vec<String>,
     last: u64,
 }
 
@@ -260,6 +264,17 @@ impl History {
         }
     }
 
+    /// Notes that the power went: whatever nobody was promised may be gone.
+    pub fn power_lost(&mut self, true_ms: u64) {
+        let moment = self.moment(true_ms);
+        self.power_losses.push(moment);
+    }
+
+    /// Notes something that must never happen whatever is asked: a panic, a deadlock, a livelock.
+    pub fn trouble(&mut self, what: String) {
+        self.troubles.push(what);
+    }
+
     /// Notes what a medium's records replay to.
     pub fn replay(&mut self, replayed: Replayed) {
         self.replays.push(replayed);
@@ -286,6 +301,18 @@ impl History {
     #[must_use]
     pub fn calls(&self) -> &[Call] {
         &self.calls
+    }
+
+    /// When the power went.
+    #[must_use]
+    pub fn power_losses(&self) -> &[Moment] {
+        &self.power_losses
+    }
+
+    /// What must never happen, and did.
+    #[must_use]
+    pub fn troubles(&self) -> &[String] {
+        &self.troubles
     }
 
     /// What was replayed.

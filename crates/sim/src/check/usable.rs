@@ -1,11 +1,14 @@
-//! A medium can always be understood, and works when nothing fails. No legal fault leaves files that only
-//! a person can mend: a crash never leaves a lock without an owner.
+//! A medium can always be understood, works when nothing fails, and never panics or hangs. No legal fault
+//! leaves files that only a person can mend: a crash never leaves a lock without an owner.
 
 use crate::history::{Call, History, Told};
 
 /// A call that the medium could not serve, if there is one.
 #[must_use]
 pub fn find(history: &History) -> Option<String> {
+    if let Some(trouble) = history.troubles().first() {
+        return Some(trouble.clone());
+    }
     let call = history.calls().iter().find(|call| is_unserved(history, call))?;
     Some(history.describe(call))
 }
@@ -24,6 +27,13 @@ mod tests {
     use super::find;
     use crate::check::handmade::Book;
     use crate::history::{Asked, Told};
+
+    #[test]
+    fn a_panic_is_found() {
+        let mut book = Book::new();
+        book.history_mut().trouble("it panicked".to_owned());
+        assert_eq!(find(book.history()), Some("it panicked".to_owned()));
+    }
 
     #[test]
     fn damage_is_found_whoever_meets_it() {
