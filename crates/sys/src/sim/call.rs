@@ -101,10 +101,16 @@ impl Told for HandleId {
     }
 }
 
-/// What it waits for, if it does, shows in what it waits for.
-impl Told for Option<NodeId> {
+/// What comes of one try to take a lock.
+#[derive(Debug)]
+pub(super) enum Attempt {
+    Taken,
+    Waits(NodeId),
+}
+
+impl Told for Attempt {
     fn digest(&self, mix: &mut Mix) {
-        mix.word(u64::from(self.is_some()));
+        mix.word(u64::from(matches!(self, Self::Waits(_))));
     }
 }
 

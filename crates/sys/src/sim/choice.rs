@@ -81,6 +81,12 @@ impl Moment<'_> {
         self.state.calls
     }
 
+    /// The true time, in microseconds since 1970.
+    #[must_use]
+    pub const fn now_us(&self) -> u64 {
+        self.state.now_us
+    }
+
     /// The process that the choice is about, counted over all epochs.
     #[must_use]
     pub const fn process(&self) -> usize {
@@ -93,6 +99,12 @@ pub trait Choices: Send {
     /// Picks one of `options` (two or more); an answer beyond counts as the last one. The world is locked
     /// meanwhile: ask `at`, never an [`Observer`](super::Observer).
     fn choose(&mut self, what: Choice, options: usize, at: &Moment<'_>) -> usize;
+}
+
+impl Choices for Box<dyn Choices> {
+    fn choose(&mut self, what: Choice, options: usize, at: &Moment<'_>) -> usize {
+        self.as_mut().choose(what, options, at)
+    }
 }
 
 /// Answers at random, with the likelihoods of the [`Config`](super::Config).

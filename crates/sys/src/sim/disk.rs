@@ -65,7 +65,9 @@ pub(super) struct Node {
     links: u32,
     /// How many handles there are.
     opens: u32,
-    /// The pending operations that took names away from it.
+    /// The operations that must be durable before any name of it is: they freed its number.
+    after: Vec<u64>,
+    /// The operations that took names away from it.
     unlinked: Vec<u64>,
 }
 
@@ -104,7 +106,7 @@ impl Disk {
             umask,
             full: 0,
         };
-        let (root, _) = disk.make(Body::Directory(Entries::default()), 0o755, 0);
+        let root = disk.make(Body::Directory(Entries::default()), 0o755, 0);
         disk.node_mut(root).links = 1;
         disk
     }
@@ -133,15 +135,15 @@ impl Disk {
         }
     }
 
-    /// Makes a thing without a name, and says which pending operations freed its number.
-    fn make(&mut self, body: Body, mode: u32, now_ms: i64) -> (NodeId, Vec<u64>) {
-        let (number, freed_by) = self.free.pop_first().unwrap_or((self.next_number, Vec::new()));
+    /// Makes a thing without a name.
+    fn make(&mut self, body: Body, mode: u32, now_ms: i64) -> NodeId {
+        let (number, after) = self.free.pop_first().unwrap_or((self.next_number, Vec::new()));
         self.next_number = self.next_number.max(number + 1);
         let id = NodeId(self.next_node);
         self.next_node += 1;
-        let node = Node { body, number, mode, modified_ms: now_ms, links: 0, opens: 0, unlinked: Vec::new() };
-        self.nodes.insert(id, node);
-        (id, freed_by)
+        let (modified_ms, unlinked) = (now_ms, Vec::new());
+        self.nodes.insert(id, Node { body, number, mode, modified_ms, links: 0, opens: 0, after, unlinked });
+        id
     }
 
     /// Gives the number of a thing free that nobody sees any more. The disk may still have it.
@@ -159,13 +161,14 @@ impl Disk {
         if !self.nodes.values().any(gone) {
             return;
         }
-        let mut on_disk: BTreeSet<NodeId> = self.journal.nodes().collect();
+        let mut kept: BTreeSet<NodeId> = self.journal.nodes().collect();
         for node in self.nodes.values() {
             if let Body::Directory(entries) = &node.body {
-                on_disk.extend(entries.durable.values());
+                kept.extend(entries.durable.values());
             }
         }
-        self.nodes.retain(|id, node| !gone(node) || on_disk.contains(id));
+        self.nodes.retain(|id, node| !gone(node) || kept.contains(id));
+        self.journal.forget(|id| !self.nodes.contains_key(&id));
     }
 
     pub(super) fn known(&self, id: NodeId) -> Stat {
@@ -212,6 +215,7 @@ impl Disk {
         for (id, node) in &mut self.nodes {
             node.links = links.get(id).copied().unwrap_or(0);
             node.opens = 0;
+            node.after.clear();
             node.unlinked.clear();
             match &mut node.body {
                 Body::File(content) => content.lose_power(self.sector, ask),

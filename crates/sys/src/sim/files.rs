@@ -7,10 +7,10 @@ use std::sync::Arc;
 
 use rustix::io::Errno;
 
-use super::call::{Call, With};
+use super::call::{Attempt, Call, With};
 use super::choice::{Choice, Fault};
-use super::disk::{Access, HandleId, NodeId};
-use super::kernel::{Inner, Kernel};
+use super::disk::{Access, HandleId};
+use super::kernel::{Inner, Kernel, dead};
 use super::state::Status;
 use crate::{Error, Files, Handle, LockMode, Open, Result, Stat};
 
@@ -147,13 +147,13 @@ impl SimHandle {
         Call::new(verb, &self.path, with)
     }
 
-    /// One try for a lock; says what to wait for if somebody else has it.
-    fn attempt(&self, inner: &mut Inner, mode: LockMode) -> io::Result<Option<NodeId>> {
+    /// One try for a lock. Only a wait is cut short by a signal.
+    fn attempt(&self, inner: &mut Inner, mode: LockMode) -> io::Result<Attempt> {
         if inner.try_lock(self.id, mode)? {
-            return Ok(None);
+            return Ok(Attempt::Taken);
         }
         inner.eintr()?;
-        Ok(Some(inner.state.disk.opened(self.id)?))
+        Ok(Attempt::Waits(inner.state.disk.opened(self.id)?))
     }
 }
 
@@ -188,7 +188,12 @@ impl Handle for SimHandle {
     fn truncate(&self, len: u64) -> Result<()> {
         let call = self.call("cut", With::Number(len));
         self.kernel.call(self.me, &call, |inner| {
-            inner.enospc()?;
+            let grows = inner.state.disk.content(self.id).is_ok_and(|content| len > content.len() as u64);
+            if grows {
+                inner.enospc()?
+            } else {
+                inner.eio()?
+            }
             let now_ms = inner.state.wall_ms(self.me);
             Ok(inner.state.disk.truncate(self.id, len, now_ms)?)
         })
@@ -211,14 +216,14 @@ impl Handle for SimHandle {
         let call = self.call("lock", text(mode));
         let failed = |error| Error::new(call.verb, call.path, error);
         let Some(mut inner) = self.kernel.turn(self.me) else {
-            return Err(failed(io::Error::other("the process is dead")));
+            return Err(failed(dead()));
         };
         loop {
             let result = self.attempt(&mut inner, mode);
             inner.state.told(self.me, &call, &result);
             match result.map_err(failed)? {
-                None => return Ok(()),
-                Some(node) => inner = self.kernel.park(inner, self.me, Status::Blocked(node)),
+                Attempt::Taken => return Ok(()),
+                Attempt::Waits(node) => inner = self.kernel.park(inner, self.me, Status::Blocked(node)),
             }
         }
     }

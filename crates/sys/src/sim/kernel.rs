@@ -298,6 +298,8 @@ impl Inner {
 
     /// The power goes: everybody dies, and the hosts start anew on what is left on the disk.
     pub(super) fn lose_power(&mut self) {
+        let at_us = self.state.now_us - self.state.began_us;
+        self.state.trace.line(at_us, "world", || "loses power".to_owned());
         self.state.cut(End::PowerLoss);
         self.on_disk(Disk::lose_power);
         self.state.reboot();
@@ -305,7 +307,7 @@ impl Inner {
 }
 
 /// What a call of a process that is dead gets.
-fn dead() -> std::io::Error {
+pub(super) fn dead() -> std::io::Error {
     std::io::Error::other("the process is dead")
 }
 

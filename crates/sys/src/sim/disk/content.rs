@@ -95,43 +95,51 @@ impl Content {
     }
 
     pub(in super::super) fn sync(&mut self, sector: usize) {
-        self.settle(self.visible.len(), sector, &mut |_, _| 0);
+        if !self.is_clean() {
+            self.settle(self.next_len(sector), sector, &mut |_, _| 0);
+        }
     }
 
     /// A sync that fails: what reached the disk is durable, the rest is marked clean all the same and only a
     /// fresh write of the same bytes will bring it there.
     pub(in super::super) fn fail_sync(&mut self, sector: usize, ask: &mut Ask<'_>) {
         if !self.is_clean() {
-            let len = self.surviving_len(ask);
+            let len = self.surviving_len(sector, ask);
             self.settle(len, sector, ask);
         }
     }
 
     pub(in super::super) fn lose_power(&mut self, sector: usize, ask: &mut Ask<'_>) {
-        if !self.is_clean() {
-            let len = self.surviving_len(ask);
-            self.settle(len, sector, ask);
-        }
+        self.fail_sync(sector, ask);
         if self.visible != self.durable {
             self.visible.clone_from(&self.durable);
             self.digest.set(None);
         }
     }
 
+    /// The length that a sync makes durable. One that a failed sync lost comes back only with a write that
+    /// needs it.
+    fn next_len(&self, sector: usize) -> usize {
+        if self.resized {
+            return self.visible.len();
+        }
+        let end = self.dirty.last().map_or(0, |index| (index + 1) * sector);
+        self.durable.len().max(end.min(self.visible.len()))
+    }
+
     /// The last length, or the durable one, or one in between.
-    fn surviving_len(&self, ask: &mut Ask<'_>) -> usize {
-        let (last, old) = (self.visible.len(), self.durable.len());
-        let others = || self.cuts.iter().copied().filter(|len| *len != last && *len != old);
-        let lens: Vec<usize> =
-            [last, old].into_iter().take(if last == old { 1 } else { 2 }).chain(others()).collect();
+    fn surviving_len(&self, sector: usize, ask: &mut Ask<'_>) -> usize {
+        let mut lens = vec![self.next_len(sector), self.durable.len()];
+        lens.extend(&self.cuts);
+        let mut seen = BTreeSet::new();
+        lens.retain(|len| seen.insert(*len));
         let answer = if lens.len() > 1 { ask(Remnant::Length, lens.len()) } else { 0 };
-        lens.get(answer).copied().unwrap_or(last)
+        lens.get(answer).copied().unwrap_or(self.durable.len())
     }
 
     /// Makes this length durable and, as far as they are kept, the dirty sectors. Nothing is dirty then.
     fn settle(&mut self, len: usize, sector: usize, ask: &mut Ask<'_>) {
         self.digest.set(None);
-        let old = self.durable.len();
         self.durable.resize(len, 0);
         for index in std::mem::take(&mut self.dirty) {
             let (from, to) = (index * sector, ((index + 1) * sector).min(len));
@@ -140,7 +148,6 @@ impl Content {
                 self.copy(from, to);
             }
         }
-        debug_assert!(self.durable.len() == len && (len <= old || self.durable.len() > old));
         self.resized = false;
         self.cuts.clear();
     }

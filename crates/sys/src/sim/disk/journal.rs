@@ -57,6 +57,11 @@ impl Journal {
         self.pending.iter().flat_map(|op| &op.edits).filter_map(|edit| edit.node)
     }
 
+    /// Forgets operations in directories that are gone, which nobody can lose or make durable any more.
+    pub(super) fn forget(&mut self, gone: impl Fn(NodeId) -> bool) {
+        self.pending.retain(|op| !op.edits.iter().all(|edit| gone(edit.dir)));
+    }
+
     fn keys(&self, op: &Op) -> Vec<Key> {
         let key = |edit: &Edit| match self.order {
             NameOrder::PerDirectory => Key::Dir(edit.dir),

@@ -26,8 +26,8 @@ impl Disk {
     fn add(&mut self, place: Place, body: Body, mode: u32, now_ms: i64) -> Result<NodeId> {
         let Some(name) = place.name else { return Err(Errno::EXIST) };
         let mode = if matches!(body, Body::Symlink(_)) { mode } else { mode & 0o7777 & !self.umask };
-        let (id, freed_by) = self.make(body, mode, now_ms);
-        self.edit(vec![Edit { dir: place.dir, name, node: Some(id) }], freed_by, now_ms);
+        let id = self.make(body, mode, now_ms);
+        self.edit(vec![Edit { dir: place.dir, name, node: Some(id) }], now_ms);
         Ok(id)
     }
 
@@ -48,7 +48,7 @@ impl Disk {
             return Err(Errno::PERM);
         }
         let Some(name) = place.name else { return Err(Errno::EXIST) };
-        self.edit(vec![Edit { dir: place.dir, name, node: Some(id) }], Vec::new(), now_ms);
+        self.edit(vec![Edit { dir: place.dir, name, node: Some(id) }], now_ms);
         Ok(())
     }
 
@@ -93,7 +93,7 @@ impl Disk {
         }
         let gone = Edit { dir: source.dir, name: old, node: None };
         let here = Edit { dir: target.dir, name: new, node: Some(id) };
-        self.edit(vec![gone, here], Vec::new(), now_ms);
+        self.edit(vec![gone, here], now_ms);
         Ok(())
     }
 
@@ -120,19 +120,22 @@ impl Disk {
     fn remove(&mut self, path: &Path, now_ms: i64) -> Result<()> {
         let place = self.locate(path)?;
         let Some(name) = place.name else { return Err(Errno::BUSY) };
-        self.edit(vec![Edit { dir: place.dir, name, node: None }], Vec::new(), now_ms);
+        self.edit(vec![Edit { dir: place.dir, name, node: None }], now_ms);
         Ok(())
     }
 
     /// Does the edits for everybody to see, as one operation that is not durable yet.
-    fn edit(&mut self, edits: Vec<Edit>, after: Vec<u64>, now_ms: i64) {
-        let op = self.journal.push(edits.clone(), after);
+    fn edit(&mut self, edits: Vec<Edit>, now_ms: i64) {
+        let mut after = Vec::new();
         for edit in &edits {
             self.node_mut(edit.dir).modified_ms = now_ms;
             if let Some(id) = edit.node {
-                self.node_mut(id).links += 1;
+                let node = self.node_mut(id);
+                node.links += 1;
+                after.extend(&node.after);
             }
         }
+        let op = self.journal.push(edits.clone(), after);
         for edit in edits {
             let Some(entries) = self.entries_mut(edit.dir) else { continue };
             let was = match edit.node {
