@@ -56,7 +56,7 @@ impl Kernel {
         act: impl FnOnce(&mut Inner) -> std::io::Result<T>,
     ) -> Result<T> {
         let failed = |error| Error::new(call.verb, call.path, error);
-        let Some(mut inner) = self.turn(me) else { return Err(failed(dead())) };
+        let Some(mut inner) = self.turn(me, call) else { return Err(failed(dead())) };
         let result = act(&mut inner);
         inner.state.told(me, call, &result);
         result.map_err(failed)
@@ -83,8 +83,9 @@ impl Kernel {
     }
 
     /// Waits until it is the turn of `me` to make a call; none when it is dead.
-    pub(super) fn turn(&self, me: usize) -> Option<Locked<'_>> {
+    pub(super) fn turn(&self, me: usize, call: &Call<'_>) -> Option<Locked<'_>> {
         let mut inner = self.alive(me)?;
+        inner.state.proc_mut(me).about(call);
         let next = inner.next_after(me);
         inner = self.pass(inner, me, next);
         if let Strike::Yield(next) = inner.strike(me) {
@@ -240,6 +241,10 @@ impl Inner {
 
     /// What happens to the process or to the world before a call.
     fn strike(&mut self, me: usize) -> Strike {
+        if self.choices.enough() {
+            self.state.cut(End::Enough);
+            return Strike::Yield(me);
+        }
         if self.state.calls >= self.state.last_call {
             self.state.cut(End::TooManyCalls);
             return Strike::Yield(me);

@@ -66,6 +66,8 @@ impl World {
             gate: Arc::new(worker.gate()),
             knows: Mix::new(me as u64),
             nonces: 0,
+            verb: "",
+            path: PathBuf::new(),
             struck: false,
         });
         drop(inner);
