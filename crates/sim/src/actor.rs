@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use holdfast_kernel::{
-    Acquire, Answer, Claim, Command, Holder, Lease, LeaseId, Millis, Mode, Name, Policy, Request, Tags, Text,
+    Acquire, Answer, Claim, Command, Holder, Lease, LeaseId, Millis, Mode, Name, Request, Tags, Text,
     Transfer,
 };
 use holdfast_store::{Error, Medium, Result};
@@ -161,27 +161,25 @@ impl<'a> Performer<'a> {
     /// fails there, fails the call.
     fn call(&mut self, asked: Asked, make: impl FnOnce(&dyn Medium, &Presence, CallId) -> Result<Told>) {
         let call = self.presence.begin(asked.clone());
-        let told = self.open().and_then(|medium| make(medium, &self.presence, call)).unwrap_or_else(failed);
+        let medium = open(&mut self.medium, &self.stage.subject, &self.sys);
+        let told = medium.and_then(|medium| make(medium, &self.presence, call)).unwrap_or_else(failed);
         self.remember(&asked, &told);
         self.presence.end(call, told);
-    }
-
-    fn open(&mut self) -> Result<&dyn Medium> {
-        let medium = match self.medium.take() {
-            Some(medium) => medium,
-            None => self.stage.subject.open(&self.sys)?,
-        };
-        Ok(&**self.medium.insert(medium))
     }
 
     fn remember(&mut self, asked: &Asked, told: &Told) {
         match told {
             Told::Answer(
-                Answer::Granted(lease) | Answer::AlreadyHeld(lease) | Answer::Renewed(lease) | Answer::Beaten(lease),
+                Answer::Granted(lease)
+                | Answer::AlreadyHeld(lease)
+                | Answer::Renewed(lease)
+                | Answer::Beaten(lease),
             ) => {
                 self.mine.insert(lease.resource.clone(), lease.clone());
             }
-            Told::Answer(Answer::Released(lease)) if matches!(asked, Asked::Command(Command::Release { .. })) => {
+            Told::Answer(Answer::Released(lease))
+                if matches!(asked, Asked::Command(Command::Release { .. })) =>
+            {
                 self.mine.remove(&lease.resource);
             }
             Told::View(view) => {
@@ -193,6 +191,14 @@ impl<'a> Performer<'a> {
             _ => {}
         }
     }
+}
+
+fn open<'m>(known: &'m mut Option<Box<dyn Medium>>, subject: &Subject, sys: &Sys) -> Result<&'m dyn Medium> {
+    let medium = match known.take() {
+        Some(medium) => medium,
+        None => subject.open(sys)?,
+    };
+    Ok(&**known.insert(medium))
 }
 
 fn failed(error: Error) -> Told {

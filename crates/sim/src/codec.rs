@@ -4,7 +4,7 @@
 use std::fmt::Write as _;
 
 use holdfast_kernel::{
-    Boot, BootId, Event, Fence, Holder, Lease, LeaseId, Millis, Mode, Name, Stamp, Table, Tags, Term, Text, apply,
+    Boot, BootId, Fence, Holder, Lease, LeaseId, Millis, Mode, Name, Stamp, Table, Tags, Term, Text,
 };
 
 use crate::mix::Mix;
@@ -34,13 +34,7 @@ pub(crate) fn state(line: &[u8]) -> Option<State> {
     while let Some(id) = words.next() {
         leases.push(read_lease(id, &mut words)?);
     }
-    // A table takes grants in the order of their fences.
-    leases.sort_by_key(|lease| lease.fence);
-    let mut table = Table::new();
-    for lease in leases {
-        apply(&mut table, &Event::Granted { lease }).ok()?;
-    }
-    Some(State { table, next })
+    Some(State { table: Table::restore(leases).ok()?, next })
 }
 
 /// The state of the last whole line.

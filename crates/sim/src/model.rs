@@ -12,15 +12,26 @@ use holdfast_store::View;
 use crate::history::{Asked, Call, Told};
 
 /// The state of the specification.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Model {
+    now: Leases,
+    /// The states before it that a power loss may bring back: nobody was promised what came after them.
+    undoable: Vec<Leases>,
+}
+
+/// What is held.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+struct Leases {
     table: Table,
     /// The largest fence that was granted.
     last: u64,
 }
 
 /// What tells two states apart, in a form that can be put in order.
-pub type Key = (u64, Vec<(LeaseId, Fence, Stamp, Stamp, Option<Millis>)>);
+pub type Key = Vec<(u64, Vec<(LeaseId, Fence, Moments, Moments, Option<Millis>)>)>;
+
+/// A stamp in a form that can be put in some order, whatever it means.
+type Moments = (u64, Option<(u128, u64)>);
 
 /// What is known beside the calls themselves.
 pub struct Known<'a> {
@@ -36,48 +47,71 @@ impl Model {
     /// What tells this state from others.
     #[must_use]
     pub fn key(&self) -> Key {
-        let part = |lease: &Lease| {
-            let ttl = match &lease.term {
-                Term::Finite { ttl, .. } => Some(*ttl),
-                Term::Indefinite { .. } => None,
-            };
-            (lease.id, lease.fence, lease.granted, *lease.last_sign(), ttl)
-        };
-        (self.last, self.table.iter().map(part).collect())
+        std::iter::once(&self.now).chain(&self.undoable).map(Leases::key).collect()
+    }
+
+    /// Every state that the power may leave: what nobody was promised may be lost, the latest first.
+    #[must_use]
+    pub fn after_power_loss(&self) -> Vec<Self> {
+        let left = std::iter::once(&self.now).chain(&self.undoable);
+        left.map(|leases| Self { now: leases.clone(), undoable: Vec::new() }).collect()
     }
 
     /// Every state that this call may lead to, given what its caller was told.
     #[must_use]
     pub fn after(&self, call: &Call, known: &Known<'_>) -> Vec<Self> {
         match (&call.asked, &call.told) {
-            (Asked::View, Told::View(view)) => self.unchanged_if(self.shows(view, known)),
+            (Asked::View, Told::View(view)) if self.now.shows(view, known) => vec![self.clone()],
+            (Asked::View, _) => Vec::new(),
             (Asked::Command(command), _) => self.after_command(command, call, known),
             (Asked::Write(claim), _) => self.after_command(&Command::Check(claim.clone()), call, known),
-            (Asked::View, _) => Vec::new(),
         }
-    }
-
-    fn unchanged_if(&self, lawful: bool) -> Vec<Self> {
-        if lawful { vec![self.clone()] } else { Vec::new() }
-    }
-
-    fn shows(&self, view: &View, known: &Known<'_>) -> bool {
-        let shown = view.table.iter().filter(|lease| known.is_about(lease));
-        view.next.get() > self.last && shown.eq(self.table.iter())
     }
 
     fn after_command(&self, command: &Command, call: &Call, known: &Known<'_>) -> Vec<Self> {
         let mut states: Vec<Self> = Vec::new();
         for now in &call.readings {
-            let decided = self.decide(command, call, now, known);
-            states.extend(match (decided, &call.told) {
-                (Ok(decision), Told::Nothing | Told::Failed(_)) => self.prefixes(&decision),
-                (Ok(decision), told) if known.agrees(&decision.answer, told) => self.with(&decision.events),
-                (Err(refusal), Told::Refused(told)) if refusal == *told => vec![self.clone()],
-                _ => Vec::new(),
-            });
+            match (self.now.decide(command, call, now, known), &call.told) {
+                (Ok(decision), Told::Nothing | Told::Failed(_)) => states.extend(self.unheard(&decision)),
+                (Ok(decision), told) if known.agrees(&decision.answer, told) => {
+                    states.extend(self.now.with(&decision.events).map(Self::promised));
+                }
+                (Err(refusal), Told::Refused(told)) if refusal == *told => states.push(self.clone()),
+                _ => {}
+            }
         }
         states
+    }
+
+    /// A caller was told yes: no power loss takes back what that rests on.
+    const fn promised(now: Leases) -> Self {
+        Self { now, undoable: Vec::new() }
+    }
+
+    /// Nobody was told, and the medium may have been cut off anywhere in the events.
+    fn unheard(&self, decision: &Decision) -> Vec<Self> {
+        let cuts = (1..=decision.events.len()).filter_map(|cut| decision.events.get(..cut));
+        let after = cuts.filter_map(|events| self.now.with(events));
+        let undoable: Vec<Leases> = std::iter::once(&self.now).chain(&self.undoable).cloned().collect();
+        after.map(|now| Self { now, undoable: undoable.clone() }).collect()
+    }
+}
+
+impl Leases {
+    fn key(&self) -> (u64, Vec<(LeaseId, Fence, Moments, Moments, Option<Millis>)>) {
+        let part = |lease: &Lease| {
+            let ttl = match &lease.term {
+                Term::Finite { ttl, .. } => Some(*ttl),
+                Term::Indefinite { .. } => None,
+            };
+            (lease.id, lease.fence, moments(&lease.granted), moments(lease.last_sign()), ttl)
+        };
+        (self.last, self.table.iter().map(part).collect())
+    }
+
+    fn shows(&self, view: &View, known: &Known<'_>) -> bool {
+        let shown = view.table.iter().filter(|lease| known.is_about(lease));
+        view.next.get() > self.last && shown.eq(self.table.iter())
     }
 
     /// What the kernel says, with the fence that the medium drew: which numbers a counter skips is the
@@ -102,24 +136,20 @@ impl Model {
         }
     }
 
-    fn with(&self, events: &[Event]) -> Vec<Self> {
-        let mut state = self.clone();
+    fn with(&self, events: &[Event]) -> Option<Self> {
+        let mut after = self.clone();
         for event in events {
-            if apply(&mut state.table, event).is_err() {
-                return Vec::new();
-            }
+            apply(&mut after.table, event).ok()?;
             if let Event::Granted { lease } | Event::Transferred { lease, .. } = event {
-                state.last = state.last.max(lease.fence.get());
+                after.last = after.last.max(lease.fence.get());
             }
         }
-        vec![state]
+        Some(after)
     }
+}
 
-    /// A medium may be cut off anywhere in the events of one decision.
-    fn prefixes(&self, decision: &Decision) -> Vec<Self> {
-        let cuts = (1..=decision.events.len()).filter_map(|cut| decision.events.get(..cut));
-        cuts.flat_map(|events| self.with(events)).collect()
-    }
+fn moments(stamp: &Stamp) -> Moments {
+    (stamp.wall_ms(), stamp.boot().map(|boot| (boot.id.get(), boot.ms)))
 }
 
 fn granted(decision: &Decision) -> Option<&Lease> {

@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use holdfast_kernel::{Answer, Claim, Command, Fence, LeaseId, Policy, Table, apply, decide};
+use holdfast_kernel::{Answer, Claim, Command, Fence, LeaseId, Policy, Table, apply, check, decide};
 use holdfast_store::{CounterId, Damage, Error, Held, Medium, Result, View};
 use holdfast_sys::{Handle, LockMode, Open, Sys};
 
@@ -22,12 +22,6 @@ pub(crate) struct State {
 
 impl State {
     pub(crate) const EMPTY: Self = Self { table: Table::new(), next: Fence::FIRST };
-
-    /// A state whose only memory of fences is the leases that are there.
-    pub(crate) fn remembering_only(table: Table) -> Self {
-        let last = table.iter().map(|lease| lease.fence).max();
-        Self { table, next: last.and_then(|last| last.plus(1)).unwrap_or(Fence::FIRST) }
-    }
 }
 
 /// Whether a step was made, or somebody else came first and everything has to be looked at again.
@@ -109,12 +103,7 @@ impl<P: Protocol> Medium for Follower<P> {
         self.section(|| {
             let state = self.protocol.load(&self.sys)?;
             let now = self.sys.clock.now()?;
-            let check = Command::Check(claim.clone());
-            let Answer::Valid(lease) = decide(&state.table, &any_policy(), &check, &now, state.next)?.answer
-            else {
-                return Ok(());
-            };
-            act(&Held::vouch(&lease, COUNTER));
+            act(&Held::vouch(check(&state.table, claim, &now)?, COUNTER));
             Ok(())
         })
     }
@@ -122,17 +111,12 @@ impl<P: Protocol> Medium for Follower<P> {
     fn view(&self) -> Result<View> {
         self.section(|| {
             let State { table, next } = self.protocol.load(&self.sys)?;
-            Ok(View { table, counter: COUNTER, next, now: self.sys.clock.now()? })
+            Ok(View { table, counter: Some(COUNTER), next, now: self.sys.clock.now()? })
         })
     }
 }
 
 const COUNTER: CounterId = CounterId::new(LeaseId::new(1));
-
-/// A check looks at no policy.
-fn any_policy() -> Policy {
-    crate::plan::policy()
-}
 
 fn make_root(sys: &Sys) -> Result<()> {
     match sys.files.create_dir(Path::new(ROOT), 0o755) {

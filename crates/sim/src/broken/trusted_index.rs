@@ -6,7 +6,9 @@ use holdfast_store::{Medium, Result};
 use holdfast_sys::{Handle, Open, Sys};
 
 use crate::codec;
-use crate::scaffold::{Follower, MODE, Protocol, Published, ROOT, State, append, at, damaged, lock, read, write};
+use crate::scaffold::{
+    Follower, MODE, Protocol, Published, ROOT, State, append, at, damaged, lock, read, write,
+};
 
 /// Opens it.
 ///

@@ -99,7 +99,7 @@ mod tests {
             let event = holdfast_kernel::Event::Granted { lease: (*lease).clone() };
             holdfast_kernel::apply(&mut table, &event).unwrap();
         }
-        let counter = CounterId::new(holdfast_kernel::LeaseId::new(1));
+        let counter = Some(CounterId::new(holdfast_kernel::LeaseId::new(1)));
         Told::View(View { table, counter, next: Fence::new(9).unwrap(), now: stamp(0) })
     }
 

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use holdfast_kernel::{Lease, LeaseId};
-use holdfast_store::CounterId;
+use holdfast_store::{CounterId, View};
 
 use crate::history::{Call, History, Moment, Told};
 use crate::words;
@@ -63,9 +63,9 @@ fn not_rising(earlier: &Grant<'_>, later: &Grant<'_>) -> Option<String> {
 
 /// Fences mean something only as long as the counter is the same one.
 fn another_counter(call: &Call, counter: &mut Option<CounterId>) -> Option<String> {
-    let Told::View(view) = &call.told else { return None };
-    let first = counter.get_or_insert(view.counter);
-    (*first != view.counter).then(|| format!("the counter {first} became {}", view.counter))
+    let Told::View(View { counter: Some(shown), .. }) = &call.told else { return None };
+    let first = counter.get_or_insert(*shown);
+    (first != shown).then(|| format!("the counter {first} became {shown}"))
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! There is a sequence of the calls, each between its start and its end, in which the kernel alone would
-//! have given every answer. Calls of unknown outcome may have taken effect at any time after their start,
-//! or never.
+//! have given every answer. Calls of unknown outcome may have taken effect or not; and as long as nobody
+//! was told yes on top of it, a power loss may take that effect back.
 //!
 //! The search is Wing and Gong's with memoisation. Where no limit ties resources together, each has a
 //! history of its own; that keeps the search short.
@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use holdfast_kernel::{Command, Lease, LeaseId, Limits, Name, Policy};
 
-use crate::history::{Asked, Call, History, Told};
+use crate::history::{Asked, Call, History, Moment, Told};
 use crate::model::{Key, Known, Model};
 
 /// More states than any lawful history of our workloads ever needed; past it the history is reported, so
@@ -45,7 +45,9 @@ fn resources(history: &History) -> BTreeSet<&Name> {
 }
 
 fn judge(history: &History, known: &Known<'_>) -> Option<String> {
-    let ops: Vec<Op<'_>> = history.calls().iter().filter_map(|call| Op::of(history, call, known)).collect();
+    let mut ops: Vec<Op<'_>> =
+        history.calls().iter().filter_map(|call| Op::of(history, call, known)).collect();
+    ops.extend(history.power_losses().iter().map(|moment| Op::power_loss(*moment)));
     let mut search = Search { ops: &ops, known, visited: BTreeSet::new(), furthest: None };
     if search.explains(&mut Placed::none(ops.len()), &Model::default()) {
         return None;
@@ -54,16 +56,20 @@ fn judge(history: &History, known: &Known<'_>) -> Option<String> {
         return Some(format!("gave up after {MOST_STATES} states"));
     }
     let (stuck, state) = search.furthest?;
-    let blocked: Vec<String> = stuck.iter().map(|op| history.describe(op.call)).collect();
+    let blocked = stuck.iter().filter_map(|op| op.call).map(|call| history.describe(call));
+    let blocked: Vec<String> = blocked.collect();
     Some(format!("no lawful sequence goes on from {state:?} with any of:\n    {}", blocked.join("\n    ")))
 }
 
-/// One call as the search sees it.
+/// One call, or one power loss, as the search sees it.
 struct Op<'a> {
-    call: &'a Call,
+    /// None for a power loss.
+    call: Option<&'a Call>,
     start: u64,
-    /// When it must have taken effect; never for a call of unknown outcome.
+    /// After this moment it cannot take effect any more.
     end: u64,
+    /// Whether it did take effect.
+    must: bool,
 }
 
 impl<'a> Op<'a> {
@@ -73,12 +79,29 @@ impl<'a> Op<'a> {
         if unheard || other || matches!(call.told, Told::Unusable(_)) {
             return None;
         }
-        let end = call.end.filter(|_| !call.is_open()).map_or(u64::MAX, |end| end.order);
-        Some(Self { call, start: call.start.order, end })
+        let end = if call.is_open() { last_chance(history, call) } else { call.end };
+        let end = end.map_or(u64::MAX, |end| end.order);
+        Some(Self { call: Some(call), start: call.start.order, end, must: !call.is_open() })
     }
 
-    const fn must(&self) -> bool {
-        self.end != u64::MAX
+    const fn power_loss(moment: Moment) -> Self {
+        Self { call: None, start: moment.order, end: moment.order, must: true }
+    }
+
+    fn lead(&self, state: &Model, known: &Known<'_>) -> Vec<Model> {
+        match self.call {
+            None => state.after_power_loss(),
+            Some(call) => state.after(call, known),
+        }
+    }
+}
+
+/// Until when a call of unknown outcome can still take effect: whoever dies does nothing afterwards. Of a
+/// call that failed, something may be left that only the next power loss decides about.
+fn last_chance(history: &History, call: &Call) -> Option<Moment> {
+    match call.told {
+        Told::Nothing => history.actor_end(call.by),
+        _ => history.power_losses().iter().copied().find(|moment| *moment > call.start),
     }
 }
 
@@ -129,24 +152,21 @@ struct Search<'a> {
 impl<'a> Search<'a> {
     fn explains(&mut self, placed: &mut Placed, state: &Model) -> bool {
         let next = self.candidates(placed);
-        if !next.iter().any(|(_, op)| op.must()) {
+        if !next.iter().any(|(_, op)| op.must) {
             return true;
         }
-        if self.visited.len() >= MOST_STATES || !self.visited.insert((placed.clone(), state.key())) {
+        let key = state.key();
+        if self.visited.len() >= MOST_STATES || !self.visited.insert((placed.clone(), key.clone())) {
             return false;
         }
-        // A call that changes nothing and fits here can only lose by being placed later.
-        let key = state.key();
         for (index, op) in &next {
-            let fits = op.must() && state.after(op.call, self.known).iter().any(|after| after.key() == key);
-            if fits {
-                return self.place(*index, placed, state);
-            }
-        }
-        for (index, op) in &next {
-            for after in state.after(op.call, self.known) {
+            for after in op.lead(state, self.known) {
                 if self.place(*index, placed, &after) {
                     return true;
+                }
+                if op.must && after.key() == key && !closes_a_chance(op, &next) {
+                    // A call that changes nothing and fits here would gain nothing by a later place.
+                    return false;
                 }
             }
         }
@@ -161,23 +181,33 @@ impl<'a> Search<'a> {
         explained
     }
 
-    /// The calls that may come next: none that another unplaced one had already returned before. Those
-    /// that returned first come first, because a medium mostly works in that order.
+    /// The calls that may come next: none that another unplaced one had already returned before, and no
+    /// dead caller's that something later was placed before. Those that returned first come first,
+    /// because a medium mostly works in that order.
     fn candidates(&self, placed: &Placed) -> Vec<(usize, &'a Op<'a>)> {
-        let left = || self.ops.iter().enumerate().filter(|(index, _)| !placed.has(*index));
-        let bound = left().map(|(_, op)| op.end).min().unwrap_or(u64::MAX);
-        let mut next: Vec<_> = left().filter(|(_, op)| op.start < bound).collect();
-        next.sort_by_key(|(_, op)| op.end);
+        let all = || self.ops.iter().enumerate();
+        let left = || all().filter(|(index, _)| !placed.has(*index));
+        let bound = left().filter(|(_, op)| op.must).map(|(_, op)| op.end).min().unwrap_or(u64::MAX);
+        let reached =
+            all().filter(|(index, _)| placed.has(*index)).map(|(_, op)| op.start).max().unwrap_or(0);
+        let mut next: Vec<_> =
+            left().filter(|(_, op)| op.start <= bound && (op.must || op.end > reached)).collect();
+        next.sort_by_key(|(_, op)| (!op.must, op.end));
         next
     }
 
     fn remember(&mut self, next: &[(usize, &'a Op<'a>)], state: &Model) {
-        let stuck: Vec<_> = next.iter().map(|(_, op)| *op).filter(|op| op.must()).collect();
+        let stuck: Vec<_> = next.iter().map(|(_, op)| *op).filter(|op| op.must).collect();
         let bound = |ops: &[&Op<'_>]| ops.iter().map(|op| op.end).min();
         if self.furthest.as_ref().is_none_or(|(before, _)| bound(before) < bound(&stuck)) {
             self.furthest = Some((stuck, state.clone()));
         }
     }
+}
+
+/// Whether a call of unknown outcome can have taken effect before this one only.
+fn closes_a_chance(op: &Op<'_>, next: &[(usize, &Op<'_>)]) -> bool {
+    next.iter().any(|(_, other)| !other.must && other.end < op.start)
 }
 
 #[cfg(test)]
@@ -233,6 +263,30 @@ mod tests {
     }
 
     #[test]
+    fn the_power_may_take_an_unheard_grant_but_not_one_that_somebody_was_told_of() {
+        for told_again in [false, true] {
+            let mut book = Book::new();
+            let (a, b) = (book.actor("a"), book.actor("b"));
+            let asked = book.acquire(a, 1, Mode::Exclusive, SECOND);
+            book.begin(a, asked);
+            book.die(a);
+            let unheard = book.lease(a, 1, 4, Mode::Exclusive, SECOND);
+            if told_again {
+                let asked = book.acquire(a, 2, Mode::Exclusive, SECOND);
+                book.call(a, asked, Told::Answer(Answer::AlreadyHeld(unheard)));
+            } else {
+                let asked = book.acquire(b, 2, Mode::Exclusive, SECOND);
+                let retry_after = Some(holdfast_kernel::Millis::new(SECOND + 300));
+                let refusal = Refusal::Held { blocker: Box::new(unheard), others: 0, retry_after };
+                book.call(b, asked, Told::Refused(refusal));
+            }
+            book.history_mut().power_lost(0);
+            book.grant(b, 3, 4, SECOND);
+            assert_eq!(find(book.history(), &policy()).is_some(), told_again);
+        }
+    }
+
+    #[test]
     fn overlapping_calls_are_put_in_either_order() {
         let mut book = Book::new();
         let (a, b) = (book.actor("a"), book.actor("b"));
@@ -254,7 +308,11 @@ mod tests {
         book.grant(a, 1, 1, SECOND);
         let counter = CounterId::new(LeaseId::new(1));
         let next = Fence::new(2).unwrap();
-        book.call(a, Asked::View, Told::View(View { table: Table::new(), counter, next, now: stamp(0) }));
+        book.call(
+            a,
+            Asked::View,
+            Told::View(View { table: Table::new(), counter: Some(counter), next, now: stamp(0) }),
+        );
         assert!(find(book.history(), &policy()).is_some());
     }
 }

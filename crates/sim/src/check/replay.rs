@@ -29,7 +29,7 @@ mod tests {
         let mut book = Book::new();
         let a = book.actor("a");
         let lease = book.lease(a, 1, 1, Mode::Exclusive, SECOND);
-        let counter = CounterId::new(LeaseId::new(1));
+        let counter = Some(CounterId::new(LeaseId::new(1)));
         let empty = View { table: Table::new(), counter, next: Fence::new(2).unwrap(), now: stamp(0) };
         let mut full = empty.clone();
         apply(&mut full.table, &Event::Granted { lease }).unwrap();
