@@ -5,9 +5,11 @@
 //! assumed of the disk, and why each step is where it is.
 
 mod append;
+mod buffer;
 mod chain;
 mod cut;
 mod fields;
+mod fold;
 mod history;
 mod index;
 mod moment;

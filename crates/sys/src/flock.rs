@@ -56,16 +56,27 @@ impl Guard {
     pub fn enter(&mut self, sys: &Sys, mode: LockMode) -> Result<Section<'_>> {
         loop {
             uninterrupted(|| self.handle.lock(mode))?;
-            if self.is_the_named_one(sys)? {
-                break;
+            let checked = self.check(sys);
+            if let Ok(true) = checked {
+                return Ok(Section { handle: &*self.handle });
             }
+            // Whoever waits for this very file must not wait for a section that never began.
+            drop(Section { handle: &*self.handle });
+            checked?;
             self.handle = open(sys, &self.path, self.mode)?;
+        }
+    }
+
+    /// Whether the lock that was taken keeps others out.
+    fn check(&mut self, sys: &Sys) -> Result<bool> {
+        if !self.is_the_named_one(sys)? {
+            return Ok(false);
         }
         if !self.probed {
             self.probe(sys)?;
             self.probed = true;
         }
-        Ok(Section { handle: &*self.handle })
+        Ok(true)
     }
 
     fn is_the_named_one(&self, sys: &Sys) -> Result<bool> {
@@ -110,3 +121,6 @@ impl Drop for Section<'_> {
         let _ = self.handle.unlock();
     }
 }
+
+#[cfg(test)]
+mod tests;

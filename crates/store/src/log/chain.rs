@@ -1,7 +1,7 @@
 //! The chain: every line ends with a hash of itself and of the hash before it, so that no line can be
 //! changed, dropped or moved without the next one showing it.
 
-use std::fmt;
+use std::fmt::{self, Write as _};
 
 /// Ends every line: the field's opening, 32 hex digits, and the closing.
 const OPENING: &[u8] = b",\"hash\":\"";
@@ -22,7 +22,7 @@ impl Link {
         hasher.update(&self.0);
         hasher.update(body);
         let mut hash = [0; DIGITS / 2];
-        hasher.finalize_xof().fill(&mut hash);
+        hash.iter_mut().zip(hasher.finalize().as_bytes()).for_each(|(ours, theirs)| *ours = *theirs);
         Self(hash)
     }
 
@@ -45,9 +45,24 @@ fn hex(digit: u8) -> Option<u8> {
     }
 }
 
+impl Link {
+    /// The 32 hex digits.
+    fn digits(self) -> [u8; DIGITS] {
+        let mut digits = [0; DIGITS];
+        for (pair, byte) in digits.chunks_exact_mut(2).zip(self.0) {
+            pair.copy_from_slice(&[digit(byte >> 4), digit(byte & 0xf)]);
+        }
+        digits
+    }
+}
+
+const fn digit(nibble: u8) -> u8 {
+    if nibble < 10 { b'0' + nibble } else { b'a' + nibble - 10 }
+}
+
 impl fmt::Display for Link {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+        self.digits().iter().try_for_each(|digit| f.write_char(char::from(*digit)))
     }
 }
 
@@ -56,21 +71,17 @@ impl fmt::Display for Link {
 pub(super) fn seal(out: &mut Vec<u8>, from: usize, before: Link) -> Link {
     let link = before.then(out.get(from..).unwrap_or_default());
     out.extend_from_slice(OPENING);
-    for byte in link.0 {
-        for digit in [byte >> 4, byte & 0xf] {
-            out.push(if digit < 10 { b'0' + digit } else { b'a' + digit - 10 });
-        }
-    }
+    out.extend_from_slice(&link.digits());
     out.extend_from_slice(CLOSING);
     out.push(b'\n');
     link
 }
 
-/// The hash that a line (without its end) claims to have, and the body that it covers.
-pub(super) fn sealed(line: &[u8]) -> Option<(&[u8], Link)> {
+/// The body of a line (without its end), and the digits of the hash that it claims to have.
+fn sealed(line: &[u8]) -> Option<(&[u8], &[u8])> {
     let line = line.strip_suffix(CLOSING)?;
     let (rest, digits) = line.split_at_checked(line.len().checked_sub(DIGITS)?)?;
-    Some((rest.strip_suffix(OPENING)?, Link::parse(digits)?))
+    Some((rest.strip_suffix(OPENING)?, digits))
 }
 
 /// The hash that the last line of `bytes` ends with; the line's beginning may be missing.
@@ -84,8 +95,9 @@ pub(super) const ENDING: usize = DIGITS + CLOSING.len() + 1;
 
 /// The hash of a line, if it is what it must be after `before`.
 pub(super) fn verify(line: &[u8], before: Link) -> Option<Link> {
-    let (body, link) = sealed(line)?;
-    (before.then(body) == link).then_some(link)
+    let (body, digits) = sealed(line)?;
+    let link = before.then(body);
+    (link.digits() == *digits).then_some(link)
 }
 
 #[cfg(test)]

@@ -85,39 +85,45 @@ pub(super) struct Fields<'a> {
     pub(super) last_boot_ms: Option<u64>,
 }
 
-/// Reads the fields of an object that uses these words.
+/// How an object's fields are called.
 #[derive(Clone, Copy)]
-pub(super) struct FieldsOf<'w> {
+pub(super) struct Naming<'w> {
     pub(super) words: &'w Words,
     /// Whether it is a lease as it stands: there, `renewed_at` is no event's time.
     pub(super) standing: bool,
 }
 
-impl<'de> DeserializeSeed<'de> for FieldsOf<'_> {
-    type Value = Fields<'de>;
+/// Fills in the fields of an object. They are filled in place, because there are many and a rebuild reads
+/// a million objects.
+pub(super) struct Fill<'f, 'a, 'w> {
+    pub(super) fields: &'f mut Fields<'a>,
+    pub(super) naming: Naming<'w>,
+}
 
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Fields<'de>, D::Error> {
+impl<'de> DeserializeSeed<'de> for Fill<'_, 'de, '_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
         deserializer.deserialize_map(self)
     }
 }
 
-impl<'de> Visitor<'de> for FieldsOf<'_> {
-    type Value = Fields<'de>;
+impl<'de> Visitor<'de> for Fill<'_, 'de, '_> {
+    type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("an object")
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Fields<'de>, A::Error> {
-        let mut fields = Fields::default();
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
         while let Some(Str(key)) = map.next_key()? {
-            self.field(&mut fields, key, &mut map)?;
+            self.naming.field(self.fields, key, &mut map)?;
         }
-        Ok(fields)
+        Ok(())
     }
 }
 
-impl FieldsOf<'_> {
+impl Naming<'_> {
     fn field<'de, A: MapAccess<'de>>(
         self,
         fields: &mut Fields<'de>,

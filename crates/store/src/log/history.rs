@@ -44,9 +44,11 @@ impl Log {
             for path in self.segments(current.cursor.segment)? {
                 before = Some(self.walk(&path, before.as_ref(), &mut checked, visit)?);
             }
-            let replayed = before.is_some_and(|last| last.table == current.cursor.table);
+            let replayed = before.is_some_and(|last| {
+                (last.sequence, &last.table) == (current.cursor.sequence, &current.cursor.table)
+            });
             if !replayed {
-                let what = "replaying it does not give the leases that the index has";
+                let what = "replaying it does not give what the index says";
                 return Err(Error::damaged(&self.paths.log, "the whole of it", what));
             }
             Ok(checked)

@@ -8,7 +8,7 @@ use holdfast_kernel::{
 };
 use serde::de::DeserializeSeed;
 
-use super::fields::{Fields, FieldsOf};
+use super::fields::{Fields, Fill, Naming};
 use super::moment;
 use super::words::Words;
 use super::write::VERSION;
@@ -28,7 +28,8 @@ pub(super) struct Entry {
 
 /// Reads an event's line.
 pub(super) fn entry(line: &[u8], words: &Words) -> Result<Entry, Problem> {
-    let mut fields = parse(line, FieldsOf { words, standing: false })?;
+    let mut fields = Fields::default();
+    parse(line, &mut fields, Naming { words, standing: false })?;
     version(fields.version)?;
     let sequence = fence(fields.sequence, "sequence")?;
     let batch = fields.batch.map_or(Ok(sequence), |batch| fence(Some(batch), "batch"))?;
@@ -36,22 +37,22 @@ pub(super) fn entry(line: &[u8], words: &Words) -> Result<Entry, Problem> {
         return Err("its batch begins after itself".into());
     }
     let op = required(fields.op.take(), "op")?;
-    let event = event(&op, fields, sequence)?;
+    let event = event(&op, &mut fields, sequence)?;
     Ok(Entry { sequence, batch, event })
 }
 
-/// The number and the batch of a line that may be out of its place, if it is a line of a log at all.
-pub(super) fn position(line: &[u8], words: &Words) -> Option<(u64, u64)> {
-    let fields = parse(line, FieldsOf { words, standing: false }).ok()?;
-    let sequence = fields.sequence?;
-    Some((sequence, fields.batch.unwrap_or(sequence)))
+/// The batch of a line that may be out of its place, if it is a line of a log at all.
+pub(super) fn batch(line: &[u8], words: &Words) -> Option<u64> {
+    let mut fields = Fields::default();
+    parse(line, &mut fields, Naming { words, standing: false }).ok()?;
+    fields.batch.or(fields.sequence)
 }
 
-fn parse<'a>(json: &'a [u8], seed: FieldsOf<'_>) -> Result<Fields<'a>, Problem> {
-    let mut deserializer = serde_json::Deserializer::from_slice(json);
-    let fields = seed.deserialize(&mut deserializer).map_err(|error| error.to_string())?;
-    deserializer.end().map_err(|error| error.to_string())?;
-    Ok(fields)
+fn parse<'a>(json: &'a [u8], fields: &mut Fields<'a>, naming: Naming<'_>) -> Result<(), Problem> {
+    let text = std::str::from_utf8(json).map_err(|error| error.to_string())?;
+    let mut deserializer = serde_json::Deserializer::from_str(text);
+    Fill { fields, naming }.deserialize(&mut deserializer).map_err(|error| error.to_string())?;
+    deserializer.end().map_err(|error| error.to_string())
 }
 
 pub(super) fn version(version: Option<u64>) -> Result<(), Problem> {
@@ -61,7 +62,7 @@ pub(super) fn version(version: Option<u64>) -> Result<(), Problem> {
     }
 }
 
-fn event(op: &str, mut fields: Fields<'_>, sequence: Fence) -> Result<Event, Problem> {
+fn event(op: &str, fields: &mut Fields<'_>, sequence: Fence) -> Result<Event, Problem> {
     match op {
         "acquire" => Ok(Event::Granted { lease: granted(fields, sequence)? }),
         "transfer" => {
@@ -78,7 +79,7 @@ fn event(op: &str, mut fields: Fields<'_>, sequence: Fence) -> Result<Event, Pro
 }
 
 /// An event of a lease that was granted by an earlier one.
-fn later(op: &str, fields: Fields<'_>, lease: LeaseId, at: Stamp) -> Result<Event, Problem> {
+fn later(op: &str, fields: &mut Fields<'_>, lease: LeaseId, at: Stamp) -> Result<Event, Problem> {
     match op {
         "renew" => {
             let ttl = required(fields.ttl, "ttl_secs")?;
@@ -94,10 +95,10 @@ fn later(op: &str, fields: Fields<'_>, lease: LeaseId, at: Stamp) -> Result<Even
         },
         "force-evict" => {
             let by = Holder {
-                agent: name(fields.by, "by")?,
-                place: name(fields.by_place, "the evictor's place")?,
+                agent: name(fields.by.take(), "by")?,
+                place: name(fields.by_place.take(), "the evictor's place")?,
             };
-            let reason = words_of(fields.reason, "reason")?;
+            let reason = words_of(fields.reason.take(), "reason")?;
             Ok(Event::Evicted { lease, at, cause: Cause::Forced { by, reason } })
         }
         unknown => Err(format!("`{}` is no operation", unknown.escape_debug())),
@@ -105,7 +106,7 @@ fn later(op: &str, fields: Fields<'_>, lease: LeaseId, at: Stamp) -> Result<Even
 }
 
 /// The lease that a grant's line describes.
-fn granted(mut fields: Fields<'_>, fence: Fence) -> Result<Lease, Problem> {
+fn granted(fields: &mut Fields<'_>, fence: Fence) -> Result<Lease, Problem> {
     let granted = stamp(fields.at.take(), fields.boot.take(), fields.boot_ms)?;
     let deadline = fields.expires.take();
     let lease = terms(fields, fence, granted, granted)?;
@@ -115,17 +116,18 @@ fn granted(mut fields: Fields<'_>, fence: Fence) -> Result<Lease, Problem> {
 
 /// The lease that an object describes as it stands.
 pub(super) fn standing(json: &[u8], words: &Words) -> Result<Lease, Problem> {
-    let mut fields = parse(json, FieldsOf { words, standing: true })?;
+    let mut fields = Fields::default();
+    parse(json, &mut fields, Naming { words, standing: true })?;
     let granted = stamp(fields.at.take(), fields.boot.take(), fields.boot_ms)?;
     let last = stamp(fields.last.take(), fields.last_boot.take(), fields.last_boot_ms)?;
     let deadline = fields.expires.take();
     let fence = fence(fields.fence, "fence")?;
-    let lease = terms(fields, fence, granted, last)?;
+    let lease = terms(&mut fields, fence, granted, last)?;
     expires(deadline.as_deref(), lease.deadline())?;
     Ok(lease)
 }
 
-fn terms(fields: Fields<'_>, fence: Fence, granted: Stamp, last: Stamp) -> Result<Lease, Problem> {
+fn terms(fields: &mut Fields<'_>, fence: Fence, granted: Stamp, last: Stamp) -> Result<Lease, Problem> {
     let term = match (required(fields.ttl, "ttl_secs")?, fields.stale_after) {
         (Millis::ZERO, Some(stale_after)) => Term::Indefinite { beat: last, stale_after },
         (Millis::ZERO, None) => return Err("a lease without end has no `stale_secs`".into()),
@@ -138,16 +140,19 @@ fn terms(fields: Fields<'_>, fence: Fence, granted: Stamp, last: Stamp) -> Resul
         Some(_) => return Err("`mode` is not `shared`".into()),
     };
     Ok(Lease {
-        id: lease_id(fields.lease, "lease_id")?,
-        resource: name(fields.resource, "the resource")?,
-        holder: Holder { agent: name(fields.agent, "the agent")?, place: name(fields.place, "the place")? },
+        id: lease_id(fields.lease.take(), "lease_id")?,
+        resource: name(fields.resource.take(), "the resource")?,
+        holder: Holder {
+            agent: name(fields.agent.take(), "the agent")?,
+            place: name(fields.place.take(), "the place")?,
+        },
         mode,
         fence,
         granted,
         term,
         skew: fields.skew.unwrap_or_default(),
         grace: fields.grace.unwrap_or_default(),
-        reason: fields.reason.map(|reason| words_of(Some(reason), "reason")).transpose()?,
+        reason: fields.reason.take().map(|reason| words_of(Some(reason), "reason")).transpose()?,
         tags: tags(&fields.tags)?,
     })
 }

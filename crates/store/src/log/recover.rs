@@ -1,9 +1,10 @@
 //! Repair, only when asked for: says what is wrong, and puts right what can be. Whatever is taken out of
 //! the log's way is kept beside it.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use holdfast_kernel::{Fence, Policy, Table, apply};
+use holdfast_kernel::{Event, Fence, Lease, LeaseId, Policy, Table, Term};
 use holdfast_sys::Open;
 
 use super::Log;
@@ -11,7 +12,9 @@ use super::append::Writer;
 use super::chain::Link;
 use super::index;
 use super::read;
+use super::scan::Cursor;
 use super::segment::Header;
+use super::words::Words;
 use crate::{CounterId, Error, Result};
 
 /// How far the counter is moved on when records are lost: nobody can tell any more which numbers they had.
@@ -74,7 +77,7 @@ impl Writer<'_> {
             }
             Err(Error::Damaged { damage, .. }) => {
                 let salvage = self.salvage()?;
-                findings.push(Finding::Damage { what: damage.to_string(), leases: salvage.table.len() });
+                findings.push(Finding::Damage { what: damage.to_string(), leases: salvage.leases.len() });
                 let kept = if repair { Some(self.start_over(salvage, policy)?) } else { None };
                 Ok(Recovery { findings, repaired: repair, kept })
             }
@@ -150,7 +153,7 @@ impl Writer<'_> {
     fn nothing(&self) -> Result<Salvage> {
         let now = self.log.sys.clock.now()?;
         let log = CounterId::new(self.log.sys.entropy.lease_id(&now)?);
-        Ok(Salvage { log, segment: 1, sequence: 0, link: Link::START, table: Table::new() })
+        Ok(Salvage { log, segment: 1, sequence: 0, link: Link::START, leases: BTreeMap::new() })
     }
 
     /// Keeps the damaged log under another name and goes on with what was salvaged.
@@ -163,7 +166,8 @@ impl Writer<'_> {
             segment: salvage.segment + 1,
             sequence: (salvage.sequence + LEAP).min(Fence::LAST.get()),
             before: salvage.link,
-            table: salvage.table,
+            table: Table::restore(salvage.leases.into_values())
+                .map_err(|error| Error::damaged(&self.log.paths.log, "what is left of it", error))?,
         };
         let next = self.write_segment(&header, &now)?;
         match sys.files.link(&self.log.paths.log, &kept) {
@@ -181,30 +185,65 @@ struct Salvage {
     segment: u64,
     sequence: u64,
     link: Link,
-    table: Table,
+    leases: BTreeMap<LeaseId, Lease>,
 }
 
 impl Salvage {
-    fn take_in(&mut self, line: &[u8], words: &super::Words) {
+    /// Takes a line in as far as it can still be understood. Lines before it may be lost, so a grant shows
+    /// that whatever stood in its way had ended, and a line about a lost grant says nothing.
+    fn take_in(&mut self, line: &[u8], words: &Words) {
         let Ok(entry) = read::entry(line, words) else { return };
-        if entry.sequence.get() > self.sequence {
-            // An event of a lease whose grant is lost says nothing that could be carried over.
-            let _ = apply(&mut self.table, &entry.event);
-            self.sequence = entry.sequence.get();
+        if entry.sequence.get() <= self.sequence {
+            return;
+        }
+        self.sequence = entry.sequence.get();
+        match entry.event {
+            Event::Granted { lease } => self.grant(lease),
+            Event::Transferred { from, lease, .. } => {
+                self.leases.remove(&from);
+                self.grant(lease);
+            }
+            Event::Renewed { lease, ttl, at } => self.change(lease, Term::Finite { ttl, from: at }),
+            Event::Beaten { lease, at } => {
+                if let Some(Term::Indefinite { stale_after, .. }) =
+                    self.leases.get(&lease).map(|held| &held.term)
+                {
+                    self.change(lease, Term::Indefinite { beat: at, stale_after: *stale_after });
+                }
+            }
+            Event::Released { lease, .. } | Event::Evicted { lease, .. } => drop(self.leases.remove(&lease)),
         }
     }
+
+    fn grant(&mut self, lease: Lease) {
+        self.leases.retain(|_, other| {
+            other.resource != lease.resource
+                || (other.mode.admits(lease.mode) && other.holder != lease.holder)
+        });
+        self.leases.insert(lease.id, lease);
+    }
+
+    fn change(&mut self, id: LeaseId, term: Term) {
+        if let Some(lease) = self.leases.get_mut(&id) {
+            lease.term = term;
+        }
+    }
+}
+
+fn by_id(table: &Table) -> BTreeMap<LeaseId, Lease> {
+    table.iter().map(|lease| (lease.id, lease.clone())).collect()
 }
 
 impl From<Header> for Salvage {
     fn from(header: Header) -> Self {
         let Header { log, segment, sequence, before, table } = header;
-        Self { log, segment, sequence, link: before, table }
+        Self { log, segment, sequence, link: before, leases: by_id(&table) }
     }
 }
 
-impl From<super::scan::Cursor> for Salvage {
-    fn from(cursor: super::scan::Cursor) -> Self {
-        let super::scan::Cursor { log, segment, sequence, link, table, .. } = cursor;
-        Self { log, segment, sequence, link, table }
+impl From<Cursor> for Salvage {
+    fn from(cursor: Cursor) -> Self {
+        let Cursor { log, segment, sequence, link, table, .. } = cursor;
+        Self { log, segment, sequence, link, leases: by_id(&table) }
     }
 }

@@ -6,14 +6,13 @@ use std::path::Path;
 use holdfast_kernel::{Table, apply};
 use holdfast_sys::Handle;
 
+use super::buffer::Buffer;
 use super::chain::{self, Link};
-use super::read::{self, Entry};
+use super::fold::Fold;
+use super::read::{self, Entry, Problem};
 use super::segment::{self, Header};
 use super::words::Words;
 use crate::{CounterId, Error, Result};
-
-/// How much is read at once.
-const CHUNK: usize = 1 << 20;
 
 /// The longest line that can be one. The first line of a segment carries all leases.
 const LONGEST_LINE: usize = 1 << 28;
@@ -46,6 +45,9 @@ pub(super) enum Tail {
     },
 }
 
+/// Takes in a line at an offset.
+type TakeIn<'a> = dyn FnMut(&[u8], u64) -> std::result::Result<(u64, u64), Problem> + 'a;
+
 /// What reading is done with.
 pub(super) struct Source<'a> {
     pub(super) path: &'a Path,
@@ -56,102 +58,122 @@ pub(super) struct Source<'a> {
 impl Cursor {
     /// Reads the first line of a log. Also gives the hash of the line before it, in an earlier segment.
     pub(super) fn at_start(source: &Source<'_>) -> Result<(Self, Link)> {
-        let mut bytes = Vec::new();
-        let end = loop {
-            let more = source.handle.read_from(bytes.len() as u64, CHUNK)?;
-            let searched = bytes.len();
-            bytes.extend_from_slice(&more);
-            if let Some(end) = memchr::memchr(b'\n', bytes.get(searched..).unwrap_or_default()) {
-                break searched + end;
+        let mut buffer = Buffer::default();
+        let line = loop {
+            let more = buffer.fill(source.handle, 0)?;
+            if let Some(end) = memchr::memchr(b'\n', buffer.lines()) {
+                break buffer.lines().get(..end).unwrap_or_default();
             }
-            if more.is_empty() || bytes.len() > LONGEST_LINE {
+            if !more || buffer.len() > LONGEST_LINE {
                 return Err(Error::damaged(source.path, "the first line", "it does not end"));
             }
         };
-        let line = bytes.get(..end).unwrap_or_default();
-        let len = end as u64 + 1;
+        let len = line.len() as u64 + 1;
         let (Header { log, segment, sequence, table, before }, link) =
             Header::read(source.path, line, source.words)?;
         Ok((Self { log, segment, table, sequence, link, len, doubtful: Some(len) }, before))
     }
 
-    /// Reads on to the end of the file, showing every line to `visit`.
+    /// Reads on to the end of the file, applying every line and showing it to `visit`.
     pub(super) fn run(&mut self, source: &Source<'_>, visit: &mut dyn FnMut(&Entry)) -> Result<Tail> {
-        let mut bytes: Vec<u8> = Vec::new();
+        let mut table = std::mem::take(&mut self.table);
+        let tail = self.read_on(source, &mut |line, _| {
+            let entry = read::entry(line, source.words)?;
+            apply(&mut table, &entry.event).map_err(|error| error.to_string())?;
+            visit(&entry);
+            Ok((entry.sequence.get(), entry.batch.get()))
+        });
+        self.table = table;
+        tail
+    }
+
+    /// Reads to the end of the file, looking only at what each line does to which lease, and then at the
+    /// grants that are left: what [`Cursor::run`] does for histories of millions of lines.
+    pub(super) fn rebuild(&mut self, source: &Source<'_>) -> Result<Tail> {
+        let mut fold = Fold::new(std::mem::take(&mut self.table), source.words);
+        let tail = self.read_on(source, &mut |line, offset| fold.take_in(line, offset))?;
+        self.table = fold.finish(source)?;
+        Ok(tail)
+    }
+
+    /// Shows every line that stands where it was written, with its offset, to `take_in`, which tells its
+    /// number and its batch, or what is wrong with it.
+    fn read_on(&mut self, source: &Source<'_>, take_in: &mut TakeIn<'_>) -> Result<Tail> {
+        let mut buffer = Buffer::default();
         loop {
-            let more = source.handle.read_from(self.len + bytes.len() as u64, CHUNK)?;
-            bytes.extend_from_slice(&more);
+            let more = buffer.fill(source.handle, self.len)?;
             let mut used = 0;
-            for end in memchr::memchr_iter(b'\n', &bytes) {
-                let line = bytes.get(used..end).unwrap_or_default();
-                match self.step(source, line)? {
-                    Some(entry) => visit(&entry),
-                    None => return self.judge_tail(source),
-                }
+            for end in memchr::memchr_iter(b'\n', buffer.lines()) {
+                let line = buffer.lines().get(used..end).unwrap_or_default();
+                let Some(link) = chain::verify(line, self.link) else { return self.judge_tail(source) };
+                // Whoever wrote this line did so on purpose: what does not fit is damage, not a torn write.
+                let position =
+                    take_in(line, self.len).map_err(|problem| self.misfit(source, line, problem))?;
+                self.advance(source, line, link, position)?;
                 used = end + 1;
             }
-            bytes.drain(..used);
-            if more.is_empty() {
-                return if bytes.is_empty() { Ok(Tail::Clean) } else { self.judge_tail(source) };
+            buffer.drop_front(used);
+            if !more {
+                return if buffer.is_empty() { Ok(Tail::Clean) } else { self.judge_tail(source) };
             }
-            if bytes.len() > LONGEST_LINE {
+            if buffer.len() > LONGEST_LINE {
                 return self.judge_tail(source);
             }
         }
     }
 
-    /// Takes one line in; none if it is not the line that must come next.
-    fn step(&mut self, source: &Source<'_>, line: &[u8]) -> Result<Option<Entry>> {
-        let Some(link) = chain::verify(line, self.link) else { return Ok(None) };
-        // From here on somebody wrote the line on purpose: what does not fit is damage, not a torn write.
-        let place = || format!("the line after sequence {}", self.sequence);
-        let entry = read::entry(line, source.words).map_err(|problem| {
-            segment::newer(source.path, line).unwrap_or_else(|| Error::damaged(source.path, place(), problem))
-        })?;
-        if entry.sequence.get() != self.sequence + 1 {
-            return Err(Error::damaged(source.path, place(), format!("its sequence is {}", entry.sequence)));
+    fn advance(
+        &mut self,
+        source: &Source<'_>,
+        line: &[u8],
+        link: Link,
+        (sequence, batch): (u64, u64),
+    ) -> Result<()> {
+        if sequence != self.sequence + 1 {
+            return Err(self.misfit(source, line, format!("its sequence is {sequence}")));
         }
-        apply(&mut self.table, &entry.event).map_err(|error| Error::damaged(source.path, place(), error))?;
-        if entry.batch == entry.sequence {
+        if batch == sequence {
             self.doubtful = Some(self.len);
         }
-        self.sequence = entry.sequence.get();
+        self.sequence = sequence;
         self.link = link;
         self.len += line.len() as u64 + 1;
-        Ok(Some(entry))
+        Ok(())
+    }
+
+    fn misfit(&self, source: &Source<'_>, line: &[u8], problem: Problem) -> Error {
+        match segment::newer_version(line) {
+            Some(version) => Error::Newer { path: source.path.to_path_buf(), version },
+            None => Error::damaged(source.path, self.place(), problem),
+        }
+    }
+
+    fn place(&self) -> String {
+        format!("the line after sequence {}", self.sequence)
     }
 
     /// Looks at what follows the last good line. An append is made only after the one before it became
     /// durable, so a line of a later append behind the break shows that what is broken was acknowledged.
     fn judge_tail(&self, source: &Source<'_>) -> Result<Tail> {
-        let next = self.sequence + 1;
         let mut offset = self.len;
-        let mut bytes: Vec<u8> = Vec::new();
+        let mut buffer = Buffer::default();
         loop {
-            let more = source.handle.read_from(offset + bytes.len() as u64, CHUNK)?;
-            let at_end = more.is_empty();
-            bytes.extend_from_slice(&more);
-            let mut used = 0;
-            for end in memchr::memchr_iter(b'\n', &bytes) {
-                let line = bytes.get(used..end).unwrap_or_default();
-                if read::position(line, source.words).is_some_and(|(_, batch)| batch > next) {
-                    let place = format!("the line after sequence {}", self.sequence);
-                    return Err(Error::damaged(
-                        source.path,
-                        place,
-                        "it is not the line that was written there",
-                    ));
-                }
-                used = end + 1;
+            let more = buffer.fill(source.handle, offset)?;
+            let lines = buffer.lines();
+            let later =
+                |line: &[u8]| read::batch(line, source.words).is_some_and(|batch| batch > self.sequence + 1);
+            if lines.split(|byte| *byte == b'\n').any(later) {
+                return Err(Error::damaged(
+                    source.path,
+                    self.place(),
+                    "it is not the line that was written there",
+                ));
             }
-            bytes.drain(..used);
+            let used = if buffer.len() > LONGEST_LINE { buffer.len() } else { lines.len() };
+            buffer.drop_front(used);
             offset += used as u64;
-            if at_end {
-                return Ok(Tail::Torn { len: offset + bytes.len() as u64 });
-            }
-            if bytes.len() > LONGEST_LINE {
-                offset += bytes.len() as u64;
-                bytes.clear();
+            if !more {
+                return Ok(Tail::Torn { len: offset + buffer.len() as u64 });
             }
         }
     }

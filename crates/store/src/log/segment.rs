@@ -65,7 +65,12 @@ impl Header {
         let damaged = |what: Problem| Error::damaged(path, "the first line", what);
         let wire: Wire<'_> = match serde_json::from_slice(line) {
             Ok(wire) => wire,
-            Err(error) => return Err(newer(path, line).unwrap_or_else(|| damaged(error.to_string()))),
+            Err(error) => {
+                return Err(match newer_version(line) {
+                    Some(version) => Error::Newer { path: path.to_path_buf(), version },
+                    None => damaged(error.to_string()),
+                });
+            }
         };
         let header = wire.header(words).map_err(damaged)?;
         let link = chain::verify(line, header.before).ok_or_else(|| damaged("its hash is wrong".into()))?;
@@ -89,14 +94,14 @@ impl Wire<'_> {
     }
 }
 
-/// The error for a line that a later version of the program wrote.
-pub(super) fn newer(path: &Path, line: &[u8]) -> Option<Error> {
+/// The version of a line that a later version of the program wrote.
+pub(super) fn newer_version(line: &[u8]) -> Option<u64> {
     #[derive(Deserialize)]
     struct Version {
         schema_version: u64,
     }
     let Version { schema_version: version } = serde_json::from_slice(line).ok()?;
-    (version > VERSION).then(|| Error::Newer { path: path.to_path_buf(), version })
+    (version > VERSION).then_some(version)
 }
 
 /// Writes an array of all leases of a table.

@@ -53,11 +53,18 @@ impl State {
         let stat = handle.stat()?;
         let source = Source { path: &paths.log, handle: &*handle, words };
         let claimed = index::read(sys, &paths.index, words);
-        let mut cursor = match &claimed {
-            Some(claimed) if is_true_of(claimed, &*handle, &stat)? => claimed.clone(),
-            _ => Cursor::at_start(&source)?.0,
+        let (cursor, tail) = match &claimed {
+            Some(claimed) if is_true_of(claimed, &*handle, &stat)? => {
+                let mut cursor = claimed.clone();
+                let tail = cursor.run(&source, &mut |_| {})?;
+                (cursor, tail)
+            }
+            _ => {
+                let (mut cursor, _) = Cursor::at_start(&source)?;
+                let tail = cursor.rebuild(&source)?;
+                (cursor, tail)
+            }
         };
-        let tail = cursor.run(&source, &mut |_| {})?;
         if let Some(claimed) = claimed {
             never_less(&paths.log, &claimed, &cursor)?;
         }

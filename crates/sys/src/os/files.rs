@@ -18,6 +18,7 @@ pub struct OsFiles;
 struct OsHandle {
     file: File,
     path: PathBuf,
+    appends: bool,
 }
 
 impl OsHandle {
@@ -37,6 +38,10 @@ impl Handle for OsHandle {
     }
 
     fn append(&self, bytes: &[u8]) -> Result<usize> {
+        if !self.appends {
+            // It would write at the handle's own position, which is the beginning.
+            return Err(self.failed("append to")(Errno::BADF));
+        }
         let written = rustix::io::write(&self.file, bytes).map_err(io::Error::from);
         written.and_then(some).map_err(|error| Error::new("append to", &self.path, error))
     }
@@ -96,7 +101,8 @@ impl Files for OsFiles {
         let flags = flags | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK;
         let opened = rustix::io::retry_on_intr(|| rustix::fs::open(path, flags, Mode::from_raw_mode(mode)));
         let file = File::from(opened.map_err(|error| Error::new("open", path, error))?);
-        Ok(Box::new(OsHandle { file, path: path.to_path_buf() }))
+        let appends = matches!(how, Open::Append { .. });
+        Ok(Box::new(OsHandle { file, path: path.to_path_buf(), appends }))
     }
 
     fn rename(&self, from: &Path, to: &Path) -> Result<()> {
@@ -146,9 +152,9 @@ impl Files for OsFiles {
 
     fn sync_dir(&self, path: &Path) -> Result<()> {
         let failed = |error: Errno| Error::new("flush the directory", path, error);
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC | OFlags::NOFOLLOW;
         let directory = rustix::fs::open(path, flags, Mode::empty()).map_err(failed)?;
-        rustix::fs::fsync(directory).map_err(failed)
+        rustix::io::retry_on_intr(|| rustix::fs::fsync(&directory)).map_err(failed)
     }
 }
 

@@ -12,6 +12,7 @@ use super::choice::{Choice, Choices, Made, Moment, Remnant};
 use super::config::{Faults, Odds};
 use super::disk::Disk;
 use super::epoch::{End, Fate};
+use super::hash::Mix;
 use super::pool::Gate;
 use super::state::{State, Status};
 use crate::{Error, Result};
@@ -198,6 +199,7 @@ impl Inner {
         let result = change(&mut disk, &mut ask);
         self.state.disk = disk;
         self.state.disk_was = None;
+        self.state.asked = Mix::new(1);
         result
     }
 

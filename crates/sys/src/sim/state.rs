@@ -81,7 +81,8 @@ pub(super) struct State {
     /// The number of calls at which the epoch ends.
     pub(super) last_call: u64,
     pub(super) end: End,
-    /// The answers since the last call.
+    /// What was answered about the disk while it is being changed bit by bit. All other answers show in
+    /// the state at once.
     pub(super) asked: Mix,
     /// What checkers want to tell states apart by.
     pub(super) noted: Mix,
@@ -232,7 +233,9 @@ impl State {
     }
 
     pub(super) fn made(&mut self, made: Made) {
-        self.asked.word(made.answer as u64);
+        if self.disk_was.is_some() {
+            self.asked.word(made.answer as u64);
+        }
         self.trace.made(made);
     }
 
@@ -243,7 +246,6 @@ impl State {
         let Some(proc) = proc else { return };
         told.digest(&mut proc.knows);
         proc.struck = false;
-        self.asked = Mix::new(1);
         self.trace.line(at, &proc.name, || format!("{call} → {told:?}"));
     }
 
@@ -256,9 +258,9 @@ impl State {
     pub(super) fn fingerprint(&self, question: Option<(Choice, usize)>) -> u128 {
         let mut mix = Mix::new(3);
         mix.wide(self.disk_was.unwrap_or_else(|| self.disk_digest()));
-        for word in [self.now_us, self.running as u64, self.end as u64] {
-            mix.word(word);
-        }
+        let runs = self.processes.get(self.running).is_some_and(|proc| proc.status != Status::Ended);
+        let running = if runs { self.running } else { usize::MAX };
+        [self.now_us, running as u64, self.end as u64].into_iter().for_each(|word| mix.word(word));
         self.hosts.iter().for_each(|host| host.digest(&mut mix));
         self.current().for_each(|(_, proc)| self.digest_proc(proc, &mut mix));
         self.left.digest(&mut mix);
