@@ -8,8 +8,8 @@ use holdfast_kernel::{
     Acquire, Answer, Claim, Command, Holder, Lease, LeaseId, Millis, Mode, Name, Request, Tags, Text,
     Transfer,
 };
-use holdfast_store::{Error, Medium, Result};
-use holdfast_sys::{Open, Sys};
+use holdfast_store::{Error, Medium, Result, liveness};
+use holdfast_sys::{Liveness, Open, Processes, Sys};
 
 use crate::history::{Actor, Asked, CallId, Told};
 use crate::plan::{Plan, Script, Step, resource};
@@ -49,8 +49,8 @@ pub(crate) struct Performer<'a> {
     leases: u64,
     /// The leases that it was last told it has.
     mine: BTreeMap<Name, Lease>,
-    /// The leases that it last saw in the way of others.
-    seen: BTreeMap<Name, Lease>,
+    /// The leases that it last saw.
+    seen: Vec<Lease>,
 }
 
 impl<'a> Performer<'a> {
@@ -58,7 +58,7 @@ impl<'a> Performer<'a> {
         let holder = actor.holder.clone();
         let presence = stage.recorder.enter(actor);
         let sys = presence.noted(sys);
-        let (mine, seen) = (BTreeMap::new(), BTreeMap::new());
+        let (mine, seen) = (BTreeMap::new(), Vec::new());
         Self { stage, sys, presence, holder, medium: None, number, leases: 0, mine, seen }
     }
 
@@ -69,7 +69,7 @@ impl<'a> Performer<'a> {
             }
             Step::Sleep(ms) => self.sys.clock.sleep(Millis::new(ms)),
             Step::Reopen => self.medium = None,
-            Step::View => self.view(),
+            Step::View => drop(self.view()),
             Step::Sweep => self.command(Command::Sweep),
             Step::KeepUp => {
                 // A failure here is like any other: what counts is what callers are told afterwards.
@@ -90,7 +90,23 @@ impl<'a> Performer<'a> {
         LeaseId::from_parts(self.number as u64, u128::from(self.leases))
     }
 
+    /// What says that this process holds a lease, and the leases of those who are gone. None if that cannot
+    /// be found out: whoever does not know that its lease is a dead process's must not go on with it.
+    fn liveness(&mut self) -> Option<(Tags, Vec<LeaseId>)> {
+        if !self.stage.plan.liveness {
+            return Some((Tags::none(), Vec::new()));
+        }
+        if !matches!(self.view(), Told::View(_)) {
+            return None;
+        }
+        let processes = &*self.sys.processes;
+        let dead = self.seen.iter().filter(|lease| is_dead(processes, lease)).map(|lease| lease.id).collect();
+        let tags = liveness::describe(&processes.me().ok()?, Tags::none())?;
+        Some((tags, dead))
+    }
+
     fn acquire(&mut self, resource: &Name, mode: Mode, ttl_ms: Option<u64>) {
+        let Some((tags, dead)) = self.liveness() else { return };
         let request = ttl_ms.map_or(Request::Indefinite, |ms| Request::Finite(Millis::new(ms)));
         let wanted = Acquire {
             id: self.fresh_id(),
@@ -99,8 +115,8 @@ impl<'a> Performer<'a> {
             mode,
             request,
             reason: Some(because()),
-            tags: Tags::none(),
-            dead: Vec::new(),
+            tags,
+            dead,
         };
         self.command(Command::Acquire(wanted));
     }
@@ -123,7 +139,8 @@ impl<'a> Performer<'a> {
     }
 
     pub(crate) fn evict(&mut self, resource: &Name) {
-        let Some(lease) = self.seen.get(resource).map(|lease| lease.id) else { return };
+        let seen = self.seen.iter().rev().find(|lease| lease.resource == *resource);
+        let Some(lease) = seen.map(|lease| lease.id) else { return };
         self.command(Command::Evict { lease, by: self.holder.clone(), reason: because() });
     }
 
@@ -134,8 +151,8 @@ impl<'a> Performer<'a> {
         });
     }
 
-    fn view(&mut self) {
-        self.call(Asked::View, |medium, _, _| medium.view().map(Told::View));
+    fn view(&mut self) -> Told {
+        self.call(Asked::View, |medium, _, _| medium.view().map(Told::View))
     }
 
     fn write(&mut self, resource: &Name) {
@@ -159,12 +176,17 @@ impl<'a> Performer<'a> {
 
     /// Makes a call and remembers what came of it. A medium that is not open is opened first: whatever
     /// fails there, fails the call.
-    fn call(&mut self, asked: Asked, make: impl FnOnce(&dyn Medium, &Presence, CallId) -> Result<Told>) {
+    fn call(
+        &mut self,
+        asked: Asked,
+        make: impl FnOnce(&dyn Medium, &Presence, CallId) -> Result<Told>,
+    ) -> Told {
         let call = self.presence.begin(asked.clone());
         let medium = open(&mut self.medium, &self.stage.subject, &self.sys);
         let told = medium.and_then(|medium| make(medium, &self.presence, call)).unwrap_or_else(failed);
         self.remember(&asked, &told);
-        self.presence.end(call, told);
+        self.presence.end(call, told.clone());
+        told
     }
 
     fn remember(&mut self, asked: &Asked, told: &Told) {
@@ -183,14 +205,18 @@ impl<'a> Performer<'a> {
                 self.mine.remove(&lease.resource);
             }
             Told::View(view) => {
-                self.seen = view.table.iter().map(|lease| (lease.resource.clone(), lease.clone())).collect();
+                self.seen = view.table.iter().cloned().collect();
             }
             Told::Refused(holdfast_kernel::Refusal::Held { blocker, .. }) => {
-                self.seen.insert(blocker.resource.clone(), (**blocker).clone());
+                self.seen.push((**blocker).clone());
             }
             _ => {}
         }
     }
+}
+
+fn is_dead(processes: &dyn Processes, lease: &Lease) -> bool {
+    liveness::process(lease).is_some_and(|process| processes.liveness(&process) == Liveness::Dead)
 }
 
 fn open<'m>(known: &'m mut Option<Box<dyn Medium>>, subject: &Subject, sys: &Sys) -> Result<&'m dyn Medium> {
@@ -217,7 +243,7 @@ fn because() -> Text {
 /// Writes the fence to what the resource stands for. The calls are there to give others a chance to come in
 /// between; whether they fail does not matter.
 fn leave_mark(sys: &Sys, lease: &Lease) {
-    let path = PathBuf::from(PROTECTED).join(lease.resource.as_str());
+    let path = PathBuf::from(PROTECTED).join(lease.resource.as_str().replace('/', "-"));
     if let Ok(file) = sys.files.open(&path, Open::Create { mode: 0o644 }) {
         let _ = file.write_all_at(&lease.fence.get().to_le_bytes(), 0);
     }

@@ -58,7 +58,7 @@ fn write_lease(text: &mut String, lease: &Lease) {
     let (granted, sign) = (stamp_words(&lease.granted), stamp_words(sign));
     let _ = write!(
         text,
-        "\t{}\t{}\t{}\t{}\t{mode}\t{}\t{granted}\t{kind}\t{}\t{sign}\t{}\t{}\t{reason}",
+        "\t{}\t{}\t{}\t{}\t{mode}\t{}\t{granted}\t{kind}\t{}\t{sign}\t{}\t{}\t{reason}\t{}",
         lease.id,
         lease.resource,
         lease.holder.agent,
@@ -67,7 +67,11 @@ fn write_lease(text: &mut String, lease: &Lease) {
         span.get(),
         lease.skew.get(),
         lease.grace.get(),
+        lease.tags.iter().count(),
     );
+    for (key, value) in lease.tags.iter() {
+        let _ = write!(text, "\t{key}\t{value}");
+    }
 }
 
 fn read_lease<'a>(id: &str, words: &mut impl Iterator<Item = &'a str>) -> Option<Lease> {
@@ -87,7 +91,11 @@ fn read_lease<'a>(id: &str, words: &mut impl Iterator<Item = &'a str>) -> Option
     let skew = Millis::new(words.next()?.parse().ok()?);
     let grace = Millis::new(words.next()?.parse().ok()?);
     let reason = Text::new(words.next()?).ok();
-    Some(Lease { id, resource, holder, mode, fence, granted, term, skew, grace, reason, tags: Tags::none() })
+    let mut tags = Tags::none();
+    for _ in 0..words.next()?.parse().ok()? {
+        tags = tags.with(words.next()?, Text::new(words.next()?).ok()?).ok()?;
+    }
+    Some(Lease { id, resource, holder, mode, fence, granted, term, skew, grace, reason, tags })
 }
 
 fn stamp_words(stamp: &Stamp) -> String {

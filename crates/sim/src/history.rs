@@ -75,9 +75,9 @@ pub struct Call {
     pub end: Option<Moment>,
     /// What came back.
     pub told: Told,
-    /// What the medium read from its clock during the call. Whatever it decided, it decided at one of
-    /// these.
-    pub readings: Vec<Stamp>,
+    /// What the medium read from its clock during the call, and when. Whatever it decided, it decided at
+    /// one of these.
+    pub readings: Vec<(Moment, Stamp)>,
     /// When the guarded action began and, if it got that far, ended. Nothing else may happen to the
     /// lease in between.
     pub acted: Option<(Moment, Option<Moment>)>,
@@ -136,6 +136,15 @@ impl Call {
         }
     }
 
+    /// The leases that the answer speaks of: those in the table, and those that the call ended.
+    pub fn mentions(&self) -> impl Iterator<Item = &Lease> {
+        let ended = match &self.told {
+            Told::Answer(answer) => ended_by_answer(answer),
+            _ => &[],
+        };
+        self.shows().chain(ended)
+    }
+
     /// The leases that the answer shows to be in the table at some moment of the call. A lease that the
     /// call itself ended is not among them.
     pub fn shows(&self) -> Box<dyn Iterator<Item = &Lease> + '_> {
@@ -145,6 +154,14 @@ impl Call {
             Told::Refused(refusal) => shown_by_refusal(refusal),
             Told::Nothing | Told::Wrote | Told::Failed(_) | Told::Unusable(_) => Box::new(std::iter::empty()),
         }
+    }
+}
+
+fn ended_by_answer(answer: &Answer) -> &[Lease] {
+    match answer {
+        Answer::Released(lease) | Answer::Evicted(lease) => std::slice::from_ref(lease),
+        Answer::Swept(leases) => leases,
+        _ => &[],
     }
 }
 
@@ -247,9 +264,10 @@ impl History {
     }
 
     /// Notes what the medium read from its clock during a call.
-    pub fn read(&mut self, call: CallId, stamp: Stamp) {
+    pub fn read(&mut self, call: CallId, stamp: Stamp, true_ms: u64) {
+        let moment = self.moment(true_ms);
         if let Some(call) = self.calls.get_mut(call) {
-            call.readings.push(stamp);
+            call.readings.push((moment, stamp));
         }
     }
 

@@ -15,6 +15,7 @@ pub mod plan;
 pub mod recorder;
 pub mod reference;
 pub mod run;
+pub mod shrink;
 pub mod subject;
 pub mod subjects;
 pub mod words;

@@ -10,6 +10,7 @@ use holdfast_kernel::{
 use holdfast_store::View;
 
 use crate::history::{Asked, Call, Told};
+use crate::words;
 
 /// The state of the specification.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -28,7 +29,9 @@ struct Leases {
 }
 
 /// What tells two states apart, in a form that can be put in order.
-pub type Key = Vec<(u64, Vec<(LeaseId, Fence, Moments, Moments, Option<Millis>)>)>;
+pub type Key = Vec<LeasesKey>;
+
+type LeasesKey = (u64, Vec<(LeaseId, Fence, Moments, Moments, Option<Millis>)>);
 
 /// A stamp in a form that can be put in some order, whatever it means.
 type Moments = (u64, Option<(u128, u64)>);
@@ -48,6 +51,13 @@ impl Model {
     #[must_use]
     pub fn key(&self) -> Key {
         std::iter::once(&self.now).chain(&self.undoable).map(Leases::key).collect()
+    }
+
+    /// What is held, in few words.
+    #[must_use]
+    pub fn words(&self) -> String {
+        let held: Vec<String> = self.now.table.iter().map(words::lease).collect();
+        format!("[{}] after fence {}", held.join("; "), self.now.last)
     }
 
     /// Every state that the power may leave: what nobody was promised may be lost, the latest first.
@@ -70,11 +80,11 @@ impl Model {
 
     fn after_command(&self, command: &Command, call: &Call, known: &Known<'_>) -> Vec<Self> {
         let mut states: Vec<Self> = Vec::new();
-        for now in &call.readings {
+        for (_, now) in &call.readings {
             match (self.now.decide(command, call, now, known), &call.told) {
                 (Ok(decision), Told::Nothing | Told::Failed(_)) => states.extend(self.unheard(&decision)),
                 (Ok(decision), told) if known.agrees(&decision.answer, told) => {
-                    states.extend(self.now.with(&decision.events).map(Self::promised));
+                    states.extend(self.told(&decision));
                 }
                 (Err(refusal), Told::Refused(told)) if refusal == *told => states.push(self.clone()),
                 _ => {}
@@ -83,22 +93,41 @@ impl Model {
         states
     }
 
-    /// A caller was told yes: no power loss takes back what that rests on.
-    const fn promised(now: Leases) -> Self {
-        Self { now, undoable: Vec::new() }
+    /// A caller was told yes: no power loss takes back what that rests on. That there was nothing to sweep
+    /// rests on nothing.
+    fn told(&self, decision: &Decision) -> Option<Self> {
+        match decision.answer {
+            Answer::Swept(_) if decision.events.is_empty() => Some(self.clone()),
+            _ => self.now.with(&decision.events).map(|now| Self { now, undoable: Vec::new() }),
+        }
     }
 
     /// Nobody was told, and the medium may have been cut off anywhere in the events.
     fn unheard(&self, decision: &Decision) -> Vec<Self> {
-        let cuts = (1..=decision.events.len()).filter_map(|cut| decision.events.get(..cut));
-        let after = cuts.filter_map(|events| self.now.with(events));
+        let after = cut_off(decision).into_iter().filter_map(|events| self.now.with(&events));
         let undoable: Vec<Leases> = std::iter::once(&self.now).chain(&self.undoable).cloned().collect();
         after.map(|now| Self { now, undoable: undoable.clone() }).collect()
     }
 }
 
+/// Most leases whose ends are tried in every combination.
+const MOST_SWEPT: usize = 6;
+
+/// What may be left of a decision: some events from the first one on. The ends that a sweep records have
+/// nothing to do with each other, so any of them may be there.
+fn cut_off(decision: &Decision) -> Vec<Vec<Event>> {
+    let events = &decision.events;
+    if matches!(decision.answer, Answer::Swept(_)) && events.len() <= MOST_SWEPT {
+        let chosen = |set: u32| move |(index, _): &(usize, &Event)| set >> index & 1 == 1;
+        let subset =
+            |set| events.iter().enumerate().filter(chosen(set)).map(|(_, event)| event.clone()).collect();
+        return (1..1_u32 << events.len()).map(subset).collect();
+    }
+    (1..=events.len()).filter_map(|cut| events.get(..cut)).map(<[Event]>::to_vec).collect()
+}
+
 impl Leases {
-    fn key(&self) -> (u64, Vec<(LeaseId, Fence, Moments, Moments, Option<Millis>)>) {
+    fn key(&self) -> LeasesKey {
         let part = |lease: &Lease| {
             let ttl = match &lease.term {
                 Term::Finite { ttl, .. } => Some(*ttl),

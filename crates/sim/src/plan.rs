@@ -75,6 +75,8 @@ pub struct Plan {
     pub holders: usize,
     /// The scripts of each epoch.
     pub epochs: Vec<Vec<Script>>,
+    /// Whether leases say which process holds them, so that the dead are not waited for.
+    pub liveness: bool,
     /// Whether the power goes at the very end, before the last look.
     pub lose_power: bool,
 }
@@ -102,7 +104,7 @@ impl Plan {
 /// The name of a resource.
 #[must_use]
 pub fn resource(number: usize) -> Name {
-    name("r", number)
+    name("lock/r", number)
 }
 
 #[expect(clippy::expect_used, reason = "a word and a number are a name")]

@@ -138,8 +138,9 @@ struct NotedClock {
 impl Clock for NotedClock {
     fn now(&self) -> holdfast_sys::Result<Stamp> {
         let stamp = self.clock.now()?;
+        let true_ms = self.recorder.true_ms();
         if let Some(call) = *current(&self.call) {
-            self.recorder.book().read(call, stamp);
+            self.recorder.book().read(call, stamp, true_ms);
         }
         Ok(stamp)
     }

@@ -6,7 +6,7 @@ use holdfast_store::{Medium, Result};
 use holdfast_sys::{Handle, Sys};
 
 use crate::codec;
-use crate::scaffold::{Follower, Protocol, Published, State, at, damaged, lock, read, replace};
+use crate::scaffold::{Follower, Protocol, Published, ROOT, State, at, damaged, lock, read, replace};
 
 /// Opens it.
 ///
@@ -30,6 +30,11 @@ impl Protocol for Reference {
     fn publish(&self, sys: &Sys, _: &State, after: &State) -> Result<Published> {
         replace(sys, &at("state"), &codec::line(after))?;
         Ok(Published::Done)
+    }
+
+    /// Whoever died or failed between the rename and the sync left a state that a power loss may take back.
+    fn settle(&self, sys: &Sys) -> Result<()> {
+        Ok(sys.files.sync_dir(ROOT.as_ref())?)
     }
 }
 

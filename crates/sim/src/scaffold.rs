@@ -42,6 +42,12 @@ pub(crate) trait Protocol: Send + Sync {
     /// Makes the next state visible and, as far as the protocol cares, durable.
     fn publish(&self, sys: &Sys, before: &State, after: &State) -> Result<Published>;
 
+    /// Makes sure that what was read cannot be lost any more, before somebody is told yes because of it.
+    fn settle(&self, sys: &Sys) -> Result<()> {
+        let _ = sys;
+        Ok(())
+    }
+
     /// Ends the section.
     fn leave(&self, sys: &Sys, section: Option<Box<dyn Handle>>) -> Result<()> {
         let _ = sys;
@@ -70,6 +76,7 @@ impl<P: Protocol> Follower<P> {
         let now = self.sys.clock.now()?;
         let decision = decide(&before.table, policy, command, &now, before.next)?;
         if decision.events.is_empty() {
+            self.protocol.settle(&self.sys)?;
             return Ok(Some(decision.answer));
         }
         let mut after = before.clone();
@@ -103,7 +110,9 @@ impl<P: Protocol> Medium for Follower<P> {
         self.section(|| {
             let state = self.protocol.load(&self.sys)?;
             let now = self.sys.clock.now()?;
-            act(&Held::vouch(check(&state.table, claim, &now)?, COUNTER));
+            let lease = check(&state.table, claim, &now)?;
+            self.protocol.settle(&self.sys)?;
+            act(&Held::vouch(lease, COUNTER));
             Ok(())
         })
     }

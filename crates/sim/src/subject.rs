@@ -50,10 +50,17 @@ impl Subject {
         self
     }
 
-    /// One that keeps a single resource, and that exclusively.
+    /// One that keeps no shared leases.
     #[must_use]
     pub const fn of_one_writer(mut self) -> Self {
-        (self.resources, self.shared) = (1, false);
+        self.shared = false;
+        self
+    }
+
+    /// One that keeps a single resource.
+    #[must_use]
+    pub const fn of_one_resource(mut self) -> Self {
+        self.resources = 1;
         self
     }
 

@@ -3,20 +3,46 @@
 use std::path::Path;
 
 use holdfast_kernel::{Fence, Table, apply};
-use holdfast_store::log::{Log, Paths, Settings};
-use holdfast_store::{Error, Medium as _, Result, View};
+use holdfast_store::directory::Directory;
+use holdfast_store::log::{self, Log};
+use holdfast_store::record::{self, Record};
+use holdfast_store::{Error, Medium as _, Result, View, directory};
 use holdfast_sys::Sys;
 
+use crate::plan::resource;
 use crate::reference;
 use crate::scaffold::ROOT;
 use crate::subject::Subject;
+
+/// Every medium that is shipped.
+#[must_use]
+pub fn all() -> Vec<Subject> {
+    vec![log(), record(), directory()]
+}
 
 /// The log medium.
 #[must_use]
 pub fn log() -> Subject {
     Subject::new("log", |sys| Ok(Box::new(open_log(sys))))
-        .replaying(|sys| replay_log(sys))
+        .replaying(replay_log)
         .kept_up(|sys, policy| open_log(sys).cut(policy).map(drop))
+}
+
+/// The record medium.
+#[must_use]
+pub fn record() -> Subject {
+    Subject::new("record", |sys| Ok(Box::new(open_record(sys))))
+        .kept_up(|sys, _| open_record(sys).clean().map(drop))
+        .of_one_writer()
+        .of_one_resource()
+}
+
+/// The directory medium.
+#[must_use]
+pub fn directory() -> Subject {
+    Subject::new("directory", |sys| Ok(Box::new(open_directory(sys))))
+        .kept_up(|sys, _| open_directory(sys).clean().map(drop))
+        .of_one_writer()
 }
 
 /// The medium that is as simple as a correct one can be.
@@ -27,9 +53,21 @@ pub fn reference() -> Subject {
 
 fn open_log(sys: &Sys) -> Log {
     let file = |name: &str| Path::new(ROOT).join(name);
-    let paths =
-        Paths { log: file("claims.jsonl"), index: file("claims.index.json"), guard: file("claims.lock") };
-    Log::new(sys.clone(), paths, Settings::default())
+    let paths = log::Paths {
+        log: file("claims.jsonl"),
+        index: file("claims.index.json"),
+        guard: file("claims.lock"),
+    };
+    Log::new(sys.clone(), paths, log::Settings::default())
+}
+
+fn open_record(sys: &Sys) -> Record {
+    let paths = record::Paths::new(Path::new(ROOT), "main");
+    Record::new(sys.clone(), paths, resource(0), record::Settings::default())
+}
+
+fn open_directory(sys: &Sys) -> Directory {
+    Directory::new(sys.clone(), Path::new(ROOT), directory::Settings::default())
 }
 
 /// What all records since the first one lead to, without the index and without the carried-over tables.

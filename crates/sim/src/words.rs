@@ -94,9 +94,9 @@ pub fn lease(lease: &Lease) -> String {
     )
 }
 
-/// The end of an id: the part that differs within a run.
+/// An id as the processes of a run make them: the number of the process, and how many it made before.
 #[must_use]
 pub fn id(id: LeaseId) -> String {
-    let text = id.to_string();
-    format!("…{}", text.get(text.len().saturating_sub(6)..).unwrap_or(&text))
+    let (process, count) = (id.get() >> 80, id.get() & 0xffff);
+    if process < 1_000 { format!("#{process}.{count}") } else { id.to_string() }
 }

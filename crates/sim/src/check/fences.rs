@@ -1,12 +1,13 @@
 //! Fences strictly rise per resource, over the whole history, crashes included. A grant counts from the
-//! moment that anybody saw it, whoever did and whether or not its own caller lived to hear of it.
+//! moment that anybody saw it, whoever did and whether or not its own caller lived to hear of it. Only what
+//! nobody was promised may be forgotten with the power, and its number be given out again.
 
 use std::collections::BTreeMap;
 
 use holdfast_kernel::{Lease, LeaseId};
 use holdfast_store::{CounterId, View};
 
-use crate::history::{Call, History, Moment, Told};
+use crate::history::{Asked, Call, History, Moment, Told};
 use crate::words;
 
 /// Two fences that do not rise, if there are any.
@@ -14,25 +15,33 @@ use crate::words;
 pub fn find(history: &History) -> Option<String> {
     let mut grants: BTreeMap<LeaseId, Grant<'_>> = BTreeMap::new();
     let mut counter = None;
+    // Before the first grant that somebody heard of, even the counter may be lost with the power.
+    let granted =
+        history.calls().iter().filter(|call| call.granted().is_some()).filter_map(|call| call.end).min();
     for call in history.calls() {
         let Some(end) = call.end else { continue };
-        if let Some(other) = another_counter(call, &mut counter) {
+        if granted.is_some_and(|granted| granted < call.start)
+            && let Some(other) = another_counter(call, &mut counter)
+        {
             return Some(other);
         }
-        for lease in call.shows() {
-            let grant = grants.entry(lease.id).or_insert_with(|| Grant {
+        for lease in call.mentions() {
+            let asked = asked_at(history, lease.id);
+            let grant = grants.entry(lease.id).or_insert(Grant {
                 lease,
-                asked: asked_at(history, lease.id),
+                asked,
                 seen: end,
+                promised: is_used(history, lease),
             });
             if grant.lease.fence != lease.fence {
                 return Some(format!("{} has also fence {}", words::lease(grant.lease), lease.fence));
             }
             grant.seen = grant.seen.min(end);
+            grant.promised |= matches!(call.told, Told::Answer(_));
         }
     }
     let all: Vec<_> = grants.into_values().collect();
-    all.iter().find_map(|later| all.iter().find_map(|earlier| not_rising(earlier, later)))
+    all.iter().find_map(|later| all.iter().find_map(|earlier| not_rising(history, earlier, later)))
 }
 
 /// One grant, and between which moments it was made.
@@ -40,25 +49,42 @@ struct Grant<'a> {
     lease: &'a Lease,
     asked: Option<Moment>,
     seen: Moment,
+    /// Whether somebody was told yes because of it.
+    promised: bool,
+}
+
+/// Whether something was written under a lease.
+fn is_used(history: &History, lease: &Lease) -> bool {
+    history.calls().iter().any(|call| match &call.asked {
+        Asked::Write(claim) => claim.lease == lease.id && call.acted.is_some(),
+        _ => false,
+    })
 }
 
 fn asked_at(history: &History, id: LeaseId) -> Option<Moment> {
     history.calls().iter().find(|call| call.makes() == Some(id)).map(|call| call.start)
 }
 
-fn not_rising(earlier: &Grant<'_>, later: &Grant<'_>) -> Option<String> {
-    let same = earlier.lease.resource == later.lease.resource && earlier.lease.id != later.lease.id;
+fn not_rising(history: &History, earlier: &Grant<'_>, later: &Grant<'_>) -> Option<String> {
+    let (first, second) = (earlier.lease, later.lease);
+    let same = first.resource == second.resource && first.id != second.id;
     let in_sequence = later.asked.is_some_and(|asked| earlier.seen < asked);
-    let wrong =
-        earlier.lease.fence == later.lease.fence || in_sequence && earlier.lease.fence > later.lease.fence;
-    (same && wrong).then(|| {
-        format!(
-            "{} was granted after {} had been seen at {} ms",
-            words::lease(later.lease),
-            words::lease(earlier.lease),
-            earlier.seen.true_ms
-        )
-    })
+    let wrong = in_sequence && first.fence >= second.fence
+        || first.fence == second.fence && earlier.seen <= later.seen;
+    if !same || !wrong || is_forgotten(history, earlier, later) {
+        return None;
+    }
+    let (first, second) = (words::lease(first), words::lease(second));
+    Some(format!(
+        "{second} was granted beside or after {first}, which was seen at {} ms",
+        earlier.seen.true_ms
+    ))
+}
+
+/// Whether the power may have taken the earlier grant before the later one was made.
+fn is_forgotten(history: &History, earlier: &Grant<'_>, later: &Grant<'_>) -> bool {
+    let between = |loss: &Moment| earlier.seen < *loss && *loss < later.seen;
+    !earlier.promised && history.power_losses().iter().any(between)
 }
 
 /// Fences mean something only as long as the counter is the same one.
@@ -108,7 +134,13 @@ mod tests {
         let asked = book.acquire(b, 2, Mode::Exclusive, SECOND);
         book.call(b, asked, Told::Refused(Refusal::Held { blocker: unheard, others: 0, retry_after: None }));
         book.at(20 * SECOND);
+        let before = book.history().clone();
         book.grant(b, 3, 4, SECOND);
         assert!(find(book.history()).is_some());
+        // With the power everything may go that nobody was promised.
+        *book.history_mut() = before;
+        book.history_mut().power_lost(0);
+        book.grant(b, 3, 4, SECOND);
+        assert_eq!(find(book.history()), None);
     }
 }

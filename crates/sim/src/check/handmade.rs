@@ -69,7 +69,7 @@ impl Book {
 
     pub(crate) fn begin(&mut self, by: ActorId, asked: Asked) -> CallId {
         let call = self.history.begin(by, asked, self.now);
-        self.history.read(call, stamp(self.now));
+        self.history.read(call, stamp(self.now), self.now);
         call
     }
 

@@ -30,7 +30,7 @@ pub fn find(history: &History, policy: &Policy) -> Option<String> {
 
 fn first_seen(history: &History) -> BTreeMap<LeaseId, &Lease> {
     let mut seen = BTreeMap::new();
-    for lease in history.calls().iter().flat_map(Call::shows) {
+    for lease in history.calls().iter().flat_map(Call::mentions) {
         seen.entry(lease.id).or_insert(lease);
     }
     seen
@@ -58,7 +58,7 @@ fn judge(history: &History, known: &Known<'_>) -> Option<String> {
     let (stuck, state) = search.furthest?;
     let blocked = stuck.iter().filter_map(|op| op.call).map(|call| history.describe(call));
     let blocked: Vec<String> = blocked.collect();
-    Some(format!("no lawful sequence goes on from {state:?} with any of:\n    {}", blocked.join("\n    ")))
+    Some(format!("no lawful sequence goes on from {} with any of: {}", state.words(), blocked.join(" | ")))
 }
 
 /// One call, or one power loss, as the search sees it.
@@ -207,7 +207,7 @@ impl<'a> Search<'a> {
 
 /// Whether a call of unknown outcome can have taken effect before this one only.
 fn closes_a_chance(op: &Op<'_>, next: &[(usize, &Op<'_>)]) -> bool {
-    next.iter().any(|(_, other)| !other.must && other.end < op.start)
+    next.iter().any(|(_, other)| !other.must && other.end <= op.start)
 }
 
 #[cfg(test)]

@@ -3,6 +3,9 @@
 //! A holder believes in its lease from the moment it is told until its own clock reaches the deadline, it
 //! gives the lease back, it is told of the loss, or it dies. Taking a lease away by force is the one lawful
 //! way to leave a holder in a false belief; from then on only the fence protects (see `writes`).
+//!
+//! A holder is an agent in a place. Processes that act for the same holder share what it knows, and nobody
+//! protects them from each other.
 
 use std::collections::BTreeMap;
 
@@ -40,8 +43,8 @@ struct Belief<'a> {
     actor: ActorId,
     lease: &'a Lease,
     from: Moment,
-    /// What the clocks showed then.
-    clocks: &'a [Stamp],
+    /// When its own clock was first seen at or past the deadline.
+    over: Option<Moment>,
 }
 
 struct Beliefs<'a> {
@@ -65,25 +68,33 @@ impl<'a> Beliefs<'a> {
                 note(&mut beliefs.lost, (call.by, lease), end);
             }
             if let Some(lease) = held(call) {
-                beliefs.all.push(Belief { actor: call.by, lease, from: end, clocks: &call.clocks });
+                beliefs.all.push(Belief { actor: call.by, lease, from: end, over: None });
             }
         }
         beliefs.all.sort_by_key(|belief| belief.from);
+        let clocks = clocks(history);
+        for belief in &mut beliefs.all {
+            let host = history.actor(belief.actor).map(|actor| actor.host);
+            let shown = host.and_then(|host| clocks.get(&host)).into_iter().flatten();
+            let is_over =
+                |(at, clock): &&(Moment, Stamp)| *at >= belief.from && belief.lease.standing(clock).is_over();
+            belief.over = shown.filter(is_over).map(|(at, _)| *at).min();
+        }
         beliefs
     }
 
     /// Whether `earlier` is still believed when `later` begins, and the two exclude each other.
     fn clash(&self, earlier: &Belief<'_>, later: &Belief<'_>) -> bool {
         earlier.from < later.from
-            && earlier.lease.id != later.lease.id
+            && earlier.lease.holder != later.lease.holder
             && earlier.lease.resource == later.lease.resource
             && !earlier.lease.mode.admits(later.lease.mode)
-            && self.stands(earlier, later.from, later.clocks)
-            && self.stands(later, later.from, later.clocks)
+            && self.stands(earlier, later.from)
+            && self.stands(later, later.from)
     }
 
-    /// Whether a belief is held at a moment at which the clocks show this.
-    fn stands(&self, belief: &Belief<'_>, at: Moment, clocks: &[Stamp]) -> bool {
+    /// Whether a belief is held at a moment.
+    fn stands(&self, belief: &Belief<'_>, at: Moment) -> bool {
         let id = belief.lease.id;
         let before = |moment: Option<&Moment>| moment.is_some_and(|moment| *moment < at);
         let dead = self.history.actor_end(belief.actor).is_some_and(|end| end < at);
@@ -92,16 +103,28 @@ impl<'a> Beliefs<'a> {
                 && belief.from < other.from
                 && other.from <= at
         });
-        let host = self.history.actor(belief.actor).map(|actor| actor.host);
-        let over = host
-            .and_then(|host| clocks.get(host))
-            .is_some_and(|clock| belief.lease.standing(clock).is_over());
         !dead
             && !renewed
-            && !over
+            && belief.over.is_none_or(|over| over > at)
             && !before(self.given_up.get(&id))
             && !before(self.lost.get(&(belief.actor, id)))
     }
+}
+
+/// What the clock of each host was seen to show. A wall clock may go back over a deadline that it had
+/// reached, so one look at the end would not be enough.
+fn clocks(history: &History) -> BTreeMap<usize, Vec<(Moment, Stamp)>> {
+    let mut shown: BTreeMap<usize, Vec<(Moment, Stamp)>> = BTreeMap::new();
+    for call in history.calls() {
+        if let Some(actor) = history.actor(call.by) {
+            shown.entry(actor.host).or_default().extend(&call.readings);
+        }
+        let Some(end) = call.end else { continue };
+        for (host, clock) in call.clocks.iter().enumerate() {
+            shown.entry(host).or_default().push((end, *clock));
+        }
+    }
+    shown
 }
 
 fn note<K: Ord>(moments: &mut BTreeMap<K, Moment>, key: K, moment: Moment) {

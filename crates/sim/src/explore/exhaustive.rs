@@ -3,6 +3,7 @@
 //! there is. What survives a power loss is bounded: nothing lost, or everything between two points.
 
 use std::collections::BTreeSet;
+use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use holdfast_sys::sim::{Choice, Choices, Moment, Remnant};
@@ -35,6 +36,21 @@ pub struct Report {
     pub found: Option<(Vec<usize>, Vec<Violation>)>,
     /// Whether there was nothing left to try.
     pub complete: bool,
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { schedules, states, kills, power_losses, remnants, .. } = self;
+        write!(f, "{schedules} schedules, {states} states, {kills} kills, {power_losses} power losses, ")?;
+        write!(f, "{remnants} remnants, ")?;
+        match &self.found {
+            Some((_, violations)) => {
+                violations.iter().try_for_each(|violation| write!(f, "BROKEN {violation} "))
+            }
+            None if self.complete => f.write_str("nothing breaks"),
+            None => f.write_str("nothing broke before it was cut off"),
+        }
+    }
 }
 
 /// Tries every run of a plan, at most `most` of them, until one breaks something.

@@ -57,7 +57,15 @@ pub fn small(name: &'static str, faults: Faults, scripts: Vec<Script>) -> Small 
     if again {
         epochs.push(vec![take(0)]);
     }
-    let plan = Plan { config, policy: policy(), resources: 1, holders: 3, epochs, lose_power: false };
+    let plan = Plan {
+        config,
+        policy: policy(),
+        resources: 1,
+        holders: 3,
+        epochs,
+        liveness: false,
+        lose_power: false,
+    };
     Small { name, plan }
 }
 

@@ -122,6 +122,10 @@ impl Choices for Box<dyn Choices> {
     fn choose(&mut self, what: Choice, options: usize, at: &Moment<'_>) -> usize {
         self.as_mut().choose(what, options, at)
     }
+
+    fn go_on(&mut self, at: &Moment<'_>) -> bool {
+        (**self).go_on(at)
+    }
 }
 
 /// Answers at random, with the likelihoods of the [`Config`](super::Config).
