@@ -14,6 +14,7 @@ mod codec;
 mod counter;
 mod error;
 mod gate;
+mod json;
 mod medium;
 mod whole;
 mod witness;

@@ -8,19 +8,14 @@ mod append;
 mod buffer;
 mod chain;
 mod cut;
-mod fields;
 mod fold;
 mod history;
 mod index;
-mod moment;
 mod queue;
-mod read;
 mod recover;
 mod scan;
 mod segment;
 mod state;
-mod words;
-mod write;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -31,7 +26,8 @@ pub use cut::Cut;
 pub use history::{Checked, Record};
 pub use recover::{Finding, Recovery};
 pub use state::Paths;
-pub use words::Words;
+
+pub use crate::json::Words;
 
 use crate::{Error, Held, Medium, Result, View};
 use index::IndexFile;

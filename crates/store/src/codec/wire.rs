@@ -1,17 +1,16 @@
 //! A lease as JSON: the part that every JSON format of one shares. These types are what stands in files;
 //! the rules never see them.
 
-use std::collections::BTreeMap;
 use std::fmt::Display;
 
-use holdfast_kernel::{
-    Boot, BootId, Fence, Holder, Lease, LeaseId, Millis, Mode, Name, Stamp, Tags, Term, Text,
-};
+use holdfast_kernel::Lease;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
 
 use super::{Codec, Stored, Unreadable};
 use crate::CounterId;
+use crate::json::{Words, read, write};
 
 /// The version of the formats that are written and read.
 pub(crate) const FORMAT: u64 = 1;
@@ -21,49 +20,23 @@ struct Versioned {
     format: u64,
 }
 
+/// A lease as it stands, in the form of all files of this crate.
 #[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct LeaseWire {
-    id: String,
-    resource: String,
-    agent: String,
-    place: String,
-    mode: ModeWire,
-    fence: u64,
-    granted: StampWire,
-    term: TermWire,
-    skew_ms: u64,
-    grace_ms: u64,
-    reason: Option<String>,
-    tags: BTreeMap<String, String>,
-}
+#[serde(transparent)]
+pub(crate) struct LeaseWire(Box<RawValue>);
 
-#[derive(Clone, Copy, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-enum ModeWire {
-    Exclusive,
-    Shared,
-}
+impl LeaseWire {
+    pub(crate) fn of(lease: &Lease) -> Self {
+        let mut out = Vec::new();
+        write::lease(&mut out, &Words::PLAIN, lease, None);
+        // What was written is JSON in UTF-8.
+        let json = String::from_utf8(out).unwrap_or_default();
+        Self(RawValue::from_string(json).unwrap_or_else(|_| RawValue::NULL.to_owned()))
+    }
 
-#[derive(Serialize, Deserialize)]
-#[serde(rename_all = "lowercase", deny_unknown_fields)]
-enum TermWire {
-    Finite { ttl_ms: u64, from: StampWire },
-    Indefinite { stale_after_ms: u64, beat: StampWire },
-}
-
-#[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct StampWire {
-    wall_ms: u64,
-    boot: Option<BootWire>,
-}
-
-#[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct BootWire {
-    id: String,
-    ms: u64,
+    fn lease(&self) -> Result<Lease, String> {
+        read::standing(self.0.get().as_bytes(), &Words::PLAIN)
+    }
 }
 
 /// One line with this object.
@@ -102,100 +75,6 @@ pub(crate) fn stored(
 
 fn in_field<E: Display>(field: &'static str) -> impl Fn(E) -> String {
     move |error| format!("{field}: {error}")
-}
-
-impl LeaseWire {
-    pub(crate) fn of(lease: &Lease) -> Self {
-        Self {
-            id: lease.id.to_string(),
-            resource: lease.resource.to_string(),
-            agent: lease.holder.agent.to_string(),
-            place: lease.holder.place.to_string(),
-            mode: match lease.mode {
-                Mode::Exclusive => ModeWire::Exclusive,
-                Mode::Shared => ModeWire::Shared,
-            },
-            fence: lease.fence.get(),
-            granted: StampWire::of(&lease.granted),
-            term: TermWire::of(&lease.term),
-            skew_ms: lease.skew.get(),
-            grace_ms: lease.grace.get(),
-            reason: lease.reason.as_ref().map(ToString::to_string),
-            tags: lease.tags.iter().map(|(key, value)| (key.to_owned(), value.to_string())).collect(),
-        }
-    }
-
-    fn lease(&self) -> Result<Lease, String> {
-        Ok(Lease {
-            id: self.id.parse::<LeaseId>().map_err(in_field("id"))?,
-            resource: Name::new(&self.resource).map_err(in_field("resource"))?,
-            holder: Holder {
-                agent: Name::new(&self.agent).map_err(in_field("agent"))?,
-                place: Name::new(&self.place).map_err(in_field("place"))?,
-            },
-            mode: match self.mode {
-                ModeWire::Exclusive => Mode::Exclusive,
-                ModeWire::Shared => Mode::Shared,
-            },
-            fence: Fence::new(self.fence).map_err(in_field("fence"))?,
-            granted: self.granted.stamp().map_err(in_field("granted"))?,
-            term: self.term.term()?,
-            skew: Millis::new(self.skew_ms),
-            grace: Millis::new(self.grace_ms),
-            reason: self.reason.as_deref().map(Text::new).transpose().map_err(in_field("reason"))?,
-            tags: self.tags()?,
-        })
-    }
-
-    fn tags(&self) -> Result<Tags, String> {
-        self.tags.iter().try_fold(Tags::none(), |tags, (key, value)| {
-            let value = Text::new(value).map_err(in_field("tags"))?;
-            tags.with(key, value).map_err(in_field("tags"))
-        })
-    }
-}
-
-impl TermWire {
-    fn of(term: &Term) -> Self {
-        match term {
-            Term::Finite { ttl, from } => Self::Finite { ttl_ms: ttl.get(), from: StampWire::of(from) },
-            Term::Indefinite { beat, stale_after } => {
-                Self::Indefinite { stale_after_ms: stale_after.get(), beat: StampWire::of(beat) }
-            }
-        }
-    }
-
-    fn term(&self) -> Result<Term, String> {
-        Ok(match self {
-            Self::Finite { ttl_ms, from } => {
-                Term::Finite { ttl: Millis::new(*ttl_ms), from: from.stamp().map_err(in_field("from"))? }
-            }
-            Self::Indefinite { stale_after_ms, beat } => Term::Indefinite {
-                stale_after: Millis::new(*stale_after_ms),
-                beat: beat.stamp().map_err(in_field("beat"))?,
-            },
-        })
-    }
-}
-
-impl StampWire {
-    fn of(stamp: &Stamp) -> Self {
-        let boot = stamp.boot().map(|boot| BootWire { id: boot.id.to_string(), ms: boot.ms });
-        Self { wall_ms: stamp.wall_ms(), boot }
-    }
-
-    fn stamp(&self) -> Result<Stamp, String> {
-        let wall = i64::try_from(self.wall_ms).map_err(in_field("wall_ms"))?;
-        let boot = self.boot.as_ref().map(BootWire::boot).transpose()?;
-        Stamp::new(wall, boot).map_err(|error| error.to_string())
-    }
-}
-
-impl BootWire {
-    fn boot(&self) -> Result<Boot, String> {
-        let bits = u128::from_str_radix(&self.id, 16).map_err(in_field("boot"))?;
-        Ok(Boot { id: BootId::new(bits), ms: self.ms })
-    }
 }
 
 /// Leases of every shape, for the tests of formats.

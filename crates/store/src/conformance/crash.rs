@@ -20,8 +20,11 @@ use crate::{Medium, Result, View};
 struct Scene {
     name: &'static str,
     before: fn(&Stage),
-    act: fn(&Stage, &dyn Medium) -> Result<Answer>,
+    act: Act,
 }
+
+/// Something that is asked of a medium.
+type Act = fn(&Stage, &dyn Medium) -> Result<Answer>;
 
 const SCENES: &[Scene] = &[
     Scene { name: "the first grant", before: |_| (), act: |stage, medium| stage.acquire(medium, "anna") },
@@ -70,6 +73,23 @@ fn hand_over(stage: &Stage, medium: &dyn Medium) -> Result<Answer> {
         tags: lease.tags,
     };
     medium.transact(&policy(), &Command::Transfer(transfer))
+}
+
+/// Whoever died before it could read the answer asks again.
+fn ask_again(stage: &Stage, medium: &dyn Medium) -> Result<Answer> {
+    match medium.view()?.table.iter().next() {
+        Some(lease) => stage.acquire(medium, lease.holder.agent.as_str()),
+        None => stage.acquire(medium, "anna"),
+    }
+}
+
+/// Whoever reads that it holds the lease goes on with it.
+fn renew_or_ask_again(stage: &Stage, medium: &dyn Medium) -> Result<Answer> {
+    let seen = medium.view()?;
+    match seen.table.iter().find(|lease| !lease.standing(&seen.now).is_over()) {
+        Some(lease) => medium.transact(&policy(), &renewing(lease)),
+        None => ask_again(stage, medium),
+    }
 }
 
 /// What is left of what was not made durable.
@@ -140,7 +160,10 @@ pub fn crashes(subject: &Subject) -> u64 {
     let mut cuts = 0;
     for scene in SCENES {
         for plan in PLANS {
-            cuts += (0..).take_while(|nth| Trial::new(*subject, scene, *plan, *nth).run()).count() as u64;
+            for then in [ask_again, renew_or_ask_again] {
+                cuts +=
+                    (0..).take_while(|nth| Trial::new(*subject, scene, *plan, *nth).run(then)).count() as u64;
+            }
         }
     }
     cuts
@@ -187,7 +210,7 @@ impl<'a> Trial<'a> {
     }
 
     /// Whether the operation has so many calls that it was cut off.
-    fn run(mut self) -> bool {
+    fn run(mut self, then: Act) -> bool {
         let setup = self.scene.before;
         let before = self.process(move |stage| {
             setup(stage);
@@ -202,7 +225,7 @@ impl<'a> Trial<'a> {
         }
         let after = self.process(|stage| view(&*stage.open())).expect("a view of what is left");
         self.judge(&before, told.as_ref(), &after);
-        self.builds_on_it(&before, told.as_ref());
+        self.builds_on_it(&before, told.as_ref(), then);
         true
     }
 
@@ -242,20 +265,9 @@ impl<'a> Trial<'a> {
 
     /// Whatever is acknowledged on top of what is left survives a power loss that takes all it can; and
     /// fences are larger than ever before.
-    fn builds_on_it(&mut self, before: &View, told: Option<&Answer>) {
-        let again = self.process(|stage| {
-            let medium = stage.open();
-            match medium.view().expect("a view").table.iter().next() {
-                // Whoever died before it could read the answer asks again.
-                Some(lease) => stage.acquire(&*medium, lease.holder.agent.as_str()),
-                None => stage.acquire(&*medium, "anna"),
-            }
-        });
-        let again = again.expect("an answer");
-        let answer = match again {
-            Ok(answer) => answer,
-            other => panic!("{}: asking again gave {other:?}", self.shown),
-        };
+    fn builds_on_it(&mut self, before: &View, told: Option<&Answer>, then: Act) {
+        let told_then = self.process(move |stage| then(stage, &*stage.open())).expect("an answer");
+        let answer = told_then.unwrap_or_else(|error| panic!("{}: going on failed: {error}", self.shown));
         self.world.lose_power();
         let after = self.process(|stage| view(&*stage.open())).expect("a view after the power loss");
         self.is_kept(&answer, &after);
@@ -278,7 +290,10 @@ fn highest(view: &View) -> Option<Fence> {
 
 fn fence(answer: &Answer) -> Option<Fence> {
     match answer {
-        Answer::Granted(lease) | Answer::AlreadyHeld(lease) | Answer::Transferred(lease) => Some(lease.fence),
+        Answer::Granted(lease)
+        | Answer::AlreadyHeld(lease)
+        | Answer::Renewed(lease)
+        | Answer::Transferred(lease) => Some(lease.fence),
         _ => None,
     }
 }

@@ -4,12 +4,13 @@
 use holdfast_kernel::{Answer, Command, Fence, Policy, Refusal, Stamp, Table, apply, decide};
 use holdfast_sys::Open;
 
+use super::Log;
 use super::chain::{self, Link};
 use super::index::{IndexFile, Keep};
 use super::scan::Cursor;
 use super::segment::Header;
 use super::state::State;
-use super::{Log, write};
+use crate::json::{Words, write};
 use crate::{CounterId, Error, Result};
 
 /// Whoever is alone with the log.
@@ -22,8 +23,16 @@ pub(super) struct Writer<'a> {
 impl Writer<'_> {
     /// Decides the commands in their order, makes all events durable with one write, and answers.
     pub(super) fn commit(&mut self, requests: &[(Policy, Command)]) -> Result<Vec<Result<Answer>>> {
-        self.open()?;
         let now = self.log.sys.clock.now()?;
+        self.state = self.log.current(self.state.take())?;
+        if self.state.is_none() {
+            // Whoever is refused leaves nothing behind, not even an empty log.
+            let quiet = requests.iter().map(|request| without_events(request, &now)).collect();
+            if let Some(answers) = quiet {
+                return Ok(answers);
+            }
+            self.open()?;
+        }
         let words = &self.log.settings.words;
         let cursor = &mut self.opened()?.cursor;
         let mut batch = Batch { first: next(cursor)?, lines: Vec::new(), link: cursor.link };
@@ -32,29 +41,31 @@ impl Writer<'_> {
         for (policy, command) in requests {
             answers.push(batch.add(cursor, words, policy, command, &now)?);
         }
-        if cursor.sequence > before {
+        let wrote = if cursor.sequence > before {
             self.append(&batch)?;
-        } else if answers.iter().any(Result::is_ok) {
+            true
+        } else {
             // An answer must not rest on what a crash could still take away.
-            self.settle()?;
-        }
-        if let Some((policy, _)) = requests.last() {
+            answers.iter().any(Result::is_ok) && self.settle()?
+        };
+        if let Some((policy, _)) = requests.last().filter(|_| wrote) {
             self.write_index(policy, batch.lines.len() as u64, &now)?;
         }
         Ok(answers)
     }
 
-    /// Makes sure that what was read of the log is durable. A writer that died or failed may have left
+    /// Makes sure that what was read of the log is durable; says whether that took a write. A writer that died or failed may have left
     /// its last append in memory only, even where a later flush of it would report success; so it is
     /// written again.
-    pub(super) fn settle(&mut self) -> Result<()> {
+    pub(super) fn settle(&mut self) -> Result<bool> {
         self.open()?;
-        if self.opened()?.cursor.doubtful.is_some() {
-            let link = self.opened()?.cursor.link;
-            let first = next(&self.opened()?.cursor)?;
-            self.append(&Batch { first, lines: Vec::new(), link })?;
+        let cursor = &self.opened()?.cursor;
+        let doubtful = cursor.doubtful.is_some();
+        if doubtful {
+            let nothing = Batch { first: next(cursor)?, lines: Vec::new(), link: cursor.link };
+            self.append(&nothing)?;
         }
-        Ok(())
+        Ok(doubtful)
     }
 
     /// Reads the log, making one if there never was one.
@@ -155,6 +166,14 @@ impl Writer<'_> {
     }
 }
 
+/// What a command on an empty log is told, if it changes nothing.
+fn without_events((policy, command): &(Policy, Command), now: &Stamp) -> Option<Result<Answer>> {
+    match decide(&Table::new(), policy, command, now, Fence::FIRST) {
+        Ok(decision) => decision.events.is_empty().then_some(Ok(decision.answer)),
+        Err(refusal) => Some(Err(refusal.into())),
+    }
+}
+
 /// The number that the next line will have.
 pub(super) fn next(cursor: &Cursor) -> Result<Fence> {
     Fence::new(cursor.sequence + 1).map_err(|_| Error::Refused(Refusal::FencesExhausted))
@@ -175,7 +194,7 @@ impl Batch {
     fn add(
         &mut self,
         cursor: &mut Cursor,
-        words: &super::Words,
+        words: &Words,
         policy: &Policy,
         command: &Command,
         now: &Stamp,

@@ -5,10 +5,12 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 use holdfast_kernel::Millis;
-use holdfast_sys::sim::{Config, End, Fate, Line, Made, Process, Random, Recording, Replay, World};
+use holdfast_sys::sim::{
+    Choice, Choices, Config, End, Fate, Line, Made, Moment, Process, Random, Recording, Replay, World,
+};
 use holdfast_sys::{Guard, LockMode, Sys};
 
-use crate::{create, rough, save};
+use crate::{By, create, rough, save};
 
 fn traced(seed: u64) -> Config {
     Config { faults: rough(), trace: true, entropy: seed, ..Config::default() }
@@ -155,6 +157,24 @@ fn the_fingerprint_tells_apart_what_differs() {
     ];
     assert_eq!(bodies.map(after).into_iter().collect::<BTreeSet<_>>().len(), bodies.len());
     assert_eq!(bodies.map(after), bodies.map(after));
+    let what_nobody_knows_any_more = |sys: &Sys| drop(sys.files.stat(Path::new("/d")));
+    assert_eq!(after(what_nobody_knows_any_more), after(|_| {}));
+}
+
+#[test]
+fn the_fingerprint_tells_apart_what_the_living_know() {
+    let while_alive = |path: &'static str| {
+        let seen = Arc::new(Mutex::new(0));
+        let mut world = World::new(Config { call_us: 0, ..Config::default() }, Replay::new(Vec::new()));
+        world.create_dir_all("/d").unwrap();
+        let (observer, fingerprint) = (world.observer(), Arc::clone(&seen));
+        world.run(vec![Process::new("a", 0, move |sys| {
+            drop(sys.files.stat(Path::new(path)));
+            *fingerprint.lock().unwrap() = observer.fingerprint();
+        })]);
+        *seen.lock().unwrap()
+    };
+    assert_ne!(while_alive("/d"), while_alive("/none"));
 }
 
 #[test]
@@ -194,6 +214,43 @@ fn running_for_ever_is_noticed() {
     let epoch = world.run(vec![Process::new("a", 0, forever), Process::new("b", 0, forever)]);
     assert_eq!((epoch.end, epoch.fates), (End::TooManyCalls, vec![Fate::Cut, Fate::Cut]));
     assert_eq!(world.observer().calls(), 500);
+}
+
+/// Has seen enough when somebody is about to make this call.
+struct Until(&'static str);
+
+impl Choices for Until {
+    fn choose(&mut self, _: Choice, _: usize, _: &Moment<'_>) -> usize {
+        0
+    }
+
+    fn go_on(&mut self, at: &Moment<'_>) -> bool {
+        at.call() != (self.0, Path::new("/f"))
+    }
+}
+
+#[test]
+fn a_run_stops_when_whoever_chooses_has_seen_enough() {
+    let mut world = World::new(Config::default(), Box::new(Until("flush")) as Box<dyn Choices>);
+    let bodies = ["a", "b"].map(|name| Process::new(name, 0, |sys| save(&sys, "/f", b"1")));
+    let epoch = world.run(bodies.into());
+    assert_eq!((epoch.end, epoch.fates), (End::Stopped, vec![Fate::Cut, Fate::Cut]));
+    assert_eq!(world.read_file("/f").unwrap(), b"1", "the write came before");
+    assert_eq!(world.durable_file("/f"), None, "and no sync after it");
+}
+
+#[test]
+#[should_panic(expected = "no idea")]
+fn choices_that_panic_are_heard_of() {
+    let mut asked = 0;
+    // The second question comes when the first process is through, and there is nobody to panic but the world.
+    let choices = By(move |_, _, _: &Moment<'_>| {
+        asked += 1;
+        assert!(asked < 2, "no idea");
+        0
+    });
+    World::new(Config::default(), choices)
+        .run(["a", "b", "c"].map(|name| Process::new(name, 0, drop)).into());
 }
 
 #[test]

@@ -14,20 +14,20 @@ use super::words::Words;
 use super::write::VERSION;
 
 /// What is wrong with an object, for a person.
-pub(super) type Problem = String;
+pub(crate) type Problem = String;
 
 /// One line of a log, its place in the chain aside.
-pub(super) struct Entry {
+pub(crate) struct Entry {
     /// Its number.
-    pub(super) sequence: Fence,
+    pub(crate) sequence: Fence,
     /// The number of the first line of the append that it was part of.
-    pub(super) batch: Fence,
+    pub(crate) batch: Fence,
     /// What it says.
-    pub(super) event: Event,
+    pub(crate) event: Event,
 }
 
 /// Reads an event's line.
-pub(super) fn entry(line: &[u8], words: &Words) -> Result<Entry, Problem> {
+pub(crate) fn entry(line: &[u8], words: &Words) -> Result<Entry, Problem> {
     let mut fields = Fields::default();
     parse(line, &mut fields, Naming { words, standing: false })?;
     version(fields.version)?;
@@ -42,7 +42,7 @@ pub(super) fn entry(line: &[u8], words: &Words) -> Result<Entry, Problem> {
 }
 
 /// The batch of a line that may be out of its place, if it is a line of a log at all.
-pub(super) fn batch(line: &[u8], words: &Words) -> Option<u64> {
+pub(crate) fn batch(line: &[u8], words: &Words) -> Option<u64> {
     let mut fields = Fields::default();
     parse(line, &mut fields, Naming { words, standing: false }).ok()?;
     fields.batch.or(fields.sequence)
@@ -55,7 +55,7 @@ fn parse<'a>(json: &'a [u8], fields: &mut Fields<'a>, naming: Naming<'_>) -> Res
     deserializer.end().map_err(|error| error.to_string())
 }
 
-pub(super) fn version(version: Option<u64>) -> Result<(), Problem> {
+pub(crate) fn version(version: Option<u64>) -> Result<(), Problem> {
     match required(version, "schema_version")? {
         VERSION => Ok(()),
         other => Err(format!("its format version is {other}, not {VERSION}")),
@@ -115,7 +115,7 @@ fn granted(fields: &mut Fields<'_>, fence: Fence) -> Result<Lease, Problem> {
 }
 
 /// The lease that an object describes as it stands.
-pub(super) fn standing(json: &[u8], words: &Words) -> Result<Lease, Problem> {
+pub(crate) fn standing(json: &[u8], words: &Words) -> Result<Lease, Problem> {
     let mut fields = Fields::default();
     parse(json, &mut fields, Naming { words, standing: true })?;
     let granted = stamp(fields.at.take(), fields.boot.take(), fields.boot_ms)?;

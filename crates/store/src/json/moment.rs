@@ -7,7 +7,7 @@ const MS_PER_DAY: u64 = 86_400_000;
 const LENGTH: usize = 24;
 
 /// Appends the date of a moment, given in milliseconds since 1970 and before the year 10000.
-pub(super) fn write(out: &mut Vec<u8>, wall_ms: u64) {
+pub(crate) fn write(out: &mut Vec<u8>, wall_ms: u64) {
     let (year, month, day) = civil(wall_ms / MS_PER_DAY);
     let ms = wall_ms % MS_PER_DAY;
     digits(out, year, 4);
@@ -25,7 +25,7 @@ pub(super) fn write(out: &mut Vec<u8>, wall_ms: u64) {
 }
 
 /// Milliseconds since 1970 of a date in exactly that form; none if it is anything else.
-pub(super) fn read(text: &[u8]) -> Option<u64> {
+pub(crate) fn read(text: &[u8]) -> Option<u64> {
     let text: &[u8; LENGTH] = text.try_into().ok()?;
     let marks = [(4, b'-'), (7, b'-'), (10, b'T'), (13, b':'), (16, b':'), (19, b'.'), (23, b'Z')];
     if marks.iter().any(|(at, mark)| text.get(*at) != Some(mark)) {

@@ -1,31 +1,31 @@
 //! Events and leases as JSON. Fields are written in a fixed order, so the same event gives the same bytes.
 
-use holdfast_kernel::{Cause, Event, Fence, Holder, Lease, Millis, Mode, Stamp, Term};
+use holdfast_kernel::{Cause, Event, Fence, Holder, Lease, Millis, Mode, Stamp, Standing, Term};
 
 use super::moment;
 use super::words::Words;
 
 /// The version of the format that is written and read.
-pub(super) const VERSION: u64 = 1;
+pub(crate) const VERSION: u64 = 1;
 
 /// An object that is being written; it is left open for whoever closes it.
-pub(super) struct Object<'o> {
+pub(crate) struct Object<'o> {
     out: &'o mut Vec<u8>,
     first: bool,
 }
 
 impl<'o> Object<'o> {
-    pub(super) fn open(out: &'o mut Vec<u8>) -> Self {
+    pub(crate) fn open(out: &'o mut Vec<u8>) -> Self {
         out.push(b'{');
         Self { out, first: true }
     }
 
-    pub(super) fn close(self) {
+    pub(crate) fn close(self) {
         self.out.push(b'}');
     }
 
     /// Writes a field's key and gives the place where its value goes.
-    pub(super) fn key(&mut self, key: &str) -> &mut Vec<u8> {
+    pub(crate) fn key(&mut self, key: &str) -> &mut Vec<u8> {
         if !self.first {
             self.out.push(b',');
         }
@@ -35,22 +35,22 @@ impl<'o> Object<'o> {
         self.out
     }
 
-    pub(super) fn text(&mut self, key: &str, value: &str) {
+    pub(crate) fn text(&mut self, key: &str, value: &str) {
         string(self.key(key), value);
     }
 
     /// A value whose text needs no escaping: an id, a hash.
-    pub(super) fn plain(&mut self, key: &str, value: &impl std::fmt::Display) {
+    pub(crate) fn plain(&mut self, key: &str, value: &impl std::fmt::Display) {
         let out = self.key(key);
         out.extend_from_slice(format!("\"{value}\"").as_bytes());
     }
 
-    pub(super) fn number(&mut self, key: &str, value: u64) {
+    pub(crate) fn number(&mut self, key: &str, value: u64) {
         let out = self.key(key);
         out.extend_from_slice(value.to_string().as_bytes());
     }
 
-    pub(super) fn date(&mut self, key: &str, at: &Stamp) {
+    pub(crate) fn date(&mut self, key: &str, at: &Stamp) {
         let out = self.key(key);
         out.push(b'"');
         moment::write(out, at.wall_ms());
@@ -58,7 +58,7 @@ impl<'o> Object<'o> {
     }
 
     /// A span in seconds, with a fraction where it is not a whole number of them.
-    pub(super) fn span(&mut self, key: &str, span: Millis) {
+    pub(crate) fn span(&mut self, key: &str, span: Millis) {
         let (secs, ms) = (span.get() / 1_000, span.get() % 1_000);
         let out = self.key(key);
         out.extend_from_slice(secs.to_string().as_bytes());
@@ -87,7 +87,7 @@ fn string(out: &mut Vec<u8>, value: &str) {
 }
 
 /// Writes the body of an event's line: an object that is not closed, because the chain's hash follows.
-pub(super) fn event(out: &mut Vec<u8>, words: &Words, event: &Event, sequence: Fence, batch: Fence) {
+pub(crate) fn event(out: &mut Vec<u8>, words: &Words, event: &Event, sequence: Fence, batch: Fence) {
     let mut line = Object::open(out);
     line.number("schema_version", VERSION);
     line.number("sequence", sequence.get());
@@ -205,8 +205,8 @@ fn grant(line: &mut Object<'_>, words: &Words, lease: &Lease) {
     line.boot(BOOT, &lease.granted);
 }
 
-/// Writes a lease as it stands, as the index and the first line of a segment keep it.
-pub(super) fn lease(out: &mut Vec<u8>, words: &Words, lease: &Lease, now: &Stamp) {
+/// Writes a lease as it stands. Whether it is stale depends on the moment, so only who names one is told.
+pub(crate) fn lease(out: &mut Vec<u8>, words: &Words, lease: &Lease, now: Option<&Stamp>) {
     let mut line = Object::open(out);
     terms(&mut line, words, lease);
     line.number("fence", lease.fence.get());
@@ -224,7 +224,9 @@ pub(super) fn lease(out: &mut Vec<u8>, words: &Words, lease: &Lease, now: &Stamp
         }
     }
     line.boot(LAST_BOOT, last);
-    let stale = matches!(lease.standing(now), holdfast_kernel::Standing::Stale { .. });
-    line.key("stale").extend_from_slice(if stale { b"true" } else { b"false" });
+    if let Some(now) = now {
+        let stale = matches!(lease.standing(now), Standing::Stale { .. });
+        line.key("stale").extend_from_slice(if stale { b"true" } else { b"false" });
+    }
     line.close();
 }

@@ -53,51 +53,51 @@ impl Visitor<'_> for SecsVisitor {
 
 /// All fields that an object may have. Which of them it must have is up to its kind.
 #[derive(Default)]
-pub(super) struct Fields<'a> {
-    pub(super) version: Option<u64>,
-    pub(super) sequence: Option<u64>,
-    pub(super) batch: Option<u64>,
-    pub(super) op: Option<Cow<'a, str>>,
-    pub(super) lease: Option<Cow<'a, str>>,
-    pub(super) from_lease: Option<Cow<'a, str>>,
-    pub(super) resource: Option<Cow<'a, str>>,
-    pub(super) agent: Option<Cow<'a, str>>,
-    pub(super) place: Option<Cow<'a, str>>,
-    pub(super) tags: Vec<(Cow<'a, str>, Cow<'a, str>)>,
-    pub(super) mode: Option<Cow<'a, str>>,
-    pub(super) reason: Option<Cow<'a, str>>,
-    pub(super) transfer_reason: Option<Cow<'a, str>>,
-    pub(super) by: Option<Cow<'a, str>>,
-    pub(super) by_place: Option<Cow<'a, str>>,
-    pub(super) ttl: Option<Millis>,
-    pub(super) skew: Option<Millis>,
-    pub(super) grace: Option<Millis>,
-    pub(super) stale_after: Option<Millis>,
-    pub(super) fence: Option<u64>,
+pub(crate) struct Fields<'a> {
+    pub(crate) version: Option<u64>,
+    pub(crate) sequence: Option<u64>,
+    pub(crate) batch: Option<u64>,
+    pub(crate) op: Option<Cow<'a, str>>,
+    pub(crate) lease: Option<Cow<'a, str>>,
+    pub(crate) from_lease: Option<Cow<'a, str>>,
+    pub(crate) resource: Option<Cow<'a, str>>,
+    pub(crate) agent: Option<Cow<'a, str>>,
+    pub(crate) place: Option<Cow<'a, str>>,
+    pub(crate) tags: Vec<(Cow<'a, str>, Cow<'a, str>)>,
+    pub(crate) mode: Option<Cow<'a, str>>,
+    pub(crate) reason: Option<Cow<'a, str>>,
+    pub(crate) transfer_reason: Option<Cow<'a, str>>,
+    pub(crate) by: Option<Cow<'a, str>>,
+    pub(crate) by_place: Option<Cow<'a, str>>,
+    pub(crate) ttl: Option<Millis>,
+    pub(crate) skew: Option<Millis>,
+    pub(crate) grace: Option<Millis>,
+    pub(crate) stale_after: Option<Millis>,
+    pub(crate) fence: Option<u64>,
     /// When it happened, whatever the kind of event calls that.
-    pub(super) at: Option<Cow<'a, str>>,
+    pub(crate) at: Option<Cow<'a, str>>,
     /// The last renewal or beat of a lease that is kept as it stands.
-    pub(super) last: Option<Cow<'a, str>>,
-    pub(super) expires: Option<Cow<'a, str>>,
-    pub(super) boot: Option<Cow<'a, str>>,
-    pub(super) boot_ms: Option<u64>,
-    pub(super) last_boot: Option<Cow<'a, str>>,
-    pub(super) last_boot_ms: Option<u64>,
+    pub(crate) last: Option<Cow<'a, str>>,
+    pub(crate) expires: Option<Cow<'a, str>>,
+    pub(crate) boot: Option<Cow<'a, str>>,
+    pub(crate) boot_ms: Option<u64>,
+    pub(crate) last_boot: Option<Cow<'a, str>>,
+    pub(crate) last_boot_ms: Option<u64>,
 }
 
 /// How an object's fields are called.
 #[derive(Clone, Copy)]
-pub(super) struct Naming<'w> {
-    pub(super) words: &'w Words,
+pub(crate) struct Naming<'w> {
+    pub(crate) words: &'w Words,
     /// Whether it is a lease as it stands: there, `renewed_at` is no event's time.
-    pub(super) standing: bool,
+    pub(crate) standing: bool,
 }
 
 /// Fills in the fields of an object. They are filled in place, because there are many and a rebuild reads
 /// a million objects.
-pub(super) struct Fill<'f, 'a, 'w> {
-    pub(super) fields: &'f mut Fields<'a>,
-    pub(super) naming: Naming<'w>,
+pub(crate) struct Fill<'f, 'a, 'w> {
+    pub(crate) fields: &'f mut Fields<'a>,
+    pub(crate) naming: Naming<'w>,
 }
 
 impl<'de> DeserializeSeed<'de> for Fill<'_, 'de, '_> {
