@@ -9,6 +9,7 @@ pub type Failure = Box<dyn std::error::Error + Send + Sync>;
 
 /// A folder for one benchmark. It is gone when this is dropped.
 pub struct Ground {
+    target: PathBuf,
     path: PathBuf,
 }
 
@@ -20,7 +21,13 @@ impl Ground {
     pub fn new(target: &Path, name: &str) -> Result<Self, Failure> {
         let path = target.join(format!("bench-{name}-{}", std::process::id()));
         std::fs::create_dir_all(&path)?;
-        Ok(Self { path })
+        Ok(Self { target: target.to_path_buf(), path })
+    }
+
+    /// The folder that everything is built into.
+    #[must_use]
+    pub fn target(&self) -> &Path {
+        &self.target
     }
 
     /// A fresh folder in it.

@@ -14,6 +14,7 @@ mod fixture;
 mod group;
 mod open;
 mod rebuild;
+mod simulation;
 
 use ground::{Failure, Ground};
 use row::Row;
@@ -27,10 +28,11 @@ pub struct Bench {
 }
 
 /// All benchmarks, in the order of the table.
-pub const BENCHES: [Bench; 5] = [
+pub const BENCHES: [Bench; 6] = [
     Bench { name: "acquire", run: acquire::run },
     Bench { name: "group", run: group::run },
     Bench { name: "depth", run: depth::run },
     Bench { name: "open", run: open::run },
     Bench { name: "rebuild", run: rebuild::run },
+    Bench { name: "simulation", run: simulation::run },
 ];

@@ -2,7 +2,7 @@
 #![no_main]
 
 use holdfast_fuzz::chain::Forgery;
-use holdfast_fuzz::machine::{on_a_machine, path, policy, stranger};
+use holdfast_fuzz::machine::{on_a_machine, path, policy, wants};
 use holdfast_store::Medium;
 use holdfast_store::log::{Log, Paths, Settings};
 use holdfast_sys::Sys;
@@ -25,7 +25,9 @@ fn read(sys: &Sys, forgery: Forgery) {
     if forgery == Forgery::None {
         let view = looked.expect("a damaged index hinders nobody");
         assert_eq!((&view.table, view.next), (&truth.table, truth.next), "and changes nothing");
-        log(sys, "index").transact(&policy(), &stranger()).expect("nor does it hinder a writer");
+        log(sys, "index")
+            .transact(&policy(), &wants("\u{fffd}something"))
+            .expect("nor does it hinder a writer");
     }
     // A forger who also gets the hash right is believed until somebody compares with the history.
     assert!(!(believed && history.is_ok()), "the history shows a forged index");

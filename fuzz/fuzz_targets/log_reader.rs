@@ -2,7 +2,7 @@
 #![no_main]
 
 use holdfast_fuzz::chain::Forgery;
-use holdfast_fuzz::machine::{content, names, on_a_machine, path, policy, stranger};
+use holdfast_fuzz::machine::{content, names, on_a_machine, path, policy, wants};
 use holdfast_kernel::{Answer, Refusal};
 use holdfast_store::log::{Log, Paths, Settings};
 use holdfast_store::{Error, Medium, View};
@@ -40,7 +40,7 @@ fn log(sys: &Sys) -> Log {
 
 /// Whoever can read the log can also write to it, and what was there stays.
 fn goes_on(sys: &Sys, file: &[u8], before: &View) {
-    let lease = match log(sys).transact(&policy(), &stranger()) {
+    let lease = match log(sys).transact(&policy(), &wants("\u{fffd}something")) {
         Ok(Answer::Granted(lease)) => lease,
         Err(Error::Refused(Refusal::FencesExhausted)) => return,
         other => panic!("a stranger gets what nobody has, not {other:?}"),
@@ -71,7 +71,7 @@ fn nothing_lost(sys: &Sys, file: &[u8]) {
 /// Whoever cannot read the log cannot write to it either, until it is repaired; and the damage is kept.
 fn refused(sys: &Sys, file: &[u8], error: &Error) {
     assert!(matches!(error, Error::Damaged { .. } | Error::Newer { .. }), "a named error, not {error:?}");
-    let refused = log(sys).transact(&policy(), &stranger());
+    let refused = log(sys).transact(&policy(), &wants("\u{fffd}something"));
     assert!(matches!(refused, Err(Error::Damaged { .. } | Error::Newer { .. })), "{refused:?}");
     let found = log(sys).recover(&policy(), false);
     assert_eq!(content(sys, &paths().log), file, "neither a refusal nor a look for damage changes anything");

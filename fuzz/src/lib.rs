@@ -4,5 +4,6 @@
 
 pub mod chain;
 pub mod machine;
+pub mod pair;
 pub mod referee;
 pub mod script;

@@ -7,8 +7,8 @@ use holdfast_kernel::{
     Acquire, Again, Command, Holder, KindRule, LeaseId, Limits, Millis, Mode, Name, Policy, Request, Tags,
     TtlRange,
 };
-use holdfast_sys::Sys;
 use holdfast_sys::sim::{Config, Fate, Process, Random, World};
+use holdfast_sys::{Kind, Sys};
 
 /// The folder that everything happens in.
 pub const FOLDER: &str = "/fuzz";
@@ -21,6 +21,8 @@ pub fn on_a_machine(files: &[(&str, &[u8])], body: impl FnOnce(Sys) + Send + 'st
     let mut world = World::new(Config::default(), Random::new(0));
     world.create_dir_all(FOLDER).expect("a folder to work in");
     for (name, bytes) in files {
+        let folder = path(name).parent().map(Path::to_path_buf).expect("a file is in a folder");
+        world.create_dir_all(folder).expect("a folder for it");
         world.write_file(path(name), bytes).expect("a file to read");
     }
     let epoch = world.run(vec![Process::new("reader", 0, body)]);
@@ -38,6 +40,21 @@ pub fn path(name: &str) -> PathBuf {
 pub fn content(sys: &Sys, path: &Path) -> Vec<u8> {
     let handle = sys.files.open(path, holdfast_sys::Open::Read).expect("a file that is there");
     handle.read_from(0, usize::MAX).expect("its content")
+}
+
+/// Everything that is in the folder and below, with the content of files.
+#[must_use]
+pub fn everything(sys: &Sys) -> Vec<(PathBuf, Vec<u8>)> {
+    below(sys, Path::new(FOLDER))
+}
+
+fn below(sys: &Sys, folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {
+    let names = sys.files.list(folder).expect("a folder").into_iter();
+    let at = |path: PathBuf| match sys.files.stat(&path).expect("what is listed").kind {
+        Kind::Directory => below(sys, &path),
+        _ => vec![(path.clone(), content(sys, &path))],
+    };
+    names.flat_map(|name| at(folder.join(name))).collect()
 }
 
 /// The names in the folder.
@@ -62,18 +79,29 @@ pub fn policy() -> Policy {
     }
 }
 
-/// Somebody who wants something that no input names.
+/// Somebody whom no input names.
 #[must_use]
-pub fn stranger() -> Command {
-    let name = |text| Name::new(text).expect("a name");
+pub fn stranger() -> Holder {
+    Holder { agent: name("\u{fffd}stranger"), place: name("\u{fffd}strange") }
+}
+
+/// The stranger wants this.
+#[must_use]
+pub fn wants(resource: &str) -> Command {
     Command::Acquire(Acquire {
-        id: LeaseId::new(u128::MAX - 7),
-        resource: name("\u{fffd}stranger's"),
-        holder: Holder { agent: name("\u{fffd}stranger"), place: name("\u{fffd}strange") },
+        id: LeaseId::new(resource.bytes().fold(u128::MAX, |id, byte| id.rotate_left(9) ^ u128::from(byte))),
+        resource: name(resource),
+        holder: stranger(),
         mode: Mode::Exclusive,
         request: Request::Finite(Millis::from_secs(60)),
         reason: None,
         tags: Tags::none(),
         dead: Vec::new(),
     })
+}
+
+/// A name that is one.
+#[must_use]
+pub fn name(text: &str) -> Name {
+    Name::new(text).expect("a name")
 }

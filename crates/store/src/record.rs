@@ -16,7 +16,7 @@
 //! it is durable. Going back to the old one would be another rename with the same doubt. So it stays, and
 //! the rule is: **nothing is acknowledged on top of a record that this handle does not know to be durable**.
 //! An operation that changes the record ends with making the directory durable, which covers whatever was
-//! pending in it; one that only vouches for the record does it first ([`Record::settle`]).
+//! pending in it; one that only vouches for the record does it first.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
