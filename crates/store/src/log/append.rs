@@ -5,7 +5,9 @@ use holdfast_kernel::{Answer, Command, Fence, Policy, Refusal, Stamp, Table, app
 use holdfast_sys::Open;
 
 use super::chain::{self, Link};
+use super::history::Record;
 use super::index::{IndexFile, Keep};
+use super::observer::Recorded;
 use super::scan::Cursor;
 use super::segment::Header;
 use super::state::State;
@@ -20,17 +22,27 @@ pub(super) struct Writer<'a> {
 }
 
 impl Writer<'_> {
-    /// Decides the commands in their order, makes all events durable with one write, and answers.
-    pub(super) fn commit(&mut self, requests: &[(Policy, Command)]) -> Result<Vec<Result<Answer>>> {
+    /// Decides the commands in their order, up to the first answer at which to `stop`, makes all events
+    /// durable with one write, and answers.
+    pub(super) fn commit(
+        &mut self,
+        requests: &[(Policy, Command)],
+        stop: &dyn Fn(&Result<Answer>) -> bool,
+    ) -> Result<Vec<Result<Answer>>> {
         self.open()?;
         let now = self.log.sys.clock.now()?;
         let words = &self.log.settings.words;
         let cursor = &mut self.opened()?.cursor;
-        let mut batch = Batch { first: next(cursor)?, lines: Vec::new(), link: cursor.link };
+        let mut batch = Batch::after(cursor)?;
         let before = cursor.sequence;
         let mut answers = Vec::with_capacity(requests.len());
         for (policy, command) in requests {
-            answers.push(batch.add(cursor, words, policy, command, &now)?);
+            let answer = batch.add(cursor, words, policy, command, &now)?;
+            let enough = stop(&answer);
+            answers.push(answer);
+            if enough {
+                break;
+            }
         }
         if cursor.sequence > before {
             self.append(&batch)?;
@@ -41,7 +53,15 @@ impl Writer<'_> {
         if let Some((policy, _)) = requests.last() {
             self.write_index(policy, batch.lines.len() as u64, &now)?;
         }
+        self.tell(&batch.records);
         Ok(answers)
+    }
+
+    /// Tells whoever watches the log what became durable.
+    pub(super) fn tell(&self, records: &[Record]) {
+        if let (Some(observer), Some(State { cursor, .. })) = (&self.log.observer, &self.state) {
+            observer.recorded(&Recorded { log: self.log, cursor, records });
+        }
     }
 
     /// Makes sure that what was read of the log is durable. A writer that died or failed may have left
@@ -50,9 +70,8 @@ impl Writer<'_> {
     pub(super) fn settle(&mut self) -> Result<()> {
         self.open()?;
         if self.opened()?.cursor.doubtful.is_some() {
-            let link = self.opened()?.cursor.link;
-            let first = next(&self.opened()?.cursor)?;
-            self.append(&Batch { first, lines: Vec::new(), link })?;
+            let nothing = Batch::after(&self.opened()?.cursor)?;
+            self.append(&nothing)?;
         }
         Ok(())
     }
@@ -167,9 +186,16 @@ struct Batch {
     lines: Vec<u8>,
     /// The hash of the last one.
     link: Link,
+    /// What they say.
+    records: Vec<Record>,
 }
 
 impl Batch {
+    /// No lines yet, behind what has been read.
+    fn after(cursor: &Cursor) -> Result<Self> {
+        Ok(Self { first: next(cursor)?, lines: Vec::new(), link: cursor.link, records: Vec::new() })
+    }
+
     /// Decides a command and adds the lines of its events. What it changes in the cursor is true only
     /// once the batch is durable.
     fn add(
@@ -189,6 +215,7 @@ impl Batch {
             let start = self.lines.len();
             write::event(&mut self.lines, words, event, sequence, self.first);
             self.link = chain::seal(&mut self.lines, start, self.link);
+            self.records.extend(Record::of(sequence, event, &cursor.table));
             apply(&mut cursor.table, event)
                 .map_err(|error| Error::damaged(std::path::Path::new("the table"), "a decision", error))?;
             cursor.sequence = sequence.get();
