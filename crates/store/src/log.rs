@@ -11,6 +11,7 @@ mod cut;
 mod fold;
 mod history;
 mod index;
+mod observer;
 mod queue;
 mod recover;
 mod scan;
@@ -24,6 +25,7 @@ use holdfast_sys::{Guard, LockMode, Sys};
 
 pub use cut::Cut;
 pub use history::{Checked, Record};
+pub use observer::{Observer, Recorded};
 pub use recover::{Finding, Recovery};
 pub use state::Paths;
 
@@ -56,6 +58,7 @@ pub struct Log {
     sys: Sys,
     paths: Paths,
     settings: Settings,
+    observer: Option<Box<dyn Observer>>,
     queue: Queue<(Policy, Command), Result<Answer>>,
     inner: Mutex<Inner>,
 }
@@ -72,7 +75,13 @@ impl Log {
     /// A handle on the log at `paths`, whose directories must be there. Nothing is read or written yet.
     #[must_use]
     pub fn new(sys: Sys, paths: Paths, settings: Settings) -> Self {
-        Self { sys, paths, settings, queue: Queue::default(), inner: Mutex::default() }
+        Self { sys, paths, settings, observer: None, queue: Queue::default(), inner: Mutex::default() }
+    }
+
+    /// This log, watched by `observer`.
+    #[must_use]
+    pub fn observed(self, observer: impl Observer + 'static) -> Self {
+        Self { observer: Some(Box::new(observer)), ..self }
     }
 
     /// Decides several commands one after the other and makes all their events durable with one write.
@@ -82,8 +91,26 @@ impl Log {
         self.serve(&requests)
     }
 
+    /// Decides commands one after the other until one is not refused in a way that `passes` to the next
+    /// one, all in one section. Gives that one's place and answer; none if all were passed over.
+    ///
+    /// # Errors
+    /// The refusal that does not pass; otherwise what failed.
+    pub fn transact_first(
+        &self,
+        policy: &Policy,
+        commands: &[Command],
+        passes: &dyn Fn(&Refusal) -> bool,
+    ) -> Result<Option<(usize, Answer)>> {
+        let requests: Vec<_> = commands.iter().map(|command| (policy.clone(), command.clone())).collect();
+        let passed = |answer: &Result<Answer>| matches!(answer, Err(Error::Refused(why)) if passes(why));
+        let answers = self.exclusively(|writer| writer.commit(&requests, &|answer| !passed(answer)))?;
+        let last = answers.into_iter().enumerate().last().filter(|(_, answer)| !passed(answer));
+        last.map(|(at, answer)| answer.map(|answer| (at, answer))).transpose()
+    }
+
     fn serve(&self, requests: &[(Policy, Command)]) -> Vec<Result<Answer>> {
-        match self.exclusively(|writer| writer.commit(requests)) {
+        match self.exclusively(|writer| writer.commit(requests, &|_| false)) {
             Ok(answers) => answers,
             Err(error) => requests.iter().map(|_| Err(error.again())).collect(),
         }
@@ -101,7 +128,10 @@ impl Log {
             Some(guard) if guard.is_for_writing() => guard,
             _ => guard.insert(Guard::open(&self.sys, &self.paths.guard, self.settings.mode)?),
         };
-        let _section = guard.enter(&self.sys, LockMode::Exclusive)?;
+        let observer = self.observer.as_deref();
+        let mut waits = || observer.into_iter().for_each(Observer::waits);
+        let _section = guard.enter_or_note(&self.sys, LockMode::Exclusive, &mut waits)?;
+        observer.into_iter().for_each(Observer::entered);
         let known = state.take();
         let mut writer = append::Writer { log: self, state: known, index };
         let done = work(&mut writer)?;
