@@ -21,7 +21,7 @@ mod state;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use holdfast_kernel::{Answer, Claim, Command, Fence, Policy, Refusal, Table, check};
-use holdfast_sys::{Guard, LockMode, Sys};
+use holdfast_sys::Sys;
 
 pub use cut::Cut;
 pub use history::{Checked, Record};
@@ -31,6 +31,7 @@ pub use state::Paths;
 
 pub use crate::json::Words;
 
+use crate::gate::Gate;
 use crate::{Error, Held, Medium, Result, View};
 use index::IndexFile;
 use queue::Queue;
@@ -64,9 +65,8 @@ pub struct Log {
 }
 
 /// What only one thread at a time may touch.
-#[derive(Default)]
 struct Inner {
-    guard: Option<Guard>,
+    gate: Gate,
     state: Option<State>,
     index: IndexFile,
 }
@@ -75,7 +75,9 @@ impl Log {
     /// A handle on the log at `paths`, whose directories must be there. Nothing is read or written yet.
     #[must_use]
     pub fn new(sys: Sys, paths: Paths, settings: Settings) -> Self {
-        Self { sys, paths, settings, observer: None, queue: Queue::default(), inner: Mutex::default() }
+        let gate = Gate::new(paths.guard.clone(), settings.mode);
+        let inner = Mutex::new(Inner { gate, state: None, index: IndexFile::default() });
+        Self { sys, paths, settings, observer: None, queue: Queue::default(), inner }
     }
 
     /// This log, watched by `observer`.
@@ -123,14 +125,10 @@ impl Log {
     /// Runs `work` in the exclusive section. If it fails, nothing that was known of the log is believed
     /// any longer: the next operation reads it again.
     fn exclusively<T>(&self, work: impl FnOnce(&mut append::Writer<'_>) -> Result<T>) -> Result<T> {
-        let Inner { guard, state, index } = &mut *self.inner();
-        let guard = match guard {
-            Some(guard) if guard.is_for_writing() => guard,
-            _ => guard.insert(Guard::open(&self.sys, &self.paths.guard, self.settings.mode)?),
-        };
+        let Inner { gate, state, index } = &mut *self.inner();
         let observer = self.observer.as_deref();
         let mut waits = || observer.into_iter().for_each(Observer::waits);
-        let _section = guard.enter_or_note(&self.sys, LockMode::Exclusive, &mut waits)?;
+        let _section = gate.alone_or_note(&self.sys, &mut waits)?;
         observer.into_iter().for_each(Observer::entered);
         let known = state.take();
         let mut writer = append::Writer { log: self, state: known, index };
@@ -139,16 +137,13 @@ impl Log {
         Ok(done)
     }
 
-    /// Runs `work` on the log as it is, keeping everybody from changing it meanwhile.
-    fn shared<T>(&self, work: impl FnOnce(Option<&State>) -> Result<T>) -> Result<T> {
-        let Inner { guard, state, .. } = &mut *self.inner();
-        if guard.is_none() {
-            *guard = Guard::open_existing(&self.sys, &self.paths.guard, self.settings.mode)?;
-        }
-        // Without a guard file nobody has written yet, so there is nobody to wait for.
-        let _section = guard.as_mut().map(|guard| guard.enter(&self.sys, LockMode::Shared)).transpose()?;
-        *state = self.current(state.take())?;
-        work(state.as_ref())
+    /// Shows the log as it is to `look`, which only reads.
+    fn looking<T>(&self, mut look: impl FnMut(Option<&State>) -> Result<T>) -> Result<T> {
+        let Inner { gate, state, .. } = &mut *self.inner();
+        gate.looking(&self.sys, || {
+            *state = self.current(state.take())?;
+            look(state.as_ref())
+        })
     }
 
     /// The log as it is on disk, starting from what is known of it.
@@ -161,25 +156,25 @@ impl Log {
         State::load(&self.sys, &self.paths, &self.settings.words)
     }
 
-    /// Checks the claim and acts on it; false if that has to wait until the last append is known to be
-    /// durable, because a fence that guards a write must never be granted a second time.
+    /// Checks the claim and acts on it, keeping everybody from changing the log meanwhile; false if that
+    /// has to wait until the last append is known to be durable, because a fence that guards a write must
+    /// never be granted a second time.
     fn act(&self, claim: &Claim, act: &mut dyn FnMut(&Held<'_>)) -> Result<bool> {
-        self.shared(|state| {
-            let Some(State { cursor, .. }) = state else {
-                return Err(Refusal::FencedOut {
-                    resource: claim.resource.clone(),
-                    presented: claim.fence,
-                    current: Vec::new(),
-                }
-                .into());
-            };
-            let lease = check(&cursor.table, claim, &self.sys.clock.now()?)?;
-            if cursor.doubtful.is_none() {
-                act(&Held::vouch(lease, cursor.log));
-            }
-            Ok(cursor.doubtful.is_none())
-        })
+        let Inner { gate, state, .. } = &mut *self.inner();
+        let _section = gate.together(&self.sys)?;
+        *state = self.current(state.take())?;
+        let Some(State { cursor, .. }) = state else { return Err(nobody_holds(claim)) };
+        let lease = check(&cursor.table, claim, &self.sys.clock.now()?)?;
+        if cursor.doubtful.is_none() {
+            act(&Held::vouch(lease, cursor.log));
+        }
+        Ok(cursor.doubtful.is_none())
     }
+}
+
+fn nobody_holds(claim: &Claim) -> Error {
+    let (resource, presented) = (claim.resource.clone(), claim.fence);
+    Refusal::FencedOut { resource, presented, current: Vec::new() }.into()
 }
 
 impl Medium for Log {
@@ -190,6 +185,9 @@ impl Medium for Log {
     }
 
     fn guarded(&self, claim: &Claim, act: &mut dyn FnMut(&Held<'_>)) -> Result<()> {
+        if self.looking(|state| Ok(state.is_none()))? {
+            return Err(nobody_holds(claim));
+        }
         while !self.act(claim, act)? {
             self.exclusively(|writer| writer.settle())?;
         }
@@ -197,7 +195,7 @@ impl Medium for Log {
     }
 
     fn view(&self) -> Result<View> {
-        self.shared(|state| {
+        self.looking(|state| {
             let now = self.sys.clock.now()?;
             let Some(State { cursor, .. }) = state else {
                 return Ok(View { table: Table::new(), counter: None, next: Fence::FIRST, now });

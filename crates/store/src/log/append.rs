@@ -34,8 +34,7 @@ impl Writer<'_> {
         self.state = self.log.current(self.state.take())?;
         if self.state.is_none() {
             // Whoever is refused leaves nothing behind, not even an empty log.
-            let quiet = requests.iter().map(|request| without_events(request, &now)).collect();
-            if let Some(answers) = quiet {
+            if let Some(answers) = without_events(requests, stop, &now) {
                 return Ok(answers);
             }
             self.open()?;
@@ -186,12 +185,26 @@ impl Writer<'_> {
     }
 }
 
-/// What a command on an empty log is told, if it changes nothing.
-fn without_events((policy, command): &(Policy, Command), now: &Stamp) -> Option<Result<Answer>> {
-    match decide(&Table::new(), policy, command, now, Fence::FIRST) {
-        Ok(decision) => decision.events.is_empty().then_some(Ok(decision.answer)),
-        Err(refusal) => Some(Err(refusal.into())),
+/// What commands on an empty log are told, if they change nothing.
+fn without_events(
+    requests: &[(Policy, Command)],
+    stop: &dyn Fn(&Result<Answer>) -> bool,
+    now: &Stamp,
+) -> Option<Vec<Result<Answer>>> {
+    let mut answers = Vec::with_capacity(requests.len());
+    for (policy, command) in requests {
+        let answer = match decide(&Table::new(), policy, command, now, Fence::FIRST) {
+            Ok(decision) if decision.events.is_empty() => Ok(decision.answer),
+            Ok(_) => return None,
+            Err(refusal) => Err(refusal.into()),
+        };
+        let enough = stop(&answer);
+        answers.push(answer);
+        if enough {
+            break;
+        }
     }
+    Some(answers)
 }
 
 /// The number that the next line will have.

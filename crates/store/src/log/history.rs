@@ -55,7 +55,7 @@ impl Log {
     /// # Errors
     /// When something cannot be read, or does not fit what precedes it.
     pub fn history(&self, visit: &mut dyn FnMut(&Record)) -> Result<Checked> {
-        self.shared(|state| match state {
+        self.looking(|state| match state {
             Some(State { cursor, .. }) => self.replay(cursor, visit),
             None => Ok(Checked::default()),
         })
