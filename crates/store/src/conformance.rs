@@ -4,6 +4,7 @@
 //! [`contention_on_real_files`], [`contention_in_simulation`] and [`crashes`]. Each clause of the contract is
 //! one function; it gets a [`Stage`] of its own and panics when the medium does not keep to it. Nothing here
 //! knows any medium's bytes, and nothing sleeps: time goes by when the suite says so.
+#![expect(clippy::panic, clippy::expect_used, reason = "a suite of tests fails by panicking")]
 
 mod clock;
 mod contend;
@@ -39,8 +40,11 @@ pub struct Subject {
     /// Whether it can keep shared leases.
     pub shared: bool,
     /// Files and contents that must be refused by name while the first resource is held.
-    pub hostile: fn(&Path) -> Vec<(PathBuf, Vec<u8>)>,
+    pub hostile: fn(&Path) -> Vec<Planted>,
 }
+
+/// A file, and bytes to put into it.
+pub type Planted = (PathBuf, Vec<u8>);
 
 /// One clause of the contract.
 type Clause = fn(&Stage);

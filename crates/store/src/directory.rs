@@ -207,9 +207,9 @@ impl Medium for Directory {
     }
 
     fn view(&self) -> Result<View> {
-        let inner = &mut *self.inner();
-        let _section = inner.gate.together(&self.sys)?;
-        let Locks { table, position, .. } = self.scan()?.all()?;
-        Ok(View { table, counter: position.id, next: position.next, now: self.sys.clock.now()? })
+        self.inner().gate.looking(&self.sys, || {
+            let Locks { table, position, .. } = self.scan()?.all()?;
+            Ok(View { table, counter: position.id, next: position.next, now: self.sys.clock.now()? })
+        })
     }
 }

@@ -16,7 +16,7 @@
 //! it is durable. Going back to the old one would be another rename with the same doubt. So it stays, and
 //! the rule is: **nothing is acknowledged on top of a record that this handle does not know to be durable**.
 //! An operation that changes the record ends with making the directory durable, which covers whatever was
-//! pending in it; one that only vouches for the record does it first ([`Record::settle`]).
+//! pending in it; one that only vouches for the record does it first.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -110,9 +110,7 @@ impl Record {
     /// # Errors
     /// When the directory cannot be read.
     pub fn leftovers(&self) -> Result<Vec<PathBuf>> {
-        let inner = &mut *self.inner();
-        let _section = inner.gate.together(&self.sys)?;
-        self.find_leftovers()
+        self.inner().gate.looking(&self.sys, || self.find_leftovers())
     }
 
     /// Removes the files that crashes left behind, and says which.
@@ -278,9 +276,9 @@ impl Medium for Record {
     }
 
     fn view(&self) -> Result<View> {
-        let inner = &mut *self.inner();
-        let _section = inner.gate.together(&self.sys)?;
-        let State { table, position, .. } = self.load()?;
-        Ok(View { table, counter: position.id, next: position.next, now: self.sys.clock.now()? })
+        self.inner().gate.looking(&self.sys, || {
+            let State { table, position, .. } = self.load()?;
+            Ok(View { table, counter: position.id, next: position.next, now: self.sys.clock.now()? })
+        })
     }
 }

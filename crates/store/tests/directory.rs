@@ -1,6 +1,7 @@
 //! What only the directory medium does: it shares its locks with scripts that know nothing but `mkdir`,
 //! and lives in a root that anybody may have put things into.
 #![expect(clippy::disallowed_methods, reason = "these tests put real files into a medium's way")]
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on shall stop")]
 
 mod common;
 
@@ -227,6 +228,10 @@ fn a_hostile_root_hides_no_lock_and_leads_nowhere() {
         let (path, _) = damage(acquire(&sys, &medium, resource, "anna"));
         assert_eq!(Some(path.as_path()), root.path().join(resource).parent());
     }
+    let through_the_link = Claim { resource: name("link/x"), ..claim(&lease) };
+    let result = medium.guarded(&through_the_link, &mut |_| panic!("not ours"));
+    let Err(Error::Refused(Refusal::FencedOut { current, .. })) = result else { panic!("{result:?}") };
+    assert_eq!(current, [], "what is behind a link is no lock");
     assert_eq!(names(&sys, elsewhere.path()), ["x"]);
     let mut cleaned = medium.clean().unwrap();
     cleaned.sort();
@@ -268,6 +273,18 @@ fn leftovers_block_nobody_and_go_when_asked() {
     assert_eq!(medium.clean().unwrap(), left);
     assert_eq!(medium.leftovers().unwrap(), Vec::<PathBuf>::new());
     release(&medium, &lease).unwrap();
+}
+
+#[test]
+fn cleaning_does_not_make_a_lock_without_an_owner_look_young() {
+    let (_, root, medium) = fresh();
+    let pin = root.path().join(format!("sprint/7/owner.json.{}.tmp", "0f".repeat(16)));
+    fs::create_dir_all(root.path().join("sprint/7")).unwrap();
+    fs::write(&pin, "").unwrap();
+    let before = seen(&medium, "sprint/7");
+    assert_eq!(medium.clean().unwrap(), Vec::<PathBuf>::new());
+    assert_eq!(seen(&medium, "sprint/7"), before);
+    assert!(pin.exists());
 }
 
 #[test]

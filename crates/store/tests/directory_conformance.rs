@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use holdfast_store::Medium;
-use holdfast_store::conformance::{self, Subject};
+use holdfast_store::conformance::{self, Planted, Subject};
 use holdfast_store::directory::{Directory, Settings};
 use holdfast_sys::Sys;
 
@@ -14,7 +14,7 @@ fn open(sys: &Sys, dir: &Path) -> Box<dyn Medium> {
     Box::new(Directory::new(sys.clone(), dir, Settings::default()))
 }
 
-fn hostile(dir: &Path) -> Vec<(PathBuf, Vec<u8>)> {
+fn hostile(dir: &Path) -> Vec<Planted> {
     let everywhere =
         |path: PathBuf| conformance::garbage().into_iter().map(move |bytes| (path.clone(), bytes));
     everywhere(dir.join("sprint/1/owner.json")).chain(everywhere(dir.join(".fence"))).collect()

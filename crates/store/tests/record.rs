@@ -1,5 +1,6 @@
 //! What only the record medium does: its three files, its witness, its formats.
 #![expect(clippy::disallowed_methods, reason = "these tests put real files into a medium's way")]
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on shall stop")]
 
 mod common;
 
@@ -197,6 +198,21 @@ fn a_symbolic_link_is_named_and_never_followed() {
 #[test]
 fn a_directory_is_named_and_kept() {
     something_else(|path| fs::create_dir(path).unwrap());
+}
+
+#[test]
+fn a_file_without_end_is_not_read_to_its_end() {
+    let (sys, dir, paths) = fresh();
+    let medium = record(&sys, &dir, Settings::default());
+    grant(&sys, &medium, "main", "anna");
+    for path in [&paths.lock, &paths.fence] {
+        let good = fs::read(path).unwrap();
+        fs::File::create(path).unwrap().set_len(1 << 40).unwrap();
+        let (named, what) = damage(medium.view());
+        assert_eq!(&named, path);
+        assert!(what.contains("longer than"), "{what}");
+        fs::write(path, good).unwrap();
+    }
 }
 
 #[test]

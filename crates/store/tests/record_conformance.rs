@@ -1,10 +1,11 @@
 //! The record medium keeps to the contract, on real and on simulated files.
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on shall stop")]
 
 use std::path::{Path, PathBuf};
 
 use holdfast_kernel::Name;
 use holdfast_store::Medium;
-use holdfast_store::conformance::{self, Subject};
+use holdfast_store::conformance::{self, Planted, Subject};
 use holdfast_store::record::{Paths, Record, Settings};
 use holdfast_sys::Sys;
 
@@ -15,7 +16,7 @@ fn open(sys: &Sys, dir: &Path) -> Box<dyn Medium> {
     Box::new(Record::new(sys.clone(), Paths::new(dir, "main"), resource, Settings::default()))
 }
 
-fn hostile(dir: &Path) -> Vec<(PathBuf, Vec<u8>)> {
+fn hostile(dir: &Path) -> Vec<Planted> {
     let Paths { lock, fence, .. } = Paths::new(dir, "main");
     let everywhere =
         |path: &PathBuf| conformance::garbage().into_iter().map(|bytes| (path.clone(), bytes)).collect();

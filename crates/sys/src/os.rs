@@ -9,4 +9,4 @@ mod process;
 pub use clock::OsClock;
 pub use entropy::OsEntropy;
 pub use files::OsFiles;
-pub use process::OsProcesses;
+pub use process::{OsProcesses, effective_user};

@@ -121,7 +121,8 @@ fn terms() -> impl Strategy<Value = Term> {
 fn leases() -> impl Strategy<Value = Lease> {
     let span = || prop_oneof![6 => 0..4_u64, 1 => Just(Millis::LONGEST.get() + 1)];
     let who = prop::sample::select(vec!["agent:a@1", "agent:a@2", "agent:b@1", "human:c@1"]);
-    let names = (1..4_u128, prop::sample::select(vec!["x", "y", "z"]), who, any::<bool>(), 1..60_u64);
+    let position = prop_oneof![30 => 1..60_u64, 1 => Just(Fence::LAST.get())];
+    let names = (1..4_u128, prop::sample::select(vec!["x", "y", "z"]), who, any::<bool>(), position);
     (names, stamps(), prop::bool::weighted(0.8), terms(), span(), span(), any::<bool>()).prop_map(
         |((number, what, who, shared, position), granted, begins, term, skew, grace, reason)| Lease {
             id: id(number),

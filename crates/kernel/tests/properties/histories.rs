@@ -100,6 +100,16 @@ fn terms_are_the_leases_own() {
 }
 
 #[test]
+fn asking_again_changes_nothing() {
+    always(invariants::asking_again_changes_nothing);
+}
+
+#[test]
+fn renewing_an_indefinite_lease_is_a_beat_or_nothing() {
+    always(invariants::renewing_an_indefinite_lease_is_a_beat_or_nothing);
+}
+
+#[test]
 fn replay_gives_the_table() {
     through(config(1_500), |history| {
         let World { table, past, .. } = run(history, |_| ());

@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 
 use holdfast_kernel::{
-    Answer, Cause, Command, Decision, Elapsed, Event, Fence, Holder, Lease, LeaseId, Limits, Millis, Mode,
-    Policy, Refusal, Stamp, Standing, Table, Term, apply, decide,
+    Again, Answer, Cause, Command, Decision, Elapsed, Event, Fence, Holder, Lease, LeaseId, LimitKind,
+    Limits, Millis, Mode, Policy, Refusal, Stamp, Standing, Table, Term, apply, decide,
 };
 
 use crate::support::make::ms;
@@ -36,6 +36,8 @@ pub(crate) fn of_step(taken: &Taken) {
     every_prefix_can_happen(taken);
     the_same_again_decides_the_same(taken);
     terms_are_the_leases_own(taken);
+    asking_again_changes_nothing(taken);
+    renewing_an_indefinite_lease_is_a_beat_or_nothing(taken);
 }
 
 fn events(taken: &Taken) -> &[Event] {
@@ -171,23 +173,44 @@ pub(crate) fn standing_agrees_with_the_deadline(table: &Table, now: &Stamp) {
     }
 }
 
+/// Whether a lease counts for a limit of this holder.
+fn counts(kind: LimitKind, held: &Lease, holder: &Holder) -> bool {
+    let (same_agent, indefinite) = (held.holder.agent == holder.agent, held.deadline().is_none());
+    match kind {
+        LimitKind::LeasesPerAgent => same_agent,
+        LimitKind::LeasesPerTable => true,
+        LimitKind::IndefinitePerAgent => same_agent && indefinite,
+        LimitKind::IndefinitePerTable => indefinite,
+    }
+}
+
+/// After a grant no limit is passed; a refusal for a limit is true.
 pub(crate) fn limits_are_kept(taken: &Taken) {
-    let Ok(Decision { answer: Answer::Granted(lease) | Answer::Transferred(lease), .. }) = &taken.outcome
-    else {
-        return;
+    let held = |table: &Table, kind, holder: &Holder, ends: &dyn Fn(&Lease) -> bool| {
+        let held = table.iter().filter(|held| over_for(held, &taken.now).is_none() && !ends(held));
+        u32::try_from(held.filter(|held| counts(kind, held, holder)).count()).unwrap()
     };
-    let held = |counts: &dyn Fn(&Lease) -> bool| {
-        let held = taken.after.iter().filter(|held| over_for(held, &taken.now).is_none());
-        u32::try_from(held.filter(|held| counts(held)).count()).unwrap()
-    };
-    let same_agent = |held: &Lease| held.holder.agent == lease.holder.agent;
-    let limits = &taken.policy.limits;
-    assert!(held(&same_agent) <= limits.leases_per_agent);
-    assert!(held(&|_| true) <= limits.leases_per_table);
-    if lease.deadline().is_none() {
-        let indefinite = |held: &Lease| held.deadline().is_none();
-        assert!(held(&|held| indefinite(held) && same_agent(held)) <= limits.indefinite_per_agent);
-        assert!(held(&indefinite) <= limits.indefinite_per_table);
+    match (&taken.outcome, &taken.command) {
+        (Ok(Decision { answer: Answer::Granted(lease) | Answer::Transferred(lease), .. }), _) => {
+            let Limits { leases_per_agent, leases_per_table, .. } = taken.policy.limits;
+            let after = |kind| held(&taken.after, kind, &lease.holder, &|_| false);
+            assert!(after(LimitKind::LeasesPerAgent) <= leases_per_agent);
+            assert!(after(LimitKind::LeasesPerTable) <= leases_per_table);
+            if lease.deadline().is_none() {
+                let Limits { indefinite_per_agent, indefinite_per_table, .. } = taken.policy.limits;
+                assert!(after(LimitKind::IndefinitePerAgent) <= indefinite_per_agent);
+                assert!(after(LimitKind::IndefinitePerTable) <= indefinite_per_table);
+            }
+        }
+        (Err(Refusal::LimitReached { kind, limit }), Command::Acquire(wanted)) => {
+            let dies = |held: &Lease| held.resource == wanted.resource && wanted.dead.contains(&held.id);
+            assert!(held(&taken.before, *kind, &wanted.holder, &dies) >= *limit);
+        }
+        (Err(Refusal::LimitReached { kind, limit }), Command::Transfer(wanted)) => {
+            let leaves = |held: &Lease| held.id == wanted.lease;
+            assert!(held(&taken.before, *kind, &wanted.to, &leaves) >= *limit);
+        }
+        _ => {}
     }
 }
 
@@ -272,4 +295,31 @@ pub(crate) fn terms_are_the_leases_own(taken: &Taken) {
         }
         (one, two) => assert_eq!(one.as_ref().err(), two.as_ref().err()),
     }
+}
+
+/// Who holds it, and neither too late nor dead, has it or is refused, as the policy and the modes say.
+pub(crate) fn asking_again_changes_nothing(taken: &Taken) {
+    let Command::Acquire(wanted) = &taken.command else { return };
+    let mine = taken.before.held_by(&wanted.resource, &wanted.holder).cloned();
+    let held = |lease: &Lease| over_for(lease, &taken.now).is_none() && !wanted.dead.contains(&lease.id);
+    let Some(mine) = mine.filter(held) else { return };
+    let enough = mine.mode == Mode::Exclusive || wanted.mode == Mode::Shared;
+    let lease = Box::new(mine.clone());
+    let meant = match taken.policy.again {
+        _ if !enough => Err(Refusal::HeldShared { lease }),
+        Again::Return => Ok(Decision { events: Vec::new(), answer: Answer::AlreadyHeld(mine) }),
+        Again::Refuse => Err(Refusal::AlreadyHeld { lease }),
+    };
+    assert_eq!(taken.outcome, meant);
+}
+
+pub(crate) fn renewing_an_indefinite_lease_is_a_beat_or_nothing(taken: &Taken) {
+    let Command::Renew { lease: id, holder, ttl } = &taken.command else { return };
+    let Some(lease) = taken.before.get(*id).filter(|lease| lease.deadline().is_none()) else { return };
+    let beat = Command::Beat { lease: *id, holder: holder.clone() };
+    let meant = match ttl {
+        Some(_) if lease.holder == *holder => Err(Refusal::NotFinite { lease: Box::new(lease.clone()) }),
+        _ => decide(&taken.before, &taken.policy, &beat, &taken.now, taken.next),
+    };
+    assert_eq!(taken.outcome, meant);
 }

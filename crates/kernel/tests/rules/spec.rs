@@ -7,7 +7,8 @@ use crate::support::files::{list, read};
 struct Rule {
     id: String,
     paragraphs: usize,
-    held_by: Vec<String>,
+    tests: Vec<String>,
+    vectors: Vec<String>,
 }
 
 fn rules() -> Vec<Rule> {
@@ -16,13 +17,18 @@ fn rules() -> Vec<Rule> {
 
 fn rule(section: &str) -> Rule {
     let (title, body) = section.split_once('\n').unwrap();
-    let (text, held) = body.split_once("\nHeld by: ").unwrap_or((body, ""));
-    let quoted = held.split('`').enumerate().filter(|(n, _)| n % 2 == 1);
+    let (text, held) = body.split_once("\nTests: ").unwrap_or((body, ""));
+    let (tests, vectors) = held.split_once("\nVectors: ").unwrap_or((held, ""));
     Rule {
         id: title.split_whitespace().next().unwrap().to_owned(),
         paragraphs: text.trim().split("\n\n").count(),
-        held_by: quoted.map(|(_, name)| name.to_owned()).collect(),
+        tests: quoted(tests),
+        vectors: quoted(vectors),
     }
+}
+
+fn quoted(text: &str) -> Vec<String> {
+    text.split('`').enumerate().filter(|(n, _)| n % 2 == 1).map(|(_, name)| name.to_owned()).collect()
 }
 
 /// Whether the file has a test function of that name.
@@ -50,24 +56,21 @@ fn rules_are_numbered_one_paragraph_each_and_held_by_something() {
     for (n, rule) in (1..).zip(&rules) {
         assert_eq!(rule.id, format!("L-{n}"));
         assert_eq!(rule.paragraphs, 1, "{} is one short paragraph", rule.id);
-        assert!(!rule.held_by.is_empty(), "{} is held by nothing", rule.id);
+        assert!(!rule.tests.is_empty(), "{} names no test", rule.id);
+        assert!(!rule.vectors.is_empty(), "{} names no vector", rule.id);
     }
 }
 
 #[test]
 fn whatever_holds_a_rule_is_there() {
     for rule in rules() {
-        for name in &rule.held_by {
-            let there = match name.strip_prefix("vector ") {
-                Some(vector) => {
-                    let (topic, case) = vector.split_once('/').expect("topic/case");
-                    is_vector(topic, case, &rule.id)
-                }
-                None => {
-                    let (file, test) = name.split_once("::").expect("file::test");
-                    is_test(&read(file), test)
-                }
-            };
+        for name in &rule.tests {
+            let (file, test) = name.split_once("::").expect("file::test");
+            assert!(is_test(&read(file), test), "{} is held by `{name}`, which is not there", rule.id);
+        }
+        for name in &rule.vectors {
+            let (topic, case) = name.split_once('/').expect("topic/case");
+            let there = is_vector(topic, case, &rule.id);
             assert!(there, "{} is held by `{name}`, which is not there or does not name the rule", rule.id);
         }
     }

@@ -180,7 +180,8 @@ impl Directory {
     /// still the one that was judged.
     ///
     /// A file inside makes `rmdir` fail. It may have been put into another directory than the judged one;
-    /// but while the judged one is open its number cannot come back, so comparing numbers tells.
+    /// but the judged one was open until then, so no directory made meanwhile can have its number, and
+    /// comparing numbers tells.
     fn pin(&self, spot: &Spot, judged: &Stat) -> Result<bool> {
         let open = match self.sys.files.open(&spot.dir, Open::Read) {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(false),
@@ -195,7 +196,8 @@ impl Directory {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(false),
             pinned => drop(pinned?),
         }
-        if self.sys.files.stat(&spot.dir)?.identity == open.stat()?.identity {
+        drop(open);
+        if self.sys.files.stat(&spot.dir)?.identity == opened.identity {
             return Ok(true);
         }
         self.sys.files.remove_file(&pin)?;

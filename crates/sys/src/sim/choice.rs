@@ -110,10 +110,11 @@ pub trait Choices: Send {
     /// meanwhile: ask `at`, never an [`Observer`](super::Observer).
     fn choose(&mut self, what: Choice, options: usize, at: &Moment<'_>) -> usize;
 
-    /// Whether nobody wants to know how this run goes on: everybody in it is cut off at the next call. An
-    /// explorer says so when it recognises a state that it has been in.
-    fn enough(&self) -> bool {
-        false
+    /// Asked once before every call that others can see: whether anybody still wants to know how this run
+    /// goes on. If not, everybody in it is cut off. An explorer says so when it recognises a state.
+    fn go_on(&mut self, at: &Moment<'_>) -> bool {
+        let _ = at;
+        true
     }
 }
 
@@ -122,8 +123,8 @@ impl Choices for Box<dyn Choices> {
         self.as_mut().choose(what, options, at)
     }
 
-    fn enough(&self) -> bool {
-        self.as_ref().enough()
+    fn go_on(&mut self, at: &Moment<'_>) -> bool {
+        (**self).go_on(at)
     }
 }
 
@@ -222,7 +223,7 @@ impl<C: Choices> Choices for Recording<C> {
         answer
     }
 
-    fn enough(&self) -> bool {
-        self.inner.enough()
+    fn go_on(&mut self, at: &Moment<'_>) -> bool {
+        self.inner.go_on(at)
     }
 }

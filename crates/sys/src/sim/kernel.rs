@@ -182,6 +182,11 @@ impl Inner {
         answer
     }
 
+    fn go_on(&mut self) -> bool {
+        let moment = Moment { state: &self.state, what: Choice::Schedule, options: 1, ppm: 0 };
+        self.choices.go_on(&moment)
+    }
+
     /// Asks for something that has a budget, and takes from it if it happens.
     pub(super) fn risk(
         &mut self,
@@ -259,8 +264,8 @@ impl Inner {
 
     /// What happens to the process or to the world before a call.
     fn strike(&mut self, me: usize) -> Strike {
-        if self.choices.enough() {
-            self.state.cut(End::Enough);
+        if !self.go_on() {
+            self.state.cut(End::Stopped);
             return Strike::Yield(me);
         }
         if self.state.calls >= self.state.last_call {

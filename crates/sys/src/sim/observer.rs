@@ -42,6 +42,12 @@ impl Observer {
         inner.state.processes.get(inner.state.running).map(|proc| proc.name.clone()).unwrap_or_default()
     }
 
+    /// A hash of everything that the future depends on.
+    #[must_use]
+    pub fn fingerprint(&self) -> u128 {
+        self.kernel.lock().state.fingerprint(None)
+    }
+
     /// Adds something to the [fingerprint](super::Moment::fingerprint): what a checker remembers and the
     /// world does not, such as who was told what, tells states apart that are otherwise the same.
     pub fn note(&self, word: u64) {

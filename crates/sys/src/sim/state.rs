@@ -278,8 +278,9 @@ impl State {
             Status::Blocked(node) => (1, self.disk.known(node).identity.inode),
             Status::Asleep(until) => (2, until),
             Status::After(other) => (3, other as u64),
-            Status::Dying => (4, 0),
-            Status::Ended => (5, 0),
+            // What the dead knew changes nothing any more.
+            Status::Dying => return mix.word(4),
+            Status::Ended => return mix.word(5),
         };
         let struck = u64::from(proc.struck);
         [status, detail, struck, u64::from(proc.pid), proc.start].into_iter().for_each(|word| mix.word(word));

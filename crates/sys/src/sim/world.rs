@@ -90,6 +90,8 @@ impl World {
         state.first = first;
         state.running = first;
         state.end = End::Done;
+        // What filled the disk is gone by the time that somebody else comes.
+        state.disk.full = 0;
         state.last_call = state.calls.saturating_add(state.config.max_calls);
         let ready: Vec<usize> =
             state.current().filter(|(_, p)| p.status == Status::Ready).map(|(i, _)| i).collect();

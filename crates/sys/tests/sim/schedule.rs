@@ -6,8 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use holdfast_kernel::Millis;
 use holdfast_sys::sim::{
-    Choice, Choices, Config, End, Fate, Faults, Line, Made, Moment, Odds, Process, Random, Recording, Replay,
-    World,
+    Choice, Choices, Config, End, Fate, Line, Made, Moment, Process, Random, Recording, Replay, World,
 };
 use holdfast_sys::{Guard, LockMode, Sys};
 
@@ -146,10 +145,8 @@ fn the_fingerprint_tells_apart_what_differs() {
         world.run(vec![Process::new("a", 0, move |sys| body(&sys))]);
         world.fingerprint()
     };
-    let bodies: [fn(&Sys); 10] = [
+    let bodies: [fn(&Sys); 8] = [
         |_| {},
-        |sys| drop(sys.files.stat(Path::new("/d"))),
-        |sys| drop(sys.files.stat(Path::new("/none"))),
         |sys| drop(create(sys, "/f")),
         |sys| drop(create(sys, "/g")),
         |sys| save(sys, "/f", b""),
@@ -160,6 +157,24 @@ fn the_fingerprint_tells_apart_what_differs() {
     ];
     assert_eq!(bodies.map(after).into_iter().collect::<BTreeSet<_>>().len(), bodies.len());
     assert_eq!(bodies.map(after), bodies.map(after));
+    let what_nobody_knows_any_more = |sys: &Sys| drop(sys.files.stat(Path::new("/d")));
+    assert_eq!(after(what_nobody_knows_any_more), after(|_| {}));
+}
+
+#[test]
+fn the_fingerprint_tells_apart_what_the_living_know() {
+    let while_alive = |path: &'static str| {
+        let seen = Arc::new(Mutex::new(0));
+        let mut world = World::new(Config { call_us: 0, ..Config::default() }, Replay::new(Vec::new()));
+        world.create_dir_all("/d").unwrap();
+        let (observer, fingerprint) = (world.observer(), Arc::clone(&seen));
+        world.run(vec![Process::new("a", 0, move |sys| {
+            drop(sys.files.stat(Path::new(path)));
+            *fingerprint.lock().unwrap() = observer.fingerprint();
+        })]);
+        *seen.lock().unwrap()
+    };
+    assert_ne!(while_alive("/d"), while_alive("/none"));
 }
 
 #[test]
@@ -201,30 +216,25 @@ fn running_for_ever_is_noticed() {
     assert_eq!(world.observer().calls(), 500);
 }
 
-/// Says that it has seen enough at a call of this kind.
-struct Until(&'static str, bool);
+/// Has seen enough when somebody is about to make this call.
+struct Until(&'static str);
 
 impl Choices for Until {
-    fn choose(&mut self, _: Choice, _: usize, at: &Moment<'_>) -> usize {
-        self.1 |= at.call() == (self.0, Path::new("/f"));
+    fn choose(&mut self, _: Choice, _: usize, _: &Moment<'_>) -> usize {
         0
     }
 
-    fn enough(&self) -> bool {
-        self.1
+    fn go_on(&mut self, at: &Moment<'_>) -> bool {
+        at.call() != (self.0, Path::new("/f"))
     }
 }
 
 #[test]
 fn a_run_stops_when_whoever_chooses_has_seen_enough() {
-    let ask_always = Faults { kill: Odds::new(0, 1), ..Faults::NONE };
-    let mut world = World::new(
-        Config { faults: ask_always, ..Config::default() },
-        Box::new(Until("flush", false)) as Box<dyn Choices>,
-    );
+    let mut world = World::new(Config::default(), Box::new(Until("flush")) as Box<dyn Choices>);
     let bodies = ["a", "b"].map(|name| Process::new(name, 0, |sys| save(&sys, "/f", b"1")));
     let epoch = world.run(bodies.into());
-    assert_eq!((epoch.end, epoch.fates), (End::Enough, vec![Fate::Cut, Fate::Cut]));
+    assert_eq!((epoch.end, epoch.fates), (End::Stopped, vec![Fate::Cut, Fate::Cut]));
     assert_eq!(world.read_file("/f").unwrap(), b"1", "the write came before");
     assert_eq!(world.durable_file("/f"), None, "and no sync after it");
 }

@@ -100,6 +100,7 @@ fn grants() -> Vec<Case> {
             .offer(granted(term(lease(1, A, 1, t(1)), Term::Finite { ttl: ms(1), from: t(0) })), "unlawful")
             .offer(granted(lease(1, A, 1, wall(253_402_300_799_999))), "unlawful")
             .offer(granted(lease(1, A, 1, boot(T, 1, (1 << 53) - 1))), "unlawful")
+            .offer(granted(lease(1, A, (1 << 53) - 1, t(0))), "unlawful")
             .offer(granted(Lease { skew: ms(CENTURY + 1), ..lease(1, A, 1, t(0)) }), "unlawful")
             .offer(granted(Lease { grace: ms(CENTURY + 1), ..lease(1, A, 1, t(0)) }), "unlawful")
             .offer(granted(explained(term(lease(1, A, 1, t(0)), silent(0)))), "unlawful")
