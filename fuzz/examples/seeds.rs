@@ -74,14 +74,15 @@ fn logs(sys: &Sys, seeds: &mut Seeds) -> Result<(), Error> {
     let good = content(sys, &paths.log);
     log.cut(&policy())?;
     keep("cut", &["r", "s"]);
+    let cut = content(sys, &paths.log);
     tell(Command::Release { lease: id(5), holder: holder("ada") })?;
     keep("after-cut", &["n"]);
-    spoiled_logs(&good, seeds);
+    spoiled_logs(&good, &cut, seeds);
     seeds.insert("good.log".into(), good);
     Ok(())
 }
 
-fn spoiled_logs(good: &[u8], seeds: &mut Seeds) {
+fn spoiled_logs(good: &[u8], cut: &[u8], seeds: &mut Seeds) {
     let lines: Vec<&[u8]> = good.split_inclusive(|byte| *byte == b'\n').collect();
     let two = lines.get(..2).unwrap_or_default().concat();
     let mut add = |name: &str, mode: &str, bytes: &[u8]| {
@@ -99,6 +100,7 @@ fn spoiled_logs(good: &[u8], seeds: &mut Seeds) {
     ] {
         add(name, "s", &replaced(&two, from, to));
     }
+    add("fence-to-come", "s", &replaced(cut, "\"fence\":", "\"fence\":9"));
     let near_the_end = "\"sequence\":9007199254740989";
     add("last-sequence", "n", &replaced(&two, "\"sequence\":0", near_the_end));
     let unknown = replaced(&two, "\"grace_secs\"", "\"grace\"");
@@ -159,6 +161,7 @@ fn spoiled_singles([fence, lock]: &[Vec<u8>; 2], target: &str, seeds: &mut Seeds
     add("torn", fence, lock.split_at(lock.len() / 2).0);
     add("flipped", fence, &flipped(lock));
     add("near-the-end", &replaced(fence, "\"last\":", "\"last\":900719925474098"), lock);
+    add("counter-behind", fence, &replaced(lock, "\"fence\":", "\"fence\":9"));
     for (name, from, to) in [("newer", "1", "7"), ("other-kind", "{", "["), ("not-utf8", "ada", "\u{80}")] {
         add(name, fence, &replaced(lock, from, to));
         add(&format!("{name}-fence"), &replaced(fence, from, to), lock);
