@@ -42,8 +42,8 @@ pub fn decide(
             .map(|lease| Decision { events: Vec::new(), answer: Answer::Valid(lease.clone()) }),
     }?;
     match next.plus(decision.events.len() as u64) {
-        None if !decision.events.is_empty() => Err(Refusal::FencesExhausted),
-        _ => Ok(decision),
+        Some(_) => Ok(decision),
+        None => Err(Refusal::FencesExhausted),
     }
 }
 

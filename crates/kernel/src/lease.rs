@@ -148,7 +148,9 @@ impl Lease {
     /// Whether some policy could have granted it, by itself and apart from every other lease.
     pub(crate) fn is_lawful(&self) -> bool {
         let explained = self.reason.is_some() || !self.is_indefinite();
-        self.term.is_lawful() && explained && self.skew.max(self.grace) <= Millis::LONGEST
+        let bounded = self.skew.max(self.grace) <= Millis::LONGEST;
+        // The last position is never given out, so that there is always a next one.
+        self.term.is_lawful() && explained && bounded && self.fence < Fence::LAST
     }
 
     /// By how much this lease was stamped in the future of `now`, if that is more than the clocks may be

@@ -2,6 +2,7 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use holdfast_kernel::Refusal;
 
@@ -33,6 +34,17 @@ pub enum Error {
         /// Its version.
         version: u64,
     },
+    /// This medium has no room for what was asked for. Nothing has changed.
+    #[error("{} cannot keep {what}", path.display())]
+    Unsupported {
+        /// The file or directory that the medium keeps its leases in.
+        path: PathBuf,
+        /// What it cannot keep.
+        what: &'static str,
+    },
+    /// Whoever must know of a transition beforehand could not be told. Nothing has changed.
+    #[error("it was not done, because it could not be witnessed")]
+    Unwitnessed(#[source] Arc<dyn std::error::Error + Send + Sync>),
 }
 
 /// What is wrong with a file.
@@ -53,6 +65,8 @@ impl Error {
             Self::Sys(error) => Self::Sys(error.again()),
             Self::Damaged { path, damage } => Self::Damaged { path: path.clone(), damage: damage.clone() },
             Self::Newer { path, version } => Self::Newer { path: path.clone(), version: *version },
+            Self::Unsupported { path, what } => Self::Unsupported { path: path.clone(), what },
+            Self::Unwitnessed(why) => Self::Unwitnessed(Arc::clone(why)),
         }
     }
 

@@ -8,20 +8,15 @@ mod append;
 mod buffer;
 mod chain;
 mod cut;
-mod fields;
 mod fold;
 mod history;
 mod index;
-mod moment;
 mod observer;
 mod queue;
-mod read;
 mod recover;
 mod scan;
 mod segment;
 mod state;
-mod words;
-mod write;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -33,7 +28,8 @@ pub use history::{Checked, Record};
 pub use observer::{Observer, Recorded};
 pub use recover::{Finding, Recovery};
 pub use state::Paths;
-pub use words::Words;
+
+pub use crate::json::Words;
 
 use crate::{Error, Held, Medium, Result, View};
 use index::IndexFile;
@@ -109,8 +105,8 @@ impl Log {
         let requests: Vec<_> = commands.iter().map(|command| (policy.clone(), command.clone())).collect();
         let passed = |answer: &Result<Answer>| matches!(answer, Err(Error::Refused(why)) if passes(why));
         let answers = self.exclusively(|writer| writer.commit(&requests, &|answer| !passed(answer)))?;
-        let last = answers.into_iter().enumerate().last().filter(|(_, answer)| !passed(answer));
-        last.map(|(at, answer)| answer.map(|answer| (at, answer))).transpose()
+        let first = answers.into_iter().enumerate().find(|(_, answer)| !passed(answer));
+        first.map(|(at, answer)| answer.map(|answer| (at, answer))).transpose()
     }
 
     fn serve(&self, requests: &[(Policy, Command)]) -> Vec<Result<Answer>> {

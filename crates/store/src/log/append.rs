@@ -4,6 +4,7 @@
 use holdfast_kernel::{Answer, Command, Fence, Policy, Refusal, Stamp, Table, apply, decide};
 use holdfast_sys::Open;
 
+use super::Log;
 use super::chain::{self, Link};
 use super::history::Record;
 use super::index::{IndexFile, Keep};
@@ -11,7 +12,7 @@ use super::observer::Recorded;
 use super::scan::Cursor;
 use super::segment::Header;
 use super::state::State;
-use super::{Log, write};
+use crate::json::{Words, write};
 use crate::{CounterId, Error, Result};
 
 /// Whoever is alone with the log.
@@ -29,8 +30,16 @@ impl Writer<'_> {
         requests: &[(Policy, Command)],
         stop: &dyn Fn(&Result<Answer>) -> bool,
     ) -> Result<Vec<Result<Answer>>> {
-        self.open()?;
         let now = self.log.sys.clock.now()?;
+        self.state = self.log.current(self.state.take())?;
+        if self.state.is_none() {
+            // Whoever is refused leaves nothing behind, not even an empty log.
+            let quiet = requests.iter().map(|request| without_events(request, &now)).collect();
+            if let Some(answers) = quiet {
+                return Ok(answers);
+            }
+            self.open()?;
+        }
         let words = &self.log.settings.words;
         let cursor = &mut self.opened()?.cursor;
         let mut batch = Batch::after(cursor)?;
@@ -44,13 +53,14 @@ impl Writer<'_> {
                 break;
             }
         }
-        if cursor.sequence > before {
+        let wrote = if cursor.sequence > before {
             self.append(&batch)?;
-        } else if answers.iter().any(Result::is_ok) {
+            true
+        } else {
             // An answer must not rest on what a crash could still take away.
-            self.settle()?;
-        }
-        if let Some((policy, _)) = requests.last() {
+            answers.iter().any(Result::is_ok) && self.settle()?
+        };
+        if let Some((policy, _)) = requests.last().filter(|_| wrote) {
             self.write_index(policy, batch.lines.len() as u64, &now)?;
         }
         self.tell(&batch.records);
@@ -64,16 +74,18 @@ impl Writer<'_> {
         }
     }
 
-    /// Makes sure that what was read of the log is durable. A writer that died or failed may have left
-    /// its last append in memory only, even where a later flush of it would report success; so it is
-    /// written again.
-    pub(super) fn settle(&mut self) -> Result<()> {
+    /// Makes sure that what was read of the log is durable; says whether that took a write. A writer that
+    /// died or failed may have left its last append in memory only, even where a later flush of it would
+    /// report success; so it is written again.
+    pub(super) fn settle(&mut self) -> Result<bool> {
         self.open()?;
-        if self.opened()?.cursor.doubtful.is_some() {
-            let nothing = Batch::after(&self.opened()?.cursor)?;
+        let cursor = &self.opened()?.cursor;
+        let doubtful = cursor.doubtful.is_some();
+        if doubtful {
+            let nothing = Batch::after(cursor)?;
             self.append(&nothing)?;
         }
-        Ok(())
+        Ok(doubtful)
     }
 
     /// Reads the log, making one if there never was one.
@@ -174,6 +186,14 @@ impl Writer<'_> {
     }
 }
 
+/// What a command on an empty log is told, if it changes nothing.
+fn without_events((policy, command): &(Policy, Command), now: &Stamp) -> Option<Result<Answer>> {
+    match decide(&Table::new(), policy, command, now, Fence::FIRST) {
+        Ok(decision) => decision.events.is_empty().then_some(Ok(decision.answer)),
+        Err(refusal) => Some(Err(refusal.into())),
+    }
+}
+
 /// The number that the next line will have.
 pub(super) fn next(cursor: &Cursor) -> Result<Fence> {
     Fence::new(cursor.sequence + 1).map_err(|_| Error::Refused(Refusal::FencesExhausted))
@@ -201,7 +221,7 @@ impl Batch {
     fn add(
         &mut self,
         cursor: &mut Cursor,
-        words: &super::Words,
+        words: &Words,
         policy: &Policy,
         command: &Command,
         now: &Stamp,

@@ -6,9 +6,9 @@ use std::collections::BTreeMap;
 
 use holdfast_kernel::{Event, Lease, LeaseId, Table, Term};
 
-use super::read::{self, Entry, Problem};
 use super::scan::Source;
-use super::words::Words;
+use crate::json::Words;
+use crate::json::read::{self, Entry, Problem};
 use crate::{Error, Result};
 
 /// Where a line is in the file.

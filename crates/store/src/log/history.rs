@@ -1,6 +1,7 @@
 //! Everything that ever happened, as far as segments are still there, and the check that all of it fits
 //! together.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use holdfast_kernel::{Event, Fence, Lease, Table};
@@ -77,19 +78,21 @@ impl Log {
         Ok(checked)
     }
 
-    /// The archived segments that are there, and the log.
+    /// The archived segments that are there, and the log. They are looked for by name, because the number
+    /// in the log's first line is only as honest as whoever wrote it.
     fn segments(&self, current: u64) -> Result<Vec<PathBuf>> {
-        let mut paths = Vec::new();
-        for segment in 1..current {
-            let path = self.paths.beside(&format!(".{segment}"));
-            match self.sys.files.stat(&path) {
-                Ok(_) => paths.push(path),
-                Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
-                Err(error) => return Err(error.into()),
+        let mut archived: BTreeMap<u64, PathBuf> = BTreeMap::new();
+        for name in self.sys.files.list(self.paths.directory())? {
+            let number =
+                name.to_str().and_then(|name| name.rsplit_once('.')).and_then(|(_, end)| end.parse().ok());
+            let path = self.paths.directory().join(&name);
+            if let Some(number) = number.filter(|number| *number < current)
+                && path == self.paths.beside(&format!(".{number}"))
+            {
+                archived.insert(number, path);
             }
         }
-        paths.push(self.paths.log.clone());
-        Ok(paths)
+        Ok(archived.into_values().chain([self.paths.log.clone()]).collect())
     }
 
     fn walk(

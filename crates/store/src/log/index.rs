@@ -15,8 +15,8 @@ use serde_json::value::RawValue;
 use super::chain::{self, Link};
 use super::scan::Cursor;
 use super::segment;
-use super::words::Words;
-use super::write::{Object, VERSION};
+use crate::json::Words;
+use crate::json::write::{Object, VERSION};
 use crate::{CounterId, Result};
 
 /// An index larger than this is not read but made anew.
@@ -65,6 +65,7 @@ fn bytes(sys: &Sys, path: &Path) -> Option<Vec<u8>> {
 /// What the bytes of an index say: a cursor that is true of the log if the log has that hash there.
 pub(super) fn parse(bytes: &[u8], words: &Words) -> Option<Cursor> {
     let wire = verified(bytes)?;
+    segment::countable(wire.segment, wire.sequence).ok()?;
     Some(Cursor {
         log: wire.log_id.parse::<CounterId>().ok()?,
         segment: wire.segment,

@@ -11,10 +11,10 @@ use super::Log;
 use super::append::Writer;
 use super::chain::Link;
 use super::index;
-use super::read;
 use super::scan::Cursor;
 use super::segment::Header;
-use super::words::Words;
+use crate::json::Words;
+use crate::json::read;
 use crate::{CounterId, Error, Result};
 
 /// How far the counter is moved on when records are lost: nobody can tell any more which numbers they had.
@@ -170,7 +170,7 @@ impl Writer<'_> {
         let header = Header {
             log: salvage.log,
             segment: salvage.segment + 1,
-            sequence: (salvage.sequence + LEAP).min(Fence::LAST.get()),
+            sequence: (salvage.sequence + LEAP).min(Fence::LAST.get() - 1),
             before: salvage.link,
             table: Table::restore(salvage.leases.into_values())
                 .map_err(|error| Error::damaged(&self.log.paths.log, "what is left of it", error))?,

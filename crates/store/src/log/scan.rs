@@ -3,15 +3,15 @@
 
 use std::path::Path;
 
-use holdfast_kernel::{Table, apply};
+use holdfast_kernel::{Fence, Table, apply};
 use holdfast_sys::Handle;
 
 use super::buffer::Buffer;
 use super::chain::{self, Link};
 use super::fold::Fold;
-use super::read::{self, Entry, Problem};
 use super::segment::{self, Header};
-use super::words::Words;
+use crate::json::Words;
+use crate::json::read::{self, Entry, Problem};
 use crate::{CounterId, Error, Result};
 
 /// The longest line that can be one. The first line of a segment carries all leases.
@@ -130,7 +130,7 @@ impl Cursor {
         link: Link,
         (sequence, batch): (u64, u64),
     ) -> Result<()> {
-        if sequence != self.sequence + 1 {
+        if sequence != self.sequence + 1 || sequence >= Fence::LAST.get() {
             return Err(self.misfit(source, line, format!("its sequence is {sequence}")));
         }
         if batch == sequence {

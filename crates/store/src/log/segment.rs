@@ -3,14 +3,14 @@
 
 use std::path::Path;
 
-use holdfast_kernel::{Lease, Stamp, Table};
+use holdfast_kernel::{Fence, Lease, Stamp, Table};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::chain::{self, Link};
-use super::read::{self, Problem};
-use super::words::Words;
-use super::write::{self, Object, VERSION};
+use crate::json::Words;
+use crate::json::read::{self, Problem};
+use crate::json::write::{self, Object, VERSION};
 use crate::{CounterId, Error, Result};
 
 /// What the first line of a segment says.
@@ -84,6 +84,7 @@ impl Wire<'_> {
         if self.op != "open" {
             return Err("it does not open a log".into());
         }
+        countable(self.segment, self.sequence)?;
         Ok(Header {
             log: self.log_id.parse().map_err(|error| format!("`log_id`: {error}"))?,
             segment: self.segment,
@@ -92,6 +93,17 @@ impl Wire<'_> {
             table: table(&self.active, words)?,
         })
     }
+}
+
+/// Whether a log can stand there: segments count from 1, and a counter always has a number left.
+pub(super) fn countable(segment: u64, sequence: u64) -> std::result::Result<(), Problem> {
+    if !(1..=Fence::LAST.get()).contains(&segment) {
+        return Err(format!("its segment is {segment}"));
+    }
+    if sequence >= Fence::LAST.get() {
+        return Err(format!("its sequence is {sequence}"));
+    }
+    Ok(())
 }
 
 /// The version of a line that a later version of the program wrote.
@@ -111,7 +123,7 @@ pub(super) fn leases(out: &mut Vec<u8>, words: &Words, table: &Table, now: &Stam
         if position > 0 {
             out.push(b',');
         }
-        write::lease(out, words, lease, now);
+        write::lease(out, words, lease, Some(now));
     }
     out.push(b']');
 }

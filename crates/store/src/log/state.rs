@@ -9,7 +9,7 @@ use holdfast_sys::{Handle, Identity, Kind, Open, Stat, Sys};
 use super::chain::{self, ENDING};
 use super::index;
 use super::scan::{Cursor, Source, Tail};
-use super::words::Words;
+use crate::json::Words;
 use crate::{Error, Result};
 
 /// Where the files of a log are.

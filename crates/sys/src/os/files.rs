@@ -167,18 +167,26 @@ impl Files for OsFiles {
 #[cfg(target_os = "linux")]
 fn rename_new(from: &Path, to: &Path) -> rustix::io::Result<()> {
     match rustix::fs::renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
-        Err(Errno::INVAL | Errno::NOSYS) => link_then_unlink(from, to),
+        Err(Errno::INVAL | Errno::NOSYS) => in_two_steps(from, to),
         done => done,
     }
 }
 
 #[cfg(not(target_os = "linux"))]
 fn rename_new(from: &Path, to: &Path) -> rustix::io::Result<()> {
-    link_then_unlink(from, to)
+    in_two_steps(from, to)
 }
 
-/// Where the file system cannot rename without replacing: the link is the step that excludes.
-fn link_then_unlink(from: &Path, to: &Path) -> rustix::io::Result<()> {
+/// Where the file system cannot rename without replacing. The first step is the one that excludes: a link,
+/// or for a directory, which cannot be linked, an empty one that may be replaced.
+fn in_two_steps(from: &Path, to: &Path) -> rustix::io::Result<()> {
+    if known(&rustix::fs::lstat(from)?).kind == Kind::Directory {
+        rustix::fs::mkdir(to, Mode::RWXU)?;
+        return rustix::fs::rename(from, to).inspect_err(|_| {
+            // If not even that works, an empty directory has the name, as if somebody had been faster.
+            let _ = rustix::fs::rmdir(to);
+        });
+    }
     rustix::fs::linkat(CWD, from, CWD, to, AtFlags::empty())?;
     rustix::fs::unlink(from)
 }
@@ -197,5 +205,33 @@ fn known(stat: &rustix::fs::Stat) -> Stat {
         mode: stat.st_mode & 0o7777,
         owner: stat.st_uid,
         modified_ms: stat.st_mtime.saturating_mul(1_000) + stat.st_mtime_nsec / 1_000_000,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use rustix::io::Errno;
+
+    use super::in_two_steps;
+
+    #[test]
+    fn what_is_renamed_in_two_steps_replaces_nothing() {
+        let scratch = tempfile::tempdir().unwrap();
+        let at = |name: &str| scratch.path().join(name);
+        fs::write(at("file"), "f").unwrap();
+        fs::create_dir(at("dir")).unwrap();
+        fs::write(at("dir/inside"), "d").unwrap();
+        fs::create_dir(at("taken")).unwrap();
+        for from in ["file", "dir"] {
+            assert_eq!(in_two_steps(&at(from), &at("taken")), Err(Errno::EXIST), "{from}");
+            assert!(at(from).exists());
+            in_two_steps(&at(from), &at(&format!("{from} moved"))).unwrap();
+            assert!(!at(from).exists());
+        }
+        assert_eq!(fs::read_to_string(at("file moved")).unwrap(), "f");
+        assert_eq!(fs::read_to_string(at("dir moved/inside")).unwrap(), "d");
+        assert_eq!(fs::read_dir(at("taken")).unwrap().count(), 0);
     }
 }

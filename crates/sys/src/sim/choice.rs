@@ -3,6 +3,7 @@
 //! 0 or cutting the list makes it simpler.
 
 use std::fmt;
+use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::hash::splitmix;
@@ -87,6 +88,15 @@ impl Moment<'_> {
         self.state.now_us
     }
 
+    /// The call that the process is about to make or in the middle of: its verb and its path.
+    #[must_use]
+    pub fn call(&self) -> (&'static str, &Path) {
+        match self.state.processes.get(self.state.running) {
+            Some(proc) => (proc.verb, &proc.path),
+            None => ("", Path::new("")),
+        }
+    }
+
     /// The process that the choice is about, counted over all epochs.
     #[must_use]
     pub const fn process(&self) -> usize {
@@ -99,11 +109,21 @@ pub trait Choices: Send {
     /// Picks one of `options` (two or more); an answer beyond counts as the last one. The world is locked
     /// meanwhile: ask `at`, never an [`Observer`](super::Observer).
     fn choose(&mut self, what: Choice, options: usize, at: &Moment<'_>) -> usize;
+
+    /// Whether nobody wants to know how this run goes on: everybody in it is cut off at the next call. An
+    /// explorer says so when it recognises a state that it has been in.
+    fn enough(&self) -> bool {
+        false
+    }
 }
 
 impl Choices for Box<dyn Choices> {
     fn choose(&mut self, what: Choice, options: usize, at: &Moment<'_>) -> usize {
         self.as_mut().choose(what, options, at)
+    }
+
+    fn enough(&self) -> bool {
+        self.as_ref().enough()
     }
 }
 
@@ -200,5 +220,9 @@ impl<C: Choices> Choices for Recording<C> {
         let made = Made { what, options, answer };
         self.made.lock().unwrap_or_else(PoisonError::into_inner).push(made);
         answer
+    }
+
+    fn enough(&self) -> bool {
+        self.inner.enough()
     }
 }

@@ -37,6 +37,8 @@ pub enum End {
     PowerLoss,
     /// Everybody who was left waited for a lock that somebody else of them had.
     Deadlock,
+    /// Whoever made the choices had seen [enough](super::Choices::enough).
+    Enough,
     /// There were more calls than [`Config::max_calls`](super::Config::max_calls).
     TooManyCalls,
 }

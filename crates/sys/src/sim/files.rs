@@ -215,7 +215,7 @@ impl Handle for SimHandle {
     fn lock(&self, mode: LockMode) -> Result<()> {
         let call = self.call("lock", text(mode));
         let failed = |error| Error::new(call.verb, call.path, error);
-        let Some(mut inner) = self.kernel.turn(self.me) else {
+        let Some(mut inner) = self.kernel.turn(self.me, &call) else {
             return Err(failed(dead()));
         };
         loop {

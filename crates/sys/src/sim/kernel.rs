@@ -4,6 +4,7 @@
 //! A process that dies is unwound by a panic that says nothing. Its destructors may make calls on the way;
 //! they find that they are dead, change nothing, and never panic again.
 
+use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -31,6 +32,8 @@ pub(super) struct Inner {
     pub(super) state: State,
     /// Where whoever runs the world waits for the end of the epoch.
     pub(super) outside: Option<Arc<Gate>>,
+    /// What the choices panicked with, when that left nobody to run.
+    pub(super) broken: Option<Box<dyn Any + Send>>,
 }
 
 /// What a call finds before it happens.
@@ -42,7 +45,7 @@ enum Strike {
 
 impl Kernel {
     pub(super) fn new(state: State, choices: Box<dyn Choices>) -> Self {
-        Self { inner: Mutex::new(Inner { choices, state, outside: None }) }
+        Self { inner: Mutex::new(Inner { choices, state, outside: None, broken: None }) }
     }
 
     pub(super) fn lock(&self) -> Locked<'_> {
@@ -57,7 +60,7 @@ impl Kernel {
         act: impl FnOnce(&mut Inner) -> std::io::Result<T>,
     ) -> Result<T> {
         let failed = |error| Error::new(call.verb, call.path, error);
-        let Some(mut inner) = self.turn(me) else { return Err(failed(dead())) };
+        let Some(mut inner) = self.turn(me, call) else { return Err(failed(dead())) };
         let result = act(&mut inner);
         inner.state.told(me, call, &result);
         result.map_err(failed)
@@ -84,8 +87,9 @@ impl Kernel {
     }
 
     /// Waits until it is the turn of `me` to make a call; none when it is dead.
-    pub(super) fn turn(&self, me: usize) -> Option<Locked<'_>> {
+    pub(super) fn turn(&self, me: usize, call: &Call<'_>) -> Option<Locked<'_>> {
         let mut inner = self.alive(me)?;
+        inner.state.proc_mut(me).about(call);
         let next = inner.next_after(me);
         inner = self.pass(inner, me, next);
         if let Strike::Yield(next) = inner.strike(me) {
@@ -133,7 +137,20 @@ impl Kernel {
             Err(payload) if payload.is::<Killed>() => Fate::Killed,
             Err(payload) => Fate::Panicked(said(payload.as_ref())),
         };
-        self.finish(me, fate);
+        if let Err(payload) = catch_unwind(AssertUnwindSafe(|| self.finish(me, fate))) {
+            self.give_up(payload);
+        }
+    }
+
+    /// Nobody can say who goes on: whoever runs the world must hear of it instead of waiting for ever.
+    fn give_up(&self, payload: Box<dyn Any + Send>) {
+        let mut inner = self.lock();
+        inner.broken = Some(payload);
+        let gate = inner.outside.take();
+        drop(inner);
+        if let Some(gate) = gate {
+            gate.open();
+        }
     }
 
     fn finish(&self, me: usize, fate: Fate) {
@@ -242,6 +259,10 @@ impl Inner {
 
     /// What happens to the process or to the world before a call.
     fn strike(&mut self, me: usize) -> Strike {
+        if self.choices.enough() {
+            self.state.cut(End::Enough);
+            return Strike::Yield(me);
+        }
         if self.state.calls >= self.state.last_call {
             self.state.cut(End::TooManyCalls);
             return Strike::Yield(me);
@@ -313,7 +334,7 @@ pub(super) fn dead() -> std::io::Error {
     std::io::Error::other("the process is dead")
 }
 
-fn said(payload: &(dyn std::any::Any + Send)) -> String {
+fn said(payload: &(dyn Any + Send)) -> String {
     let text = payload.downcast_ref::<&str>().map(|text| (*text).to_owned());
     text.or_else(|| payload.downcast_ref::<String>().cloned()).unwrap_or_else(|| "something".to_owned())
 }

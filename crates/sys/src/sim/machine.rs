@@ -50,9 +50,9 @@ impl Clock for Machine {
     }
 
     fn sleep(&self, span: Millis) {
-        let Some(mut inner) = self.kernel.turn(self.me) else { return };
-        let until = inner.state.now_us.saturating_add(span.get().saturating_mul(1_000));
         let call = Call::new("sleep", Path::new("ms"), With::Number(span.get()));
+        let Some(mut inner) = self.kernel.turn(self.me, &call) else { return };
+        let until = inner.state.now_us.saturating_add(span.get().saturating_mul(1_000));
         inner.state.told(self.me, &call, &());
         drop(self.kernel.park(inner, self.me, Status::Asleep(until)));
     }

@@ -3,6 +3,8 @@
 
 use std::sync::Arc;
 
+use holdfast_kernel::Stamp;
+
 use super::kernel::Kernel;
 use super::trace::Line;
 
@@ -17,6 +19,14 @@ impl Observer {
     #[must_use]
     pub fn now_us(&self) -> u64 {
         self.kernel.lock().state.now_us
+    }
+
+    /// What the clock of a host shows; none if there is no such host, or it shows no date.
+    #[must_use]
+    pub fn clock(&self, host: usize) -> Option<Stamp> {
+        let inner = self.kernel.lock();
+        let (host, now_us) = (inner.state.hosts.get(host)?, inner.state.now_us);
+        Stamp::new(host.wall_ms(now_us), host.boot(now_us)).ok()
     }
 
     /// How many calls there were in this world. It rises with each call, also where the time stands still.

@@ -1,5 +1,6 @@
 //! The whole world as data. Nothing here asks or decides; the [`kernel`](super::kernel) does.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::call::{Call, Told};
@@ -41,11 +42,21 @@ pub(super) struct Proc {
     /// A hash of all that calls told it.
     pub(super) knows: Mix,
     pub(super) nonces: u64,
+    /// The call that it makes.
+    pub(super) verb: &'static str,
+    pub(super) path: PathBuf,
     /// Whether what may happen before its call has happened, and only the call is left.
     pub(super) struck: bool,
 }
 
 impl Proc {
+    /// Notes the call that it makes, in the space of the one before.
+    pub(super) fn about(&mut self, call: &Call<'_>) {
+        self.verb = call.verb;
+        self.path.clear();
+        self.path.push(call.path);
+    }
+
     /// Whether it has begun and is not dead.
     pub(super) const fn is_alive(&self) -> bool {
         !matches!(self.status, Status::After(_) | Status::Dying | Status::Ended)

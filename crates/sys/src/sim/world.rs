@@ -32,7 +32,8 @@ impl World {
     /// boot if the power stayed, otherwise after a reboot, on what is left on the disk.
     ///
     /// # Panics
-    /// When a process is on a host that there is not, or is to start after one that is not before it.
+    /// When a process is on a host that there is not, or is to start after one that is not before it; and
+    /// with what the choices panicked.
     pub fn run(&mut self, processes: Vec<Process>) -> Epoch {
         let outside = Arc::new(Gate::here());
         let first = self.kernel.lock().state.processes.len();
@@ -45,6 +46,10 @@ impl World {
         if let Some(gate) = gate {
             gate.open();
             outside.wait();
+        }
+        if let Some(payload) = self.kernel.lock().broken.take() {
+            // The threads of those who were left wait for ever; nobody else gets them.
+            std::panic::resume_unwind(payload);
         }
         workers.into_iter().for_each(Worker::dismiss);
         self.epoch()
@@ -66,6 +71,8 @@ impl World {
             gate: Arc::new(worker.gate()),
             knows: Mix::new(me as u64),
             nonces: 0,
+            verb: "",
+            path: PathBuf::new(),
             struck: false,
         });
         drop(inner);

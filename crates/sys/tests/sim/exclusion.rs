@@ -1,10 +1,11 @@
 //! The guard under kills, pauses and a schedule of its own: nobody is ever in the section with another.
 
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex};
 
-use holdfast_sys::sim::{Config, Fate, Faults, Odds, Process, Random, World};
+use holdfast_kernel::Millis;
+use holdfast_sys::sim::{Config, Fate, Faults, Odds, Process, Random, Replay, World};
 use holdfast_sys::{Guard, LockMode, Open, Sys};
 
 const GUARD: &str = "/guard";
@@ -116,4 +117,29 @@ fn a_guard_that_is_removed_on_the_way_out_still_keeps_everybody_else_out() {
         let _ = sys.files.remove_file(Path::new(GUARD));
     });
     assert_eq!(most, 1, "the locked file must be the one that the name leads to");
+}
+
+#[test]
+fn giving_up_a_part_of_a_lock_lets_waiters_in() {
+    let order = Arc::new(Mutex::new(Vec::new()));
+    let (first, second) = (order.clone(), order.clone());
+    let open = |sys: &Sys| sys.files.open(Path::new(GUARD), Open::Create { mode: 0o600 }).unwrap();
+    let mut world = World::new(Config::default(), Replay::new(Vec::new()));
+    let epoch = world.run(vec![
+        Process::new("writer", 0, move |sys| {
+            let file = open(&sys);
+            file.lock(LockMode::Exclusive).unwrap();
+            sys.clock.sleep(Millis::new(5));
+            file.lock(LockMode::Shared).unwrap();
+            first.lock().unwrap().push("writer reads");
+            sys.clock.sleep(Millis::new(5));
+            first.lock().unwrap().push("writer leaves");
+        }),
+        Process::new("reader", 0, move |sys| {
+            open(&sys).lock(LockMode::Shared).unwrap();
+            second.lock().unwrap().push("reader reads");
+        }),
+    ]);
+    assert_eq!(epoch.fates, [Fate::Returned, Fate::Returned]);
+    assert_eq!(*order.lock().unwrap(), ["writer reads", "reader reads", "writer leaves"]);
 }

@@ -119,6 +119,20 @@ fn what_the_dead_do_on_their_way_out_has_no_effect() {
 }
 
 #[test]
+fn whoever_survives_the_unwinding_is_dead_all_the_same() {
+    let mut world = killing(2, 1);
+    let epoch = world.run(vec![Process::new("a", 0, |sys| {
+        let inner = sys.clone();
+        let cut = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| save(&inner, "/f", b"1")));
+        assert!(cut.is_err());
+        assert!(sys.processes.me().is_err());
+        assert!(sys.files.create_dir(Path::new("/late"), 0o700).is_err());
+    })]);
+    assert_eq!(epoch.fates, [Fate::Killed]);
+    assert!(world.write_file("/late", b"").is_ok(), "nothing is in the way");
+}
+
+#[test]
 fn a_kill_within_a_destructor_is_a_kill() {
     struct Late(Sys);
     impl Drop for Late {

@@ -146,6 +146,26 @@ fn what_a_failed_sync_dropped_is_durable_once_it_is_written_again() {
 }
 
 #[test]
+fn a_length_that_a_failed_sync_dropped_comes_back_only_with_a_write_that_needs_it() {
+    let switches = Switches::default();
+    let config = Config { faults: Faults { eio: Odds::new(ALWAYS, 1), ..Faults::NONE }, ..Config::default() };
+    let mut world = World::new(config, switches.clone());
+    world.write_file("/f", &[1; 512]).unwrap();
+    run(&mut world, move |sys| {
+        let file = create(&sys, "/f");
+        file.write_all_at(&[2; 600], 512).unwrap();
+        switches.set(&[EIO, Choice::Survive(Remnant::Length)]);
+        assert!(file.sync().is_err());
+        switches.set(&[]);
+        file.write_all_at(&[3; 1], 0).unwrap();
+        file.sync().unwrap();
+    });
+    let durable = world.durable_file("/f").unwrap();
+    assert_eq!((durable.len(), durable[0]), (512, 3));
+    assert_eq!(world.read_file("/f").unwrap().len(), 1_112);
+}
+
+#[test]
 fn a_failed_sync_may_have_written_anything() {
     let seen: BTreeSet<Vec<u8>> = (0..SEEDS)
         .map(|seed| {

@@ -5,10 +5,13 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 use holdfast_kernel::Millis;
-use holdfast_sys::sim::{Config, End, Fate, Line, Made, Process, Random, Recording, Replay, World};
+use holdfast_sys::sim::{
+    Choice, Choices, Config, End, Fate, Faults, Line, Made, Moment, Odds, Process, Random, Recording, Replay,
+    World,
+};
 use holdfast_sys::{Guard, LockMode, Sys};
 
-use crate::{create, rough, save};
+use crate::{By, create, rough, save};
 
 fn traced(seed: u64) -> Config {
     Config { faults: rough(), trace: true, entropy: seed, ..Config::default() }
@@ -143,8 +146,10 @@ fn the_fingerprint_tells_apart_what_differs() {
         world.run(vec![Process::new("a", 0, move |sys| body(&sys))]);
         world.fingerprint()
     };
-    let bodies: [fn(&Sys); 8] = [
+    let bodies: [fn(&Sys); 10] = [
         |_| {},
+        |sys| drop(sys.files.stat(Path::new("/d"))),
+        |sys| drop(sys.files.stat(Path::new("/none"))),
         |sys| drop(create(sys, "/f")),
         |sys| drop(create(sys, "/g")),
         |sys| save(sys, "/f", b""),
@@ -194,6 +199,48 @@ fn running_for_ever_is_noticed() {
     let epoch = world.run(vec![Process::new("a", 0, forever), Process::new("b", 0, forever)]);
     assert_eq!((epoch.end, epoch.fates), (End::TooManyCalls, vec![Fate::Cut, Fate::Cut]));
     assert_eq!(world.observer().calls(), 500);
+}
+
+/// Says that it has seen enough at a call of this kind.
+struct Until(&'static str, bool);
+
+impl Choices for Until {
+    fn choose(&mut self, _: Choice, _: usize, at: &Moment<'_>) -> usize {
+        self.1 |= at.call() == (self.0, Path::new("/f"));
+        0
+    }
+
+    fn enough(&self) -> bool {
+        self.1
+    }
+}
+
+#[test]
+fn a_run_stops_when_whoever_chooses_has_seen_enough() {
+    let ask_always = Faults { kill: Odds::new(0, 1), ..Faults::NONE };
+    let mut world = World::new(
+        Config { faults: ask_always, ..Config::default() },
+        Box::new(Until("flush", false)) as Box<dyn Choices>,
+    );
+    let bodies = ["a", "b"].map(|name| Process::new(name, 0, |sys| save(&sys, "/f", b"1")));
+    let epoch = world.run(bodies.into());
+    assert_eq!((epoch.end, epoch.fates), (End::Enough, vec![Fate::Cut, Fate::Cut]));
+    assert_eq!(world.read_file("/f").unwrap(), b"1", "the write came before");
+    assert_eq!(world.durable_file("/f"), None, "and no sync after it");
+}
+
+#[test]
+#[should_panic(expected = "no idea")]
+fn choices_that_panic_are_heard_of() {
+    let mut asked = 0;
+    // The second question comes when the first process is through, and there is nobody to panic but the world.
+    let choices = By(move |_, _, _: &Moment<'_>| {
+        asked += 1;
+        assert!(asked < 2, "no idea");
+        0
+    });
+    World::new(Config::default(), choices)
+        .run(["a", "b", "c"].map(|name| Process::new(name, 0, drop)).into());
 }
 
 #[test]
