@@ -93,13 +93,12 @@ impl Search<'_> {
     fn at(&self, dir: &Path) -> Result<Option<Found>> {
         let dot_git = dir.join(".git");
         if let Some(found) = self.probe().at(&dot_git)? {
-            let file = found.by_file.then_some(dot_git.as_path());
-            trust::check(self.files, self.env, dir, [file, Some(dir), Some(&found.git_dir)])?;
+            trust::check(self.files, self.env, dir, &[&dot_git, dir, &found.git_dir])?;
             return self.repository(found, &Way::DotGit(dir)).map(Some);
         }
         let Some(found) = self.probe().git_dir(dir)? else { return Ok(None) };
         trust::check_bare(self.files, self.env, dir)?;
-        trust::check(self.files, self.env, dir, [Some(dir), None, None])?;
+        trust::check(self.files, self.env, dir, &[dir])?;
         self.repository(found, &Way::Inside).map(Some)
     }
 
@@ -108,7 +107,7 @@ impl Search<'_> {
     }
 
     fn repository(&self, found: GitDir, way: &Way<'_>) -> Result<Found> {
-        let GitDir { git_dir, common_dir, .. } = found;
+        let GitDir { git_dir, common_dir } = found;
         let format = Format::read(self.files, &git_dir, &common_dir)?;
         let work_tree = self.work_tree(&git_dir, &format, way)?;
         Ok(Found::Repository(Box::new(Repository { git_dir, common_dir, work_tree, format })))

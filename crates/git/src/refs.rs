@@ -40,23 +40,32 @@ pub(crate) fn read(files: &dyn Files, path: &Path) -> Result<Content> {
 fn raw(files: &dyn Files, path: &Path) -> Result<Vec<u8>> {
     match files.stat(path)?.kind {
         Kind::File => paths::read(files, path, paths::SMALL),
-        Kind::Symlink => {
-            let target = files.read_link(path)?.into_os_string().into_vec();
-            if target.starts_with(b"refs/") {
-                return Ok([b"ref: ", &target[..]].concat());
-            }
-            paths::read(files, &paths::real(files, path)?, paths::SMALL)
-        }
+        Kind::Symlink => match linked_ref(files, path)? {
+            Some(name) => Ok([b"ref: ", &name[..]].concat()),
+            None => paths::read(files, &paths::real(files, path)?, paths::SMALL),
+        },
         Kind::Directory | Kind::Other => Err(Error::NotAFile { path: path.to_path_buf() }),
     }
+}
+
+/// The ref that the symbolic link at `path` names, if it names one.
+fn linked_ref(files: &dyn Files, path: &Path) -> Result<Option<Vec<u8>>> {
+    let target = files.read_link(path)?.into_os_string().into_vec();
+    Ok(target.starts_with(b"refs/").then_some(target))
 }
 
 /// Whether the file at `path` looks like a HEAD. This is less than [`read`] asks for: with reftable, HEAD is
 /// a file whose only purpose is to pass this test.
 pub(crate) fn looks_like_head(files: &dyn Files, path: &Path) -> Result<bool> {
-    let bytes = match paths::if_visible(raw(files, path)) {
+    let kind = paths::if_visible(files.stat(path).map_err(Error::from))?.map(|stat| stat.kind);
+    match kind {
+        Some(Kind::File) => {}
+        Some(Kind::Symlink) => return Ok(linked_ref(files, path)?.is_some()),
+        Some(Kind::Directory | Kind::Other) | None => return Ok(false),
+    }
+    let bytes = match paths::if_visible(paths::read(files, path, paths::SMALL)) {
         Ok(Some(bytes)) => bytes,
-        Ok(None) | Err(Error::TooLarge { .. } | Error::NotAFile { .. }) => return Ok(false),
+        Ok(None) | Err(Error::TooLarge { .. }) => return Ok(false),
         Err(error) => return Err(error),
     };
     let symbolic = bytes.strip_prefix(b"ref:").is_some_and(|name| paths::trim(name).starts_with(b"refs/"));

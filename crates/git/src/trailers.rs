@@ -5,12 +5,14 @@ mod block;
 
 use std::fmt;
 
+use crate::Config;
+use crate::config::Entry;
 use block::{Block, Line};
 
 /// How a message is read.
 #[derive(Clone, Debug)]
 pub struct Style {
-    /// What a comment line begins with: `core.commentChar`.
+    /// What a comment line begins with. Not empty.
     pub comment: Vec<u8>,
     /// Whether a line `---` ends the message, as in a mailed patch. Never in a commit.
     pub divider: bool,
@@ -20,6 +22,18 @@ impl Default for Style {
     /// Of a commit: comments begin with `#`, and `---` means nothing.
     fn default() -> Self {
         Self { comment: b"#".to_vec(), divider: false }
+    }
+}
+
+impl Style {
+    /// Of a commit, with the comment mark that is configured. `auto` lets git pick one for each message that
+    /// it opens in an editor; `#` stands for it, as it does for git everywhere else.
+    #[must_use]
+    pub fn configured(config: &Config) -> Self {
+        let is_mark = |entry: &&Entry| matches!(&entry.key[..], b"core.commentchar" | b"core.commentstring");
+        let mark = config.entries().iter().rev().find(is_mark).and_then(|entry| entry.value.clone());
+        let mark = mark.filter(|mark| !mark.is_empty() && mark != b"auto");
+        mark.map_or_else(Self::default, |comment| Self { comment, divider: false })
     }
 }
 
@@ -99,14 +113,30 @@ fn rewrite(message: &[u8], style: &Style, keep: impl Fn(&Trailer) -> bool, added
             }
         }
     }
+    let mut new = Vec::new();
     for trailer in added {
         let same = |old: &Trailer| old.key.eq_ignore_ascii_case(&trailer.key) && old.value == trailer.value;
         if !there.iter().any(same) {
-            out.extend([&trailer.key[..], b": ", &trailer.value, b"\n"].concat());
+            new.extend([&trailer.key[..], b": ", &trailer.value, b"\n"].concat());
             there.push(trailer.clone());
         }
     }
+    let at = text_end(&out, style);
+    out.splice(at..at, new);
     block.replaced(&message, &out)
+}
+
+/// Where the last line of a block ends that is neither blank nor a comment. What is added belongs there:
+/// behind a blank line it would be a paragraph of its own.
+fn text_end(block: &[u8], style: &Style) -> usize {
+    let (mut end, mut at) = (0, 0);
+    for line in block.split_inclusive(|byte| *byte == b'\n') {
+        at += line.len();
+        if !line.starts_with(&style.comment) && !crate::paths::trim(line).is_empty() {
+            end = at;
+        }
+    }
+    end
 }
 
 /// The value on one line: a break and the white space after it count as one space.

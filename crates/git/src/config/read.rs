@@ -144,8 +144,9 @@ impl Reader<'_> {
     fn git_dir_matches(&self, pattern: &[u8], entry: &Entry, fold: bool) -> Result<bool> {
         let Some(repository) = self.repository else { return Ok(false) };
         let git_dir = repository.git_dir().as_os_str().as_bytes();
+        let pattern = whole_directory(pattern.to_vec());
         let Some(rest) = pattern.strip_prefix(b"./") else {
-            return Ok(glob::matches(&self.absolute_pattern(pattern)?, git_dir, fold));
+            return Ok(glob::matches(&self.absolute_pattern(&pattern)?, git_dir, fold));
         };
         // What stands before `./` is a path, not a pattern, whatever characters are in it.
         let file =
@@ -155,23 +156,18 @@ impl Reader<'_> {
         beside.push(b'/');
         let Some((start, within)) = git_dir.split_at_checked(beside.len()) else { return Ok(false) };
         let same = if fold { start.eq_ignore_ascii_case(&beside) } else { start == beside };
-        Ok(same && glob::matches(&whole_directory(rest.to_vec()), within, fold))
+        Ok(same && glob::matches(rest, within, fold))
     }
 
+    /// The pattern with the home directory spelled out; one that begins nowhere may begin anywhere.
     fn absolute_pattern(&self, pattern: &[u8]) -> Result<Vec<u8>> {
-        let at_home = pattern == b"~" || pattern.starts_with(b"~/");
-        let mut whole = match (at_home, &self.env.home) {
-            (true, Some(home)) => {
-                paths::real(self.files, Path::new(home))?.into_os_string().as_bytes().to_vec()
-            }
-            _ => Vec::new(),
-        };
-        if whole.is_empty() && !pattern.starts_with(b"/") {
-            whole.extend(b"**/");
+        let at_home = pattern.strip_prefix(b"~").filter(|rest| rest.is_empty() || rest.starts_with(b"/"));
+        if let (Some(rest), Some(home)) = (at_home, &self.env.home) {
+            let home = paths::real(self.files, Path::new(home))?;
+            return Ok([home.as_os_str().as_bytes(), rest].concat());
         }
-        let cut = usize::from(at_home && self.env.home.is_some());
-        whole.extend(pattern.get(cut..).unwrap_or_default());
-        Ok(whole_directory(whole))
+        let anywhere: &[u8] = if pattern.starts_with(b"/") { b"" } else { b"**/" };
+        Ok([anywhere, pattern].concat())
     }
 
     fn branch_matches(&self, pattern: &[u8]) -> Result<bool> {

@@ -15,8 +15,6 @@ const LARGEST_GIT_FILE: usize = 1 << 20;
 pub(crate) struct GitDir {
     pub(crate) git_dir: PathBuf,
     pub(crate) common_dir: PathBuf,
-    /// Whether a file led to it.
-    pub(crate) by_file: bool,
 }
 
 /// What is needed to tell a git directory.
@@ -52,8 +50,7 @@ impl Probe<'_> {
         }
         let target = path.parent().unwrap_or(path).join(paths::from_bytes(target));
         let found = paths::look(self.files, &target)?.map_or(Ok(None), |_| self.git_dir(&target))?;
-        let found = found.ok_or_else(|| failed(GitFileFault::NotARepository(target)))?;
-        Ok(GitDir { by_file: true, ..found })
+        found.ok_or_else(|| failed(GitFileFault::NotARepository(target)))
     }
 
     /// The git directory at `path`, if it is one: it has a HEAD, and it or the one that it shares has
@@ -69,7 +66,7 @@ impl Probe<'_> {
             None => common_dir.join("objects"),
         };
         let whole = self.is_dir(&objects)? && self.is_dir(&common_dir.join("refs"))?;
-        Ok(whole.then_some(GitDir { git_dir, common_dir, by_file: false }))
+        Ok(whole.then_some(GitDir { git_dir, common_dir }))
     }
 
     fn is_dir(&self, path: &Path) -> Result<bool> {

@@ -2,6 +2,9 @@
 //! programs, so one that somebody else left on the way up is used only if the user said so: the rule of
 //! git's `safe.directory`, which counts only where the repository itself cannot write. A repository that
 //! `GIT_DIR` names is not judged.
+//!
+//! In two points this is stricter than git: where `.git` is a symbolic link, the owner of what it leads to
+//! counts as well as that of the link, and `safe.directory = .` means nothing.
 
 use std::path::{Path, PathBuf};
 
@@ -11,13 +14,8 @@ use crate::{Config, Environment, Error, Result, paths};
 
 /// Refuses the repository at `path` if one of the `judged` paths belongs to somebody else, unless the
 /// configuration names it as safe.
-pub(super) fn check(
-    files: &dyn Files,
-    env: &Environment,
-    path: &Path,
-    judged: [Option<&Path>; 3],
-) -> Result<()> {
-    for judged in judged.into_iter().flatten() {
+pub(super) fn check(files: &dyn Files, env: &Environment, path: &Path, judged: &[&Path]) -> Result<()> {
+    for judged in judged {
         let owner = files.stat(judged)?.owner;
         if is_ours(env, owner) {
             continue;
