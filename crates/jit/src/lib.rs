@@ -1,0 +1,3 @@
+//! Issues and claims for work in parallel git worktrees.
+
+pub mod config;
