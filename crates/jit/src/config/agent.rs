@@ -4,11 +4,11 @@ use std::path::Path;
 
 use holdfast_sys::Sys;
 
+use super::Error;
 use super::keys::{AGENT, Agent, Behavior};
 use super::layers::{self, Settings};
 use super::problem::{Problem, Problems};
 use super::source::{Layer, Source};
-use super::Error;
 
 /// The user's `agent.toml`.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -33,7 +33,10 @@ impl AgentFile {
     }
 
     pub(super) fn sources(sys: &Sys, path: Option<&Path>) -> Result<Vec<Source>, Error> {
-        path.map(|path| Source::read(sys, Layer::Agent, path)).transpose().map(Vec::from_iter).map_err(Error::from)
+        path.map(|path| Source::read(sys, Layer::Agent, path))
+            .transpose()
+            .map(Vec::from_iter)
+            .map_err(Error::from)
     }
 
     pub(super) fn examine(sources: &[Source]) -> (Self, Vec<Problem>) {

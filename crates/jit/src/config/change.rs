@@ -129,7 +129,9 @@ impl Target {
         let old = self.read(sys)?;
         let (settings, problems) = parse::parse(self.schema, &old);
         self.refuse_broken(problems)?;
-        let Some(text) = self.edit(old.text(), key, value.as_ref())? else { return self.unchanged(key, value) };
+        let Some(text) = self.edit(old.text(), key, value.as_ref())? else {
+            return self.unchanged(key, value);
+        };
         let new = Source { text: Ok(Some(text)), ..old.clone() };
         let before = settings.get(key).map(|placed| placed.value.clone());
         self.verify(&new, settings, key, value.as_ref())?;
@@ -213,7 +215,13 @@ impl Target {
         if self.schema.key(key).is_none() {
             return Err(self.unknown(key));
         }
-        Ok(Change { key: key.to_owned(), path: self.path.clone(), before: None, after: value, changed: false })
+        Ok(Change {
+            key: key.to_owned(),
+            path: self.path.clone(),
+            before: None,
+            after: value,
+            changed: false,
+        })
     }
 
     fn unknown(&self, key: &str) -> Error {

@@ -86,7 +86,9 @@ impl<'a> Place<'a> {
         let fits = self.inline || self.table.is_dotted() || self.depth == parent.len();
         let sibling = last(self.table).filter(|_| fits);
         match (sibling, &self.span) {
-            (Some((_, value)), _) if self.inline => Some(splice(text, value.end..value.end, &format!(", {here}"))),
+            (Some((_, value)), _) if self.inline => {
+                Some(splice(text, value.end..value.end, &format!(", {here}")))
+            }
             (None, Some(braces)) if self.inline => {
                 let inside = braces.start + 1;
                 Some(splice(text, inside..inside, &format!(" {here} ")))

@@ -73,7 +73,9 @@ impl Error {
             Self::NotSet { key } => Some(format!("`jit config set {key} <value>` sets it")),
             Self::BadValue { .. } => None,
             Self::NotForRepositories { key } => Some(format!("`jit config set --global {key} <value>`")),
-            Self::Nowhere { .. } => Some("run it in a repository after `jit init`, or with --global".to_owned()),
+            Self::Nowhere { .. } => {
+                Some("run it in a repository after `jit init`, or with --global".to_owned())
+            }
             Self::ByHand { .. } => Some("edit the file, then run `jit config validate`".to_owned()),
         }
     }

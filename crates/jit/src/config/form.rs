@@ -115,7 +115,8 @@ impl Form {
     fn text(&self, text: &str) -> Result<Value, Fault> {
         match self {
             Self::Word(choices) if choices.iter().all(|choice| choice.word != text) => {
-                let what = format!("{} is no word it knows; expected {}", quoted(&shown(text)), self.expects());
+                let what =
+                    format!("{} is no word it knows; expected {}", quoted(&shown(text)), self.expects());
                 let near = suggest::near(text, choices.iter().map(|choice| choice.word));
                 Err(Fault::new(ProblemKind::UnknownWord, what).did_you_mean(&near))
             }

@@ -113,18 +113,21 @@ fn empty_range(settings: &Settings, table: &str) -> Option<Problem> {
     if least <= most {
         return None;
     }
-    // The nearer file is the one that can be expected to give way.
-    let ours = [(&min, min_key), (&max, max_key)].into_iter().max_by_key(|(set, _)| layer(&set.origin))?;
-    let (Setting { origin: Origin::File { path, line, .. }, .. }, key) = ours else { return None };
-    let what =
-        format!("no lease can be that long: at least {least} ({}), at most {most} ({})", min.origin, max.origin);
+    // The nearest file and there the last line is what was added to settings that were fine.
+    let own =
+        [min_key, max_key].into_iter().filter_map(|key| Some((place(&settings.get(&key)?.origin)?, key)));
+    let ((_, line, path), key) = own.max()?;
+    let what = format!(
+        "no lease can be that long: at least {least} ({}), at most {most} ({})",
+        min.origin, max.origin
+    );
     let fault = Fault::new(ProblemKind::Conflict, what).fix("raise max_ttl_secs or lower min_ttl_secs");
-    Some(Problem { path: Arc::clone(path), line: Some(*line), key: Some(key), fault })
+    Some(Problem { path: Arc::clone(path), line: Some(line), key: Some(key), fault })
 }
 
-const fn layer(origin: &Origin) -> Option<Layer> {
+const fn place(origin: &Origin) -> Option<(Layer, usize, &Arc<Path>)> {
     match origin {
         Origin::Default => None,
-        Origin::File { layer, .. } => Some(*layer),
+        Origin::File { layer, path, line } => Some((*layer, *line, path)),
     }
 }

@@ -3,11 +3,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
+use std::sync::Arc;
 
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::key::{Found, Key, Schema};
+use super::keys::{AGENT, CONFIG};
+use super::layers;
 use super::problem::{Fault, Problem, ProblemKind, shown};
 use super::source::Source;
 use super::texts;
@@ -74,7 +77,11 @@ impl Reader<'_> {
             (Found::Table, DeValue::Table(table)) => self.table(path, table),
             (Found::Table, _) => {
                 let fault = Fault::new(ProblemKind::WrongType, "expected a table of settings");
-                self.problem(path, &place, fault.fix(format!("write [{}] on a line of its own", path.join("."))));
+                self.problem(
+                    path,
+                    &place,
+                    fault.fix(format!("write [{}] on a line of its own", path.join("."))),
+                );
             }
             (Found::Nothing, DeValue::Table(table)) if !table.is_empty() && path.len() < DEEPEST => {
                 self.table(path, table);
@@ -94,11 +101,16 @@ impl Reader<'_> {
     }
 
     fn unknown(&mut self, path: &[&str], place: &Range<usize>) {
-        let near = self.schema.near(&path.join("."));
-        let fault = Fault::new(ProblemKind::UnknownKey, "there is no such key").did_you_mean(&near);
-        let fault = match fault.fix {
-            Some(ref fix) if fix.contains("<kind>") => fault.clone().fix(format!("{fix} ({})", texts::KIND)),
-            _ => fault,
+        let key = path.join(".");
+        let fault = Fault::new(ProblemKind::UnknownKey, "there is no such key");
+        let fault = if CONFIG.key(&key).is_some() {
+            fault.fix("it belongs in config.toml")
+        } else if AGENT.key(&key).is_some() {
+            fault.fix("it belongs in the user's agent.toml")
+        } else if layers::kind_of(&key).is_some_and(|kind| !texts::is_kind(kind)) {
+            fault.fix(texts::KIND)
+        } else {
+            fault.did_you_mean(&self.schema.near(&key))
         };
         self.problem(path, place, fault);
     }
@@ -107,7 +119,6 @@ impl Reader<'_> {
         let duplicate = error.message().starts_with("duplicate key");
         let kind = if duplicate { ProblemKind::DuplicateKey } else { ProblemKind::Syntax };
         let place = error.span().unwrap_or_default();
-        // At the end of a line the parser points beyond it.
         let line = self.lines.at(place.start);
         let what = if duplicate {
             let name = self.source.text().get(place).unwrap_or_default();
@@ -115,14 +126,14 @@ impl Reader<'_> {
         } else {
             shown(error.message())
         };
-        let path = std::sync::Arc::clone(&self.source.path);
+        let path = Arc::clone(&self.source.path);
         self.problems.push(Problem { path, line: Some(line), key: None, fault: Fault::new(kind, what) });
     }
 
     fn problem(&mut self, path: &[&str], place: &Range<usize>, fault: Fault) {
         let line = Some(self.lines.at(place.start));
         let key = Some(shown(&path.join(".")));
-        self.problems.push(Problem { path: std::sync::Arc::clone(&self.source.path), line, key, fault });
+        self.problems.push(Problem { path: Arc::clone(&self.source.path), line, key, fault });
     }
 }
 

@@ -4,18 +4,21 @@
 /// word of a megabyte.
 const LONGEST: usize = 64;
 
-/// The candidates that look like `word`, nearest first, at most three.
+/// The candidates that look most like `word`, if any does.
 pub(super) fn near<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
     if word.len() > LONGEST {
         return Vec::new();
     }
-    let mut near: Vec<_> = candidates
+    let near: Vec<_> = candidates
         .into_iter()
         .map(|candidate| (distance(word, candidate), candidate))
         .filter(|(distance, candidate)| *distance <= candidate.len().div_ceil(4))
         .collect();
-    near.sort_unstable();
-    near.into_iter().take(3).map(|(_, candidate)| candidate).collect()
+    let nearest = near.iter().map(|(distance, _)| *distance).min();
+    near.into_iter()
+        .filter(|(distance, _)| Some(*distance) == nearest)
+        .map(|(_, candidate)| candidate)
+        .collect()
 }
 
 /// How unlike a key is to another one. A key that is only in the wrong section is as good as found.

@@ -28,7 +28,11 @@ impl Home {
         let dir = tempfile::tempdir().unwrap();
         let at = |name: &str| Some(dir.path().join(name));
         let places = Places {
-            sources: Sources { repository: at("r/config.toml"), user: at("u/config.toml"), system: at("s.toml") },
+            sources: Sources {
+                repository: at("r/config.toml"),
+                user: at("u/config.toml"),
+                system: at("s.toml"),
+            },
             agent: at("u/agent.toml"),
             guard: at("g/locks/scope.lock"),
         };

@@ -29,19 +29,19 @@ pub(super) const GROUP: TextForm = TextForm {
 
 /// A type of issues.
 pub(super) const TYPE: TextForm = TextForm {
-    what: "a type's name: up to 32 letters, digits, hyphens and underscores",
-    check: |text| is_short(text, is_plain),
+    what: "a type's name: up to 32 lower-case letters, digits, hyphens and underscores",
+    check: is_kind,
 };
 
 /// A branch.
 pub(super) const BRANCH: TextForm = TextForm { what: "a branch's name", check: is_branch };
 
 /// What is said about kinds of agents wherever one is asked for.
-pub(super) const KIND: &str = "a kind is up to 32 letters, digits, hyphens and underscores";
+pub(super) const KIND: &str = "a kind is up to 32 lower-case letters, digits, hyphens and underscores";
 
 /// Whether a text can be the kind of an agent.
 pub(super) fn is_kind(text: &str) -> bool {
-    is_short(text, is_plain)
+    is_short(text, |byte| is_plain(byte) && !byte.is_ascii_uppercase())
 }
 
 fn is_agent_id(text: &str) -> bool {
@@ -76,7 +76,17 @@ mod tests {
         for good in ["agent:alice", "ci:github-actions", "agent:a/b.c", "human:Zoë"] {
             assert!(is_agent_id(good), "{good}");
         }
-        for bad in ["", "alice", ":alice", "agent:", "agent:a b", "agent:a\n", "a b:c", "agent:\u{7f}"] {
+        for bad in [
+            "",
+            "alice",
+            "Agent:alice",
+            ":alice",
+            "agent:",
+            "agent:a b",
+            "agent:a\n",
+            "a b:c",
+            "agent:\u{7f}",
+        ] {
             assert!(!is_agent_id(bad), "{bad:?}");
         }
         assert!(!is_agent_id(&format!("agent:{}", "a".repeat(300))));

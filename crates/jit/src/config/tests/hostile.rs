@@ -70,7 +70,7 @@ fn a_hostile_megabyte_is_answered_with_a_few_problems_and_no_crash() {
         "{".repeat(1 << 20),
         format!("a = {}", "[".repeat(1 << 19)),
         format!("a = {}", "{a=".repeat(1 << 18)),
-        "=\n".repeat(1 << 19),
+        "=\n".repeat(1 << 16),
         "a = 1\n".repeat(100_000),
         "\0".repeat(1 << 20),
         format!("a = {}", "9".repeat(1 << 19)),

@@ -82,7 +82,9 @@ fn the_policy_is_that_of_one_machine_with_the_configured_limits() {
 
 #[test]
 fn a_lease_lasts_as_the_agent_prefers_within_what_its_kind_may_have() {
-    let home = Home::with("[coordination.kinds.ci]\nmax_ttl_secs = 60\n[coordination.kinds.slow]\nmin_ttl_secs = 1000\n");
+    let home = Home::with(
+        "[coordination.kinds.ci]\nmax_ttl_secs = 60\n[coordination.kinds.slow]\nmin_ttl_secs = 1000\n",
+    );
     let secs = Millis::from_secs;
     assert_eq!(home.load().ttl_for(&home.agent(), None), secs(600));
     assert_eq!(home.load().ttl_for(&home.agent(), Some("ci")), secs(60));
@@ -96,18 +98,13 @@ fn a_lease_lasts_as_the_agent_prefers_within_what_its_kind_may_have() {
 fn the_agents_file_says_who_works_here() {
     let home = Home::new();
     assert_eq!(home.agent().agent.id, None);
-    assert!(!home.agent().behavior.auto_heartbeat);
-    home.write(
-        "u/agent.toml",
-        "[agent]\nid = \"agent:copilot-1\"\ncreated_at = \"2026-01-03T12:00:00Z\"\n\
-         description = \"Session 1\"\ndefault_ttl_secs = 900\n[behavior]\nauto_heartbeat = true\nheartbeat_interval = 30\n",
-    );
+    home.write("u/agent.toml", include_str!("sample-agent.toml"));
     let AgentFile { agent, behavior, .. } = home.agent();
     assert_eq!(agent.id.as_deref(), Some("agent:copilot-1"));
     assert_eq!(agent.created_at.as_deref(), Some("2026-01-03T12:00:00Z"));
-    assert_eq!(agent.description.as_deref(), Some("Session 1"));
+    assert_eq!(agent.description.as_deref(), Some("GitHub Copilot Workspace Session 1"));
     assert_eq!(agent.default_ttl_secs, Some(900));
-    assert_eq!((behavior.auto_heartbeat, behavior.heartbeat_interval), (true, Some(30)));
+    assert_eq!((behavior.auto_heartbeat, behavior.heartbeat_interval), (false, Some(30)));
 }
 
 #[test]
@@ -117,7 +114,7 @@ fn showing_names_every_key_with_value_default_and_origin() {
     home.write("u/agent.toml", "[agent]\nid = \"human:alice\"\n");
     let all = show(&home.load(), &home.agent());
     let one = |key: &str| all.iter().find(|shown| shown.key == key).unwrap();
-    assert_eq!(all.len(), keys::CONFIG.keys().chain(keys::AGENT.keys()).count());
+    assert_eq!(all.len(), CONFIG.keys().chain(keys::AGENT.keys()).count());
     assert_eq!(one("worktree.mode").value, Some(Value::Text("auto".to_owned())));
     assert_eq!(one("agent.id").value, Some(Value::Text("human:alice".to_owned())));
     assert_eq!(one("coordination.shared_group").value, None);

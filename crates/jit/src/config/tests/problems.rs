@@ -107,6 +107,7 @@ fn near_misses_are_proposed() {
         "config.toml:1: worktree.mode: \"Auto\" is no word it knows; expected \"auto\" or \"on\" or \"off\"; \
          did you mean auto?"
     );
+    assert!(told("agent.id = \"agent:alice\"").ends_with("it belongs in the user's agent.toml"));
     assert!(told("[coordination.kinds.'a b']\nmin_ttl_secs = 1").contains("a kind is up to 32"));
 }
 
@@ -133,7 +134,7 @@ fn a_type_says_what_was_expected_and_what_was_found() {
 #[test]
 fn what_is_not_toml_is_named_with_its_line() {
     assert_eq!(of("[worktree]\nmode = auto\n"), ["syntax 2 -"]);
-    assert_eq!(of("[worktree\nmode = \"on\"\n"), ["syntax 1 -"]);
+    assert_eq!(of("[worktree\nmode = \"on\"\n"), ["syntax 1 -", "unknown_key 2 mode"]);
     assert_eq!(of("\n\n= 3\nlocks.max_age_secs = \n"), ["syntax 3 -", "syntax 4 -"]);
     assert_eq!(of("[locks]\n[worktree]\n[locks]\n"), ["duplicate_key 3 -"]);
     assert_eq!(told("a = \"\u{1b}[2J\"\n").contains('\u{1b}'), false);
@@ -141,7 +142,10 @@ fn what_is_not_toml_is_named_with_its_line() {
 
 #[test]
 fn a_range_without_room_names_both_ends() {
-    assert_eq!(of("[coordination]\nmin_ttl_secs = 9\nmax_ttl_secs = 5\n"), ["conflict 3 coordination.max_ttl_secs"]);
+    assert_eq!(
+        of("[coordination]\nmin_ttl_secs = 9\nmax_ttl_secs = 5\n"),
+        ["conflict 3 coordination.max_ttl_secs"]
+    );
     assert_eq!(
         told("[coordination]\nmax_ttl_secs = 5\n[coordination.kinds.ci]\nmin_ttl_secs = 7\n"),
         "config.toml:4: coordination.kinds.ci.min_ttl_secs: no lease can be that long: at least 7 \
