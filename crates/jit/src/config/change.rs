@@ -21,8 +21,6 @@ pub struct Places {
     pub sources: Sources,
     /// The user's `agent.toml`.
     pub agent: Option<PathBuf>,
-    /// The guard that changes of the repository's file take, so that none is lost.
-    pub guard: Option<PathBuf>,
 }
 
 /// For whom a setting is changed.
@@ -58,7 +56,7 @@ pub fn set(sys: &Sys, places: &Places, scope: Scope, key: &str, text: &str) -> R
     let Some(known) = target.schema.key(key) else { return Err(target.unknown(key)) };
     let value = known.form.parse(text).map_err(|fault| Error::BadValue { key: key.to_owned(), fault })?;
     target.make_dirs(sys)?;
-    replace::alone(sys, &target.guard, || target.change(sys, places, key, Some(value)))
+    replace::alone(sys, &target.guard, target.file_mode, || target.change(sys, places, key, Some(value)))
 }
 
 /// Removes a key, so that what holds without it holds again.
@@ -72,7 +70,7 @@ pub fn reset(sys: &Sys, places: &Places, scope: Scope, key: &str) -> Result<Chan
         return target.unchanged(key, None);
     }
     target.make_dirs(sys)?;
-    replace::alone(sys, &target.guard, || target.change(sys, places, key, None))
+    replace::alone(sys, &target.guard, target.file_mode, || target.change(sys, places, key, None))
 }
 
 /// The file that a setting is kept in.
@@ -97,9 +95,9 @@ impl Target {
     }
 
     fn repositorys(places: &Places) -> Result<Self, Error> {
-        let nowhere = || Error::Nowhere { place: "repository" };
-        let path = places.sources.repository.clone().ok_or_else(nowhere)?;
-        let guard = places.guard.clone().ok_or_else(nowhere)?;
+        let path = places.sources.repository.clone().ok_or(Error::Nowhere { place: "repository" })?;
+        // Each worktree has its own file, so the guard is the worktree's own too. Git ignores it there.
+        let guard = path.with_file_name("cache").join("config.lock");
         let (schema, layer) = (&CONFIG, Layer::Repository);
         // Everybody who works in the repository reads it; git keeps it.
         Ok(Self { schema, layer, path, guard, file_mode: 0o644, dir_mode: 0o755 })
@@ -112,12 +110,11 @@ impl Target {
     }
 
     fn make_dirs(&self, sys: &Sys) -> Result<(), Error> {
-        let dirs = [(&self.path, self.dir_mode), (&self.guard, 0o700)];
-        let parents = dirs.into_iter().filter_map(|(path, mode)| Some((path.parent()?, mode)));
-        for (dir, mode) in parents.filter(|(dir, _)| !dir.as_os_str().is_empty()) {
-            replace::make_dir(sys, dir, mode)?;
+        // The file's own directory is the guard's, or the one above it.
+        match self.guard.parent().filter(|dir| !dir.as_os_str().is_empty()) {
+            Some(dir) => Ok(replace::make_dir(sys, dir, self.dir_mode)?),
+            None => Ok(()),
         }
-        Ok(())
     }
 
     fn read(&self, sys: &Sys) -> Result<Source, Error> {

@@ -27,9 +27,10 @@ pub(super) fn make_dir(sys: &Sys, dir: &Path, mode: u32) -> Result<()> {
 pub(super) fn alone<T, E: From<holdfast_sys::Error>>(
     sys: &Sys,
     guard: &Path,
+    mode: u32,
     act: impl FnOnce() -> std::result::Result<T, E>,
 ) -> std::result::Result<T, E> {
-    let mut guard = Guard::open(sys, guard, 0o600)?;
+    let mut guard = Guard::open(sys, guard, mode)?;
     let _section = guard.enter(sys, LockMode::Exclusive)?;
     act()
 }
@@ -58,6 +59,6 @@ fn write(sys: &Sys, path: &Path, content: &str, mode: u32) -> Result<()> {
 /// Removes what a crash left. Whoever wrote it is dead: it was in the section that we are in.
 fn sweep(sys: &Sys, dir: &Path, prefix: &str) -> Result<()> {
     let names = sys.files.list(dir)?;
-    let left = names.iter().filter(|name| name.to_string_lossy().starts_with(prefix));
-    left.map(|name| sys.files.remove_file(&dir.join(name))).collect()
+    let mut left = names.iter().filter(|name| name.to_string_lossy().starts_with(prefix));
+    left.try_for_each(|name| sys.files.remove_file(&dir.join(name)))
 }

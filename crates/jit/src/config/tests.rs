@@ -34,7 +34,6 @@ impl Home {
                 system: at("s.toml"),
             },
             agent: at("u/agent.toml"),
-            guard: at("g/locks/scope.lock"),
         };
         Self { dir, places }
     }

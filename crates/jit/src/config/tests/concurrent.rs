@@ -58,7 +58,7 @@ const OURS: &str = "# ours\n[worktree]\nmode = \"auto\" # as it is\n";
 
 fn simulated() -> Places {
     let sources = Sources { repository: Some("/r/config.toml".into()), ..Sources::default() };
-    Places { sources, agent: None, guard: Some("/g/locks/scope.lock".into()) }
+    Places { sources, agent: None }
 }
 
 #[test]
