@@ -1,177 +1,142 @@
-//! The configuration's defaults, behind the types that the rest of the door reads.
+//! The configuration of `jit`: what the files say, where they say it, and everything that is wrong with
+//! them. It reads no environment and prints nothing; a file that is wrong is never partly obeyed.
+//!
+//! [`keys`] defines every key once. [`Config`] and [`AgentFile`] are what the program reads, [`show`] and
+//! [`get`] what a person does, [`set`] and [`reset`] change a file and leave every other byte of it alone.
+
+mod agent;
+mod change;
+mod edit;
+mod error;
+mod form;
+mod key;
+pub mod keys;
+mod layers;
+mod parse;
+mod policy;
+mod problem;
+mod replace;
+mod report;
+mod source;
+mod suggest;
+mod texts;
+mod value;
+mod words;
+
+#[cfg(test)]
+mod tests;
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::ops::Deref;
+use std::path::PathBuf;
 
-use holdfast_kernel::{Again, KindRule, Limits, Millis, Policy, TtlRange};
 use holdfast_sys::Sys;
 
-/// Why a configuration could not be read.
-#[derive(Debug, thiserror::Error)]
-pub enum Error {
-    /// The operating system failed.
-    #[error(transparent)]
-    Sys(#[from] holdfast_sys::Error),
-}
+pub use agent::AgentFile;
+pub use change::{Change, Places, Scope, reset, set};
+pub use error::Error;
+pub use form::{Choice, Form, TextForm};
+pub use key::{Key, Schema, Section};
+pub use layers::{Origin, Setting};
+pub use problem::{Fault, Problem, ProblemKind, Problems};
+pub use report::{Shown, get, show, validate};
+pub use source::Layer;
+pub use value::Value;
+pub use words::{EnforceLeases, ForeignClaims, WorktreeMode};
 
-impl Error {
-    /// What to do about it.
-    #[must_use]
-    pub fn hint(&self) -> Option<String> {
-        None
-    }
-}
+use keys::{CONFIG, Coordination, Enforcement, Events, GlobalOperations, Kind, Locks, Types, Worktree};
+use layers::Settings;
+use source::Source;
 
-/// The files that a configuration is made of.
+/// The files that a configuration is made of. None of them has to be there.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Sources {
-    /// The repository's.
+    /// The repository's, which wins over
     pub repository: Option<PathBuf>,
-    /// The user's.
+    /// the user's, which wins over
     pub user: Option<PathBuf>,
-    /// The machine's.
+    /// the machine's.
     pub system: Option<PathBuf>,
 }
 
-/// Whether the worktrees of one repository share their claims.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum WorktreeMode {
-    /// As git says.
-    Auto,
-    /// Always.
-    On,
-    /// Never.
-    Off,
-}
-
-/// `[worktree]`.
-#[derive(Clone, Debug)]
-pub struct Worktree {
-    /// Whether claims are shared.
-    pub mode: WorktreeMode,
-}
-
-/// `[coordination]`.
-#[derive(Clone, Debug)]
-pub struct Coordination {
-    /// The usual length of a lease.
-    pub default_ttl_secs: u64,
-    /// Between beats.
-    pub heartbeat_interval_secs: u64,
-    /// Renews by itself.
-    pub auto_renew_leases: bool,
-    /// When to warn.
-    pub lease_renewal_threshold_pct: u8,
-    /// Who shares the claims.
-    pub shared_group: Option<String>,
-}
-
-/// `[locks]`.
-#[derive(Clone, Debug)]
-pub struct Locks {
-    /// When a lock is suspect.
-    pub max_age_secs: u64,
-    /// Whether a lock says who holds it.
-    pub enable_metadata: bool,
-}
-
-/// `[events]`.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Events {
-    /// Whether events are numbered.
-    pub enable_sequences: bool,
-    /// Whether they have the common envelope.
-    pub use_unified_envelope: bool,
+impl Sources {
+    /// Reads the files, the weakest first.
+    fn read(&self, sys: &Sys) -> Result<Vec<Source>, Error> {
+        let layers =
+            [(Layer::System, &self.system), (Layer::User, &self.user), (Layer::Repository, &self.repository)];
+        let there = layers.into_iter().filter_map(|(layer, path)| path.as_ref().map(|path| (layer, path)));
+        there.map(|(layer, path)| Source::read(sys, layer, path).map_err(Error::from)).collect()
+    }
 }
 
 /// What is configured.
-#[derive(Clone, Debug)]
-pub struct Config {
-    /// `[worktree]`.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Values {
+    /// How jit works in git worktrees.
     pub worktree: Worktree,
-    /// `[coordination]`.
+    /// Leases.
     pub coordination: Coordination,
-    /// `[locks]`.
+    /// Leases of one kind of agents, where it has rules of its own.
+    pub kinds: BTreeMap<String, Kind>,
+    /// Changes that concern everybody.
+    pub global_operations: GlobalOperations,
+    /// Lock files.
     pub locks: Locks,
-    /// `[events]`.
+    /// Event logs.
     pub events: Events,
+    /// What checks and hooks insist on.
+    pub enforcement: Enforcement,
+    /// Types of issues.
+    pub types: Types,
+}
+
+/// What is configured, and where each value comes from.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Config {
+    values: Values,
+    settings: Settings,
+}
+
+impl Deref for Config {
+    type Target = Values;
+
+    fn deref(&self) -> &Values {
+        &self.values
+    }
 }
 
 impl Config {
     /// Reads the configuration.
     ///
     /// # Errors
-    /// Never.
-    pub fn load(_sys: &Sys, _sources: &Sources) -> Result<Self, Error> {
-        Ok(Self {
-            worktree: Worktree { mode: WorktreeMode::Auto },
-            coordination: Coordination {
-                default_ttl_secs: 600,
-                heartbeat_interval_secs: 30,
-                auto_renew_leases: false,
-                lease_renewal_threshold_pct: 10,
-                shared_group: None,
-            },
-            locks: Locks { max_age_secs: 3_600, enable_metadata: true },
-            events: Events { enable_sequences: true, use_unified_envelope: true },
-        })
-    }
-
-    /// The rules that leases are granted by.
-    #[must_use]
-    pub fn policy(&self) -> Policy {
-        let ttl = TtlRange { min: Millis::from_secs(1), max: Millis::from_secs(7 * 86_400) };
-        Policy {
-            again: Again::Return,
-            rule: KindRule { ttl, indefinite: true },
-            kinds: BTreeMap::new(),
-            skew: Millis::ZERO,
-            grace: Millis::ZERO,
-            stale_after: Millis::from_secs(3_600),
-            limits: Limits { indefinite_per_agent: 2, indefinite_per_table: 10, ..Limits::NONE },
+    /// When a file cannot be read or says what cannot be; everything that is wrong is named.
+    pub fn load(sys: &Sys, sources: &Sources) -> Result<Self, Error> {
+        match Self::examine(&sources.read(sys)?) {
+            (config, problems) if problems.is_empty() => Ok(config),
+            (_, problems) => Err(Error::Invalid(Problems(problems))),
         }
     }
 
-    /// How long a lease lasts whose taker did not say.
-    #[must_use]
-    pub fn ttl_for(&self, agent: &AgentFile, _kind: Option<&str>) -> Millis {
-        Millis::from_secs(agent.agent.default_ttl_secs.unwrap_or(self.coordination.default_ttl_secs))
+    fn examine(sources: &[Source]) -> (Self, Vec<Problem>) {
+        let (settings, mut problems) = layers::merge(&CONFIG, sources);
+        problems.extend(layers::conflicts(&settings));
+        let value = |key: &str| layers::value(&settings, key);
+        let values = Values {
+            worktree: Worktree::read(value),
+            coordination: Coordination::read(value),
+            kinds: layers::kinds(&settings),
+            global_operations: GlobalOperations::read(value),
+            locks: Locks::read(value),
+            events: Events::read(value),
+            enforcement: Enforcement::read(value),
+            types: Types::read(value),
+        };
+        (Self { values, settings }, problems)
     }
-}
 
-/// `[agent]`.
-#[derive(Clone, Debug, Default)]
-pub struct Agent {
-    /// Who it is.
-    pub id: Option<String>,
-    /// The usual length of its leases.
-    pub default_ttl_secs: Option<u64>,
-}
-
-/// `[behavior]`.
-#[derive(Clone, Debug, Default)]
-pub struct Behavior {
-    /// Whether acquiring starts the heartbeat.
-    pub auto_heartbeat: bool,
-    /// Between beats.
-    pub heartbeat_interval: Option<u64>,
-}
-
-/// The user's `agent.toml`.
-#[derive(Clone, Debug, Default)]
-pub struct AgentFile {
-    /// Who it is.
-    pub agent: Agent,
-    /// What is done for it.
-    pub behavior: Behavior,
-}
-
-impl AgentFile {
-    /// Reads the file.
-    ///
-    /// # Errors
-    /// Never.
-    pub fn load(_sys: &Sys, _path: Option<&Path>) -> Result<Self, Error> {
-        Ok(Self::default())
+    /// Where the value of a key comes from.
+    #[must_use]
+    pub fn origin(&self, key: &str) -> Origin {
+        layers::effective(&CONFIG, &self.settings, key).map_or(Origin::Default, |setting| setting.origin)
     }
 }

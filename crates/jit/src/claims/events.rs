@@ -4,7 +4,7 @@ use holdfast_kernel::{Cause, Event, Holder, Lease, Stamp, Term};
 use holdfast_store::log::Record;
 use serde::Serialize;
 
-use crate::config;
+use crate::config::keys;
 use crate::times::rfc3339;
 
 /// An event.
@@ -98,7 +98,7 @@ impl Envelope {
 
 /// The line of a record in the event log, as the configuration wants it.
 #[must_use]
-pub fn line(record: &Record, style: &config::Events) -> Vec<u8> {
+pub fn line(record: &Record, style: &keys::Events) -> Vec<u8> {
     let mut envelope = Envelope::of(record);
     if !style.enable_sequences {
         envelope.sequence = None;

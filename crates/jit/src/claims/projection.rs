@@ -12,7 +12,7 @@ use holdfast_sys::{Handle, Open, Sys};
 use serde::{Deserialize, Serialize};
 
 use super::events;
-use crate::config;
+use crate::config::keys;
 use crate::durable;
 
 /// How much may be lost with the power and has to be written again.
@@ -31,7 +31,7 @@ pub(super) struct Projection {
     sys: Sys,
     log: PathBuf,
     place: PathBuf,
-    style: config::Events,
+    style: keys::Events,
     mode: u32,
 }
 
@@ -54,7 +54,7 @@ struct Place {
 }
 
 impl Projection {
-    pub(super) fn new(sys: &Sys, control: &Path, style: config::Events, mode: u32) -> Self {
+    pub(super) fn new(sys: &Sys, control: &Path, style: keys::Events, mode: u32) -> Self {
         let events = control.join("events");
         let (log, place) = (events.join("control.jsonl"), events.join("control.place"));
         Self { sys: sys.clone(), log, place, style, mode }
@@ -152,7 +152,7 @@ fn digest(body: &str) -> String {
 /// Gathers lines and writes them in large pieces.
 struct Writer<'a> {
     handle: &'a dyn Handle,
-    style: &'a config::Events,
+    style: &'a keys::Events,
     reached: Extent,
     pending: Vec<u8>,
     failed: Option<holdfast_sys::Error>,
