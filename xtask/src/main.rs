@@ -1,1 +1,30 @@
-fn main() {}
+//! `cargo xtask`: one door to everything that is done with this repository. It only parses the words and
+//! chooses the exit code; what each word does is in the library beside it.
+
+use std::process::ExitCode;
+
+use xtask::args::{Args, USAGE};
+use xtask::{bench, fuzz, repository, suite, tidy};
+
+fn main() -> ExitCode {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let args = match Args::parse(&words) {
+        Ok(args) => args,
+        Err(why) => {
+            eprintln!("{why}\n\n{USAGE}");
+            return ExitCode::from(2);
+        }
+    };
+    let root = repository::root();
+    let done = match args {
+        Args::Help => {
+            println!("{USAGE}");
+            true
+        }
+        Args::Test { long } => suite::run(&root, suite::Length::new(long)),
+        Args::Bench { name } => bench::run(&root, name.as_deref()),
+        Args::Tidy => tidy::run(&root),
+        Args::Fuzz(hunt) => fuzz::hunt(&root, &hunt),
+    };
+    if done { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}

@@ -10,7 +10,8 @@ impl Fence {
     /// The first number that a counter gives out.
     pub const FIRST: Self = Self(1);
 
-    /// The largest one: what a JSON number carries exactly in every language.
+    /// The largest one: what a JSON number carries exactly in every language. A counter may stand there,
+    /// but nothing is granted with it.
     pub const LAST: Self = Self((1 << 53) - 1);
 
     /// The fence with this number.

@@ -1,7 +1,7 @@
 //! One lease, and what its own terms say of it at a moment. A lease is judged by what it was granted
 //! with, never by today's policy: a promise does not change because somebody edited a setting.
 
-use crate::{Fence, Holder, LeaseId, Millis, Name, Stamp, Tags, Text};
+use crate::{Elapsed, Fence, Holder, LeaseId, Millis, Name, Stamp, Tags, Text};
 
 /// Whether others may hold the resource at the same time.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -43,6 +43,17 @@ pub enum Term {
         /// How long a silence is too long.
         stale_after: Millis,
     },
+}
+
+impl Term {
+    /// Whether a grant can have this term: it is not born dead, and its end can be written.
+    pub(crate) fn is_lawful(&self) -> bool {
+        let lawful = |span: &Millis| (Millis::SHORTEST..=Millis::LONGEST).contains(span);
+        match self {
+            Self::Finite { ttl, from } => lawful(ttl) && from.checked_plus(*ttl).is_some(),
+            Self::Indefinite { stale_after, .. } => lawful(stale_after),
+        }
+    }
 }
 
 /// A grant that has not been ended by a record.
@@ -117,7 +128,7 @@ impl Lease {
             Term::Finite { ttl, from } => {
                 let age = now.since(from).forward().get();
                 if age < ttl.get() {
-                    return Standing::Live { left: self.left(*ttl, from, now) };
+                    return Standing::Live { left: left(*ttl, now.since(from)) };
                 }
                 let ago = Millis::new(age - ttl.get());
                 let wait = self.skew.plus(self.grace);
@@ -134,10 +145,12 @@ impl Lease {
         }
     }
 
-    fn left(&self, ttl: Millis, from: &Stamp, now: &Stamp) -> Millis {
-        let passed = now.since(from);
-        let left = ttl.get().saturating_sub(passed.forward().get());
-        Millis::new(left).plus(passed.backward())
+    /// Whether some policy could have granted it, by itself and apart from every other lease.
+    pub(crate) fn is_lawful(&self) -> bool {
+        let explained = self.reason.is_some() || !self.is_indefinite();
+        let bounded = self.skew.max(self.grace) <= Millis::LONGEST;
+        // The last position is never given out, so that there is always a next one.
+        self.term.is_lawful() && explained && bounded && self.fence < Fence::LAST
     }
 
     /// By how much this lease was stamped in the future of `now`, if that is more than the clocks may be
@@ -157,7 +170,8 @@ impl Lease {
         }
     }
 
-    /// The moment at which it is over, if it ever is by itself.
+    /// The moment at which it is over, if it ever is by itself. Every lease in a table has one that can be
+    /// written.
     #[must_use]
     pub fn deadline(&self) -> Option<Stamp> {
         match &self.term {
@@ -171,4 +185,9 @@ impl Lease {
     pub const fn is_indefinite(&self) -> bool {
         matches!(self.term, Term::Indefinite { .. })
     }
+}
+
+/// What is left of `ttl`. A lease stamped in the future has more left than it was granted for.
+fn left(ttl: Millis, passed: Elapsed) -> Millis {
+    Millis::new(ttl.get().saturating_sub(passed.forward().get())).plus(passed.backward())
 }

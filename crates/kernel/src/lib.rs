@@ -26,7 +26,7 @@ mod time;
 pub use answer::{Answer, Decision};
 pub use apply::{Inconsistent, apply};
 pub use command::{Acquire, Claim, Command, Request, Transfer};
-pub use decide::decide;
+pub use decide::{check, decide};
 pub use event::{Cause, Event};
 pub use fence::{Fence, FenceError};
 pub use lease::{Lease, Mode, Standing, Term};

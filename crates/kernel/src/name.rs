@@ -1,9 +1,8 @@
 //! Names and ids that the rules compare and carry. A door validates what users type; these types only
 //! make sure that nothing deeper can hold an empty, endless or terminal-breaking one.
 
-use alloc::boxed::Box;
-use alloc::collections::BTreeMap;
-use alloc::string::String;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
 use core::fmt;
 use core::str::FromStr;
 
@@ -13,14 +12,19 @@ const LONGEST_NAME: usize = 256;
 const LONGEST_TEXT: usize = 1_024;
 const MOST_TAGS: usize = 16;
 
-fn checked(text: &str, longest: usize) -> Result<Box<str>, NameError> {
+fn checked(text: &str, longest: usize) -> Result<Arc<str>, NameError> {
     if text.is_empty() {
         return Err(NameError::Empty);
     }
     if text.len() > longest {
         return Err(NameError::Long { bytes: text.len(), longest });
     }
-    if text.bytes().any(|byte| byte < 0x20 || byte == 0x7f) || text.chars().any(char::is_control) {
+    let has_control = if text.is_ascii() {
+        text.bytes().any(|byte| byte.is_ascii_control())
+    } else {
+        text.chars().any(char::is_control)
+    };
+    if has_control {
         return Err(NameError::Control);
     }
     Ok(text.into())
@@ -28,7 +32,7 @@ fn checked(text: &str, longest: usize) -> Result<Box<str>, NameError> {
 
 /// The name of a resource, an agent or a place: 1 to 256 bytes without control characters.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub struct Name(Box<str>);
+pub struct Name(Arc<str>);
 
 impl Name {
     /// A name, if it can be one.
@@ -54,7 +58,7 @@ impl fmt::Display for Name {
 
 /// What a person wrote to explain something: 1 to 1,024 bytes without control characters.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub struct Text(Box<str>);
+pub struct Text(Arc<str>);
 
 impl Text {
     /// A text, if it says something.
@@ -170,34 +174,38 @@ pub struct LeaseIdError;
 
 /// What a door keeps beside a lease. The rules carry it and never read it.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
-pub struct Tags(BTreeMap<String, Text>);
+pub struct Tags(Option<Arc<[(Name, Text)]>>);
 
 impl Tags {
     /// No tags.
     #[must_use]
     pub const fn none() -> Self {
-        Self(BTreeMap::new())
+        Self(None)
     }
 
-    /// These tags and one more.
+    /// These tags and one more, in the place of one with the same key.
     ///
     /// # Errors
     /// When that is more than sixteen, or the key is no name.
-    pub fn with(mut self, key: &str, value: Text) -> Result<Self, TagsError> {
+    pub fn with(self, key: &str, value: Text) -> Result<Self, TagsError> {
         let key = Name::new(key).map_err(TagsError::Key)?;
-        self.0.insert(key.as_str().into(), value);
-        if self.0.len() > MOST_TAGS { Err(TagsError::Many) } else { Ok(self) }
+        let mut tags: Vec<_> = self.0.iter().flat_map(|tags| tags.iter()).cloned().collect();
+        match tags.binary_search_by(|(known, _)| known.cmp(&key)) {
+            Ok(at) => drop(tags.splice(at..=at, [(key, value)])),
+            Err(at) => tags.insert(at, (key, value)),
+        }
+        if tags.len() > MOST_TAGS { Err(TagsError::Many) } else { Ok(Self(Some(tags.into()))) }
     }
 
     /// The value of one tag.
     #[must_use]
     pub fn get(&self, key: &str) -> Option<&Text> {
-        self.0.get(key)
+        self.iter().find(|(known, _)| *known == key).map(|(_, value)| value)
     }
 
     /// All tags in the order of their keys.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &Text)> {
-        self.0.iter().map(|(key, value)| (key.as_str(), value))
+        self.0.iter().flat_map(|tags| tags.iter()).map(|(key, value)| (key.as_str(), value))
     }
 }
 

@@ -3,6 +3,7 @@
 
 use alloc::collections::BTreeMap;
 use alloc::string::String;
+use core::fmt;
 
 use crate::{Holder, Millis};
 
@@ -25,13 +26,28 @@ pub struct TtlRange {
 }
 
 impl TtlRange {
-    /// Whether a lease may last that long. No lease is born dead, and none outlasts
+    /// The part of the range that can be granted: no lease is born dead, and none outlasts
     /// [`Millis::LONGEST`], whatever the range says.
     #[must_use]
+    pub fn lawful(&self) -> Self {
+        Self { min: self.min.max(Millis::SHORTEST), max: self.max.min(Millis::LONGEST) }
+    }
+
+    /// Whether a lease may last that long.
+    #[must_use]
     pub fn contains(&self, ttl: Millis) -> bool {
-        let min = self.min.max(Millis::new(1));
-        let max = self.max.min(Millis::LONGEST);
+        let Self { min, max } = self.lawful();
         (min..=max).contains(&ttl)
+    }
+}
+
+impl fmt::Display for TtlRange {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.min <= self.max {
+            write!(f, "from {} to {}", self.min, self.max)
+        } else {
+            f.write_str("no time at all")
+        }
     }
 }
 
@@ -67,7 +83,7 @@ impl Limits {
     };
 }
 
-/// What may be granted, to whom and on which terms.
+/// What may be granted, to whom and on which terms. Spans beyond [`Millis::LONGEST`] count as that long.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Policy {
     /// What a holder gets that asks again.

@@ -1,9 +1,12 @@
 //! Why not, with what a person needs to go on: who holds it, until when, when to try again.
+//!
+//! The texts name agents and places. A door whose holders are secret nonces prints its own.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
+use core::fmt;
 
-use crate::{Fence, Lease, LeaseId, Millis, TtlRange};
+use crate::{Fence, Lease, LeaseId, Millis, Name, TtlRange};
 
 /// Which limit was reached.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -18,8 +21,8 @@ pub enum LimitKind {
     IndefinitePerTable,
 }
 
-impl core::fmt::Display for LimitKind {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+impl fmt::Display for LimitKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::LeasesPerAgent => "leases of one agent",
             Self::LeasesPerTable => "leases in all",
@@ -33,9 +36,9 @@ impl core::fmt::Display for LimitKind {
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum Refusal {
     /// Others hold the resource, or have just stopped holding it.
-    #[error("{} is held by {}", blocker.resource, blocker.holder)]
+    #[error("{} is held by {}{}", blocker.resource, blocker.holder, Wait { others: *others, retry_after: *retry_after })]
     Held {
-        /// The lease that stands in the way the longest.
+        /// The lease that stands in the way the longest; of equals the one with the largest id.
         blocker: Box<Lease>,
         /// How many more stand in the way.
         others: usize,
@@ -44,7 +47,11 @@ pub enum Refusal {
     },
     /// A lease that stands in the way was stamped in the future: a clock is wrong, so nobody can tell
     /// whether it is over.
-    #[error("the lease of {} on {} was stamped {ahead} in the future", blocker.holder, blocker.resource)]
+    #[error(
+        "{} is held by {}, stamped {ahead} in the future where clocks may be {} apart: \
+         set the clock that is wrong, or evict the lease {}",
+        blocker.resource, blocker.holder, blocker.skew, blocker.id
+    )]
     ClockSkew {
         /// That lease.
         blocker: Box<Lease>,
@@ -52,31 +59,31 @@ pub enum Refusal {
         ahead: Millis,
     },
     /// The caller holds it already, and the policy refuses to say so twice.
-    #[error("{} is already held by the same holder", lease.resource)]
+    #[error("{} is already held by the same holder, by the lease {}", lease.resource, lease.id)]
     AlreadyHeld {
         /// The caller's lease.
         lease: Box<Lease>,
     },
-    /// The caller holds it shared and wants it exclusive.
-    #[error("{} is already held by the same holder, but shared", lease.resource)]
+    /// The caller holds it shared and wants to write, or to be the only one who holds it.
+    #[error("{} is held shared, by the lease {}: release it and acquire it exclusively", lease.resource, lease.id)]
     HeldShared {
         /// The caller's lease.
         lease: Box<Lease>,
     },
     /// There is no such lease: it was released, taken away, or never granted.
-    #[error("there is no lease {lease}")]
+    #[error("there is no lease {lease}: it was released, taken away or never granted")]
     NotFound {
         /// The id that was given.
         lease: LeaseId,
     },
     /// Somebody else holds the lease.
-    #[error("the lease {} is held by {}", lease.id, lease.holder)]
+    #[error("the lease {} on {} is held by {}, and only its holder may do this", lease.id, lease.resource, lease.holder)]
     NotHolder {
         /// That lease.
         lease: Box<Lease>,
     },
     /// The lease is past its deadline.
-    #[error("the lease {} on {} ended {ago} ago", lease.id, lease.resource)]
+    #[error("the lease {} on {} ended {ago} ago: acquire {} anew", lease.id, lease.resource, lease.resource)]
     Expired {
         /// That lease.
         lease: Box<Lease>,
@@ -84,7 +91,7 @@ pub enum Refusal {
         ago: Millis,
     },
     /// The lease is indefinite and was silent for too long.
-    #[error("the lease {} on {} is stale: no beat for {silent}", lease.id, lease.resource)]
+    #[error("the lease {} on {} is stale, no beat for {silent}: beat it first", lease.id, lease.resource)]
     Stale {
         /// That lease.
         lease: Box<Lease>,
@@ -92,32 +99,40 @@ pub enum Refusal {
         silent: Millis,
     },
     /// The write presents a grant that is no longer the resource's.
-    #[error("fence {presented} is no longer in force")]
+    #[error("fence {presented} on {resource} is not in force: {}", Holders(current))]
     FencedOut {
+        /// What was about to be written.
+        resource: Name,
         /// The fence that was presented.
         presented: Fence,
         /// Whoever holds the resource by now.
         current: Vec<Lease>,
     },
     /// The lease is finite: it lives by renewal, not by beats.
-    #[error("the lease {} has a deadline: it is renewed, not beaten", lease.id)]
+    #[error("the lease {} on {} has a deadline: renew it instead", lease.id, lease.resource)]
     NotIndefinite {
         /// That lease.
         lease: Box<Lease>,
     },
     /// The lease is indefinite: it has no length to change.
-    #[error("the lease {} has no deadline, so it cannot be renewed for a time", lease.id)]
+    #[error("the lease {} on {} has no deadline to move: beat it instead", lease.id, lease.resource)]
     NotFinite {
         /// That lease.
         lease: Box<Lease>,
     },
     /// The length asked for is not allowed.
-    #[error("a lease of {asked} is not allowed: it may last from {} to {}", range.min, range.max)]
+    #[error("a lease of {asked} is not allowed: it may last {range}")]
     TtlOutOfRange {
         /// What was asked for.
         asked: Millis,
         /// What is allowed.
         range: TtlRange,
+    },
+    /// The lease would end when no date can be written any more.
+    #[error("a lease of {ttl} would end after the last date that can be written: is the clock right?")]
+    DeadlineTooFar {
+        /// How long it was to last.
+        ttl: Millis,
     },
     /// This kind of holder may not hold without a deadline.
     #[error("a lease without a deadline is not allowed for this kind of holder")]
@@ -126,7 +141,7 @@ pub enum Refusal {
     #[error("a lease without a deadline needs a reason")]
     ReasonRequired,
     /// Too much is held already.
-    #[error("the limit of {limit} {kind} is reached")]
+    #[error("the limit of {limit} {kind} is reached: release one first")]
     LimitReached {
         /// Which limit.
         kind: LimitKind,
@@ -134,18 +149,85 @@ pub enum Refusal {
         limit: u32,
     },
     /// The id of the new grant is taken.
-    #[error("there is already a lease {lease}")]
+    #[error("there is already a lease {lease}: try again with another id")]
     DuplicateId {
         /// The id.
         lease: LeaseId,
     },
-    /// A lease was to be handed to its own holder.
-    #[error("the lease {} is already held by {}", lease.id, lease.holder)]
+    /// A lease was to be handed to somebody who holds the resource already.
+    #[error("{} is already held by {}, by the lease {}", lease.resource, lease.holder, lease.id)]
     SameHolder {
-        /// That lease.
+        /// Their lease.
         lease: Box<Lease>,
     },
     /// The counter that numbers grants has come to its end.
     #[error("the counter of fences is used up")]
     FencesExhausted,
+    /// The counter is behind what it has given out: it was lost or set back, and going on would give two
+    /// grants the same number.
+    #[error("the counter stands at {next}, but {} was granted with fence {} already", lease.resource, lease.fence)]
+    CounterBehind {
+        /// Where the counter stands.
+        next: Fence,
+        /// A lease that has a number it has not reached.
+        lease: Box<Lease>,
+    },
+}
+
+impl Refusal {
+    /// The code that `spec/errors.md` explains.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::Held { .. } => "HELD",
+            Self::ClockSkew { .. } => "CLOCK_SKEW",
+            Self::AlreadyHeld { .. } => "ALREADY_HELD",
+            Self::HeldShared { .. } => "HELD_SHARED",
+            Self::NotFound { .. } => "NOT_FOUND",
+            Self::NotHolder { .. } => "NOT_HOLDER",
+            Self::Expired { .. } => "EXPIRED",
+            Self::Stale { .. } => "STALE",
+            Self::FencedOut { .. } => "FENCED_OUT",
+            Self::NotIndefinite { .. } => "NOT_INDEFINITE",
+            Self::NotFinite { .. } => "NOT_FINITE",
+            Self::TtlOutOfRange { .. } => "TTL_OUT_OF_RANGE",
+            Self::DeadlineTooFar { .. } => "DEADLINE_TOO_FAR",
+            Self::IndefiniteForbidden => "INDEFINITE_FORBIDDEN",
+            Self::ReasonRequired => "REASON_REQUIRED",
+            Self::LimitReached { .. } => "LIMIT_REACHED",
+            Self::DuplicateId { .. } => "DUPLICATE_ID",
+            Self::SameHolder { .. } => "SAME_HOLDER",
+            Self::FencesExhausted => "FENCES_EXHAUSTED",
+            Self::CounterBehind { .. } => "COUNTER_BEHIND",
+        }
+    }
+}
+
+/// What to expect of a resource that is held.
+struct Wait {
+    others: usize,
+    retry_after: Option<Millis>,
+}
+
+impl fmt::Display for Wait {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.others > 0 {
+            write!(f, " and {} more", self.others)?;
+        }
+        match self.retry_after {
+            Some(span) => write!(f, ": try again in {span}, or sooner if it is released"),
+            None => f.write_str(" without a deadline: it is free once it is released or evicted"),
+        }
+    }
+}
+
+/// Who holds a resource.
+struct Holders<'a>(&'a [Lease]);
+
+impl fmt::Display for Holders<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Some((first, others)) = self.0.split_first() else { return f.write_str("nobody holds it") };
+        write!(f, "it is held by {} with fence {}", first.holder, first.fence)?;
+        if others.is_empty() { Ok(()) } else { write!(f, " and {} more", others.len()) }
+    }
 }

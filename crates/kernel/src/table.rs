@@ -1,14 +1,17 @@
 //! The leases that no record has ended. What is over but not yet recorded as ended is still in it.
 
-use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::collections::BTreeMap;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
 
-use crate::{Holder, Lease, LeaseId, Name};
+use crate::apply::place;
+use crate::{Holder, Inconsistent, Lease, LeaseId, Name};
 
 /// The leases of one medium, by id and by resource.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Table {
-    leases: BTreeMap<LeaseId, Lease>,
-    resources: BTreeMap<Name, BTreeSet<LeaseId>>,
+    leases: BTreeMap<LeaseId, Arc<Lease>>,
+    resources: BTreeMap<Name, Vec<LeaseId>>,
 }
 
 impl Table {
@@ -18,21 +21,33 @@ impl Table {
         Self { leases: BTreeMap::new(), resources: BTreeMap::new() }
     }
 
+    /// The table with these leases, for media that keep a table and not only its history.
+    ///
+    /// # Errors
+    /// When they cannot have been in force together, or one of them not at all.
+    pub fn restore(leases: impl IntoIterator<Item = Lease>) -> Result<Self, Inconsistent> {
+        let mut leases: Vec<Lease> = leases.into_iter().collect();
+        leases.sort_by_key(|lease| lease.fence);
+        let mut table = Self::new();
+        leases.into_iter().try_for_each(|lease| place(&mut table, lease, None))?;
+        Ok(table)
+    }
+
     /// The lease with this id.
     #[must_use]
     pub fn get(&self, id: LeaseId) -> Option<&Lease> {
-        self.leases.get(&id)
+        self.leases.get(&id).map(AsRef::as_ref)
     }
 
     /// All leases in the order of their ids.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = &Lease> {
-        self.leases.values()
+        self.leases.values().map(AsRef::as_ref)
     }
 
     /// The leases on one resource in the order of their ids.
     pub fn on<'a>(&'a self, resource: &Name) -> impl Iterator<Item = &'a Lease> + use<'a> {
         let ids = self.resources.get(resource).into_iter().flatten();
-        ids.filter_map(|id| self.leases.get(id))
+        ids.filter_map(|id| self.get(*id))
     }
 
     /// The lease that this holder has on a resource.
@@ -54,18 +69,21 @@ impl Table {
     }
 
     pub(crate) fn get_mut(&mut self, id: LeaseId) -> Option<&mut Lease> {
-        self.leases.get_mut(&id)
+        self.leases.get_mut(&id).map(Arc::make_mut)
     }
 
     pub(crate) fn insert(&mut self, lease: Lease) {
-        self.resources.entry(lease.resource.clone()).or_default().insert(lease.id);
-        self.leases.insert(lease.id, lease);
+        let ids = self.resources.entry(lease.resource.clone()).or_default();
+        if let Err(at) = ids.binary_search(&lease.id) {
+            ids.insert(at, lease.id);
+        }
+        self.leases.insert(lease.id, Arc::new(lease));
     }
 
-    pub(crate) fn remove(&mut self, id: LeaseId) -> Option<Lease> {
+    pub(crate) fn remove(&mut self, id: LeaseId) -> Option<Arc<Lease>> {
         let lease = self.leases.remove(&id)?;
         if let Some(ids) = self.resources.get_mut(&lease.resource) {
-            ids.remove(&id);
+            ids.retain(|other| *other != id);
             if ids.is_empty() {
                 self.resources.remove(&lease.resource);
             }

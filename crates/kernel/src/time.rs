@@ -16,7 +16,11 @@ impl Millis {
     /// No time at all.
     pub const ZERO: Self = Self(0);
 
-    /// The longest span that the rules accept for a finite lease: a hundred years.
+    /// The shortest span that a lease can be granted for.
+    pub const SHORTEST: Self = Self(1);
+
+    /// The longest span that a lease can carry, be it a length, a skew, a grace or a silence: a hundred
+    /// years. So no sum of spans overflows, and every number fits a JSON number.
     pub const LONGEST: Self = Self(100 * 366 * 24 * 3_600 * 1_000);
 
     /// A span of `ms` milliseconds.
@@ -81,7 +85,7 @@ impl fmt::Display for BootId {
 
 /// A reading of the boot-time clock: it never jumps and goes on during suspend, but means nothing
 /// outside its own boot.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Boot {
     /// The boot that the reading belongs to.
     pub id: BootId,
@@ -90,7 +94,10 @@ pub struct Boot {
 }
 
 /// A moment: the wall clock and, where there is one, the boot-time clock.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+///
+/// Moments have no order of their own: which of two is the later one depends on whether they share a boot,
+/// so they are compared with [`Stamp::since`] and nothing else.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Stamp {
     wall_ms: u64,
     boot: Option<Boot>,
@@ -137,12 +144,19 @@ impl Stamp {
     /// The moment `span` after this one, at most the last one that can be written.
     #[must_use]
     pub fn plus(&self, span: Millis) -> Self {
-        Self {
-            wall_ms: self.wall_ms.saturating_add(span.get()).min(LATEST_WALL_MS),
-            boot: self
-                .boot
-                .map(|boot| Boot { id: boot.id, ms: boot.ms.saturating_add(span.get()).min(LATEST_BOOT_MS) }),
-        }
+        let wall_ms = self.wall_ms.saturating_add(span.get()).min(LATEST_WALL_MS);
+        let later = |ms: u64| ms.saturating_add(span.get()).min(LATEST_BOOT_MS);
+        Self { wall_ms, boot: self.boot.map(|boot| Boot { id: boot.id, ms: later(boot.ms) }) }
+    }
+
+    /// The moment `span` after this one, if it can be written.
+    #[must_use]
+    pub fn checked_plus(&self, span: Millis) -> Option<Self> {
+        let later = self.plus(span);
+        let whole = |before: u64, after: u64| after - before == span.get();
+        let boots = self.boot.zip(later.boot);
+        let exact = whole(self.wall_ms, later.wall_ms) && boots.is_none_or(|(a, b)| whole(a.ms, b.ms));
+        exact.then_some(later)
     }
 }
 

@@ -1,6 +1,8 @@
 //! Why a medium could not do what it was asked.
 
-use std::path::PathBuf;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use holdfast_kernel::Refusal;
 
@@ -32,6 +34,17 @@ pub enum Error {
         /// Its version.
         version: u64,
     },
+    /// This medium has no room for what was asked for. Nothing has changed.
+    #[error("{} cannot keep {what}", path.display())]
+    Unsupported {
+        /// The file or directory that the medium keeps its leases in.
+        path: PathBuf,
+        /// What it cannot keep.
+        what: &'static str,
+    },
+    /// Whoever must know of a transition beforehand could not be told. Nothing has changed.
+    #[error("it was not done, because it could not be witnessed")]
+    Unwitnessed(#[source] Arc<dyn std::error::Error + Send + Sync>),
 }
 
 /// What is wrong with a file.
@@ -45,12 +58,25 @@ pub struct Damage {
 }
 
 impl Error {
+    /// The same error once more, for each of several callers that one failure concerns.
+    pub(crate) fn again(&self) -> Self {
+        match self {
+            Self::Refused(refusal) => Self::Refused(refusal.clone()),
+            Self::Sys(error) => Self::Sys(error.again()),
+            Self::Damaged { path, damage } => Self::Damaged { path: path.clone(), damage: damage.clone() },
+            Self::Newer { path, version } => Self::Newer { path: path.clone(), version: *version },
+            Self::Unsupported { path, what } => Self::Unsupported { path: path.clone(), what },
+            Self::Unwitnessed(why) => Self::Unwitnessed(Arc::clone(why)),
+        }
+    }
+
+    /// The thread that was to write for this caller panicked.
+    pub(crate) fn abandoned(path: &Path) -> Self {
+        holdfast_sys::Error::new("write", path, io::Error::other("the writing thread panicked")).into()
+    }
+
     /// Damage of a file at a place.
-    pub(crate) fn damaged(
-        path: &std::path::Path,
-        place: impl Into<String>,
-        what: impl std::fmt::Display,
-    ) -> Self {
+    pub(crate) fn damaged(path: &Path, place: impl Into<String>, what: impl std::fmt::Display) -> Self {
         let damage = Damage { place: place.into(), what: what.to_string() };
         Self::Damaged { path: path.to_path_buf(), damage }
     }

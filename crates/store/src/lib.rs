@@ -3,8 +3,23 @@
 //! A [`Medium`] never decides anything: inside its own exclusive section it reads its state, asks the
 //! kernel, makes the events durable and only then answers. What differs between media is the bytes.
 
-mod error;
-mod medium;
+#[cfg(feature = "conformance")]
+pub mod conformance;
+pub mod directory;
+pub mod liveness;
+pub mod log;
+pub mod record;
 
+mod codec;
+mod counter;
+mod error;
+mod gate;
+mod json;
+mod medium;
+mod whole;
+mod witness;
+
+pub use codec::{Codec, Json, Stored, Unreadable};
 pub use error::{Damage, Error, Result};
 pub use medium::{CounterId, Held, Medium, View};
+pub use witness::Witness;

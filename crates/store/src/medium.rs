@@ -37,8 +37,8 @@ impl std::str::FromStr for CounterId {
 pub struct View {
     /// The leases that no record has ended.
     pub table: Table,
-    /// Which counter numbers the grants.
-    pub counter: CounterId,
+    /// Which counter numbers the grants; none before the first one.
+    pub counter: Option<CounterId>,
     /// The number that the next event will have.
     pub next: Fence,
     /// When it was looked at.

@@ -13,7 +13,7 @@ pub trait Entropy: Send + Sync {
     fn nonce(&self) -> Result<u128>;
 }
 
-impl dyn Entropy {
+impl dyn Entropy + '_ {
     /// A fresh lease id that sorts by `now`.
     ///
     /// # Errors

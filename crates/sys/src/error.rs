@@ -22,6 +22,16 @@ impl Error {
         Self { action, path: path.to_path_buf(), source: source.into() }
     }
 
+    /// The same error once more, for each of several callers that one call failed.
+    #[must_use]
+    pub fn again(&self) -> Self {
+        let source = match self.source.raw_os_error() {
+            Some(code) => io::Error::from_raw_os_error(code),
+            None => io::Error::new(self.source.kind(), self.source.to_string()),
+        };
+        Self { action: self.action, path: self.path.clone(), source }
+    }
+
     /// The kind of what the system said.
     #[must_use]
     pub fn kind(&self) -> io::ErrorKind {

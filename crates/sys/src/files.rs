@@ -216,24 +216,35 @@ pub trait Files: Send + Sync {
     fn sync_dir(&self, path: &Path) -> Result<()>;
 }
 
-impl dyn Handle {
+impl dyn Handle + '_ {
     /// Reads everything from `offset` on, at most `limit` bytes.
     ///
     /// # Errors
     /// When the system cannot read.
     pub fn read_from(&self, offset: u64, limit: usize) -> Result<Vec<u8>> {
+        let mut bytes = Vec::new();
+        self.read_more(&mut bytes, offset, limit)?;
+        Ok(bytes)
+    }
+
+    /// Adds what is in the file from `offset` on to `bytes`, at most `limit` bytes.
+    ///
+    /// # Errors
+    /// When the system cannot read.
+    pub fn read_more(&self, bytes: &mut Vec<u8>, offset: u64, limit: usize) -> Result<()> {
         let there = usize::try_from(self.stat()?.len.saturating_sub(offset)).unwrap_or(usize::MAX);
-        let mut bytes = vec![0; there.min(limit)];
-        let mut filled = 0;
+        let start = bytes.len();
+        bytes.resize(start + there.min(limit), 0);
+        let mut filled = start;
         while let Some(rest) = bytes.get_mut(filled..).filter(|rest| !rest.is_empty()) {
-            let got = crate::error::uninterrupted(|| self.read_at(rest, offset + filled as u64))?;
+            let got = crate::error::uninterrupted(|| self.read_at(rest, offset + (filled - start) as u64))?;
             if got == 0 {
                 break;
             }
             filled += got;
         }
         bytes.truncate(filled);
-        Ok(bytes)
+        Ok(())
     }
 
     /// Writes all of `bytes` at `offset`.

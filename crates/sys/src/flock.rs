@@ -16,6 +16,7 @@ pub struct Guard {
     mode: u32,
     handle: Box<dyn Handle>,
     probed: bool,
+    for_writing: bool,
 }
 
 impl Guard {
@@ -25,7 +26,27 @@ impl Guard {
     /// When it cannot be opened.
     pub fn open(sys: &Sys, path: &Path, mode: u32) -> Result<Self> {
         let handle = open(sys, path, mode)?;
-        Ok(Self { path: path.to_path_buf(), mode, handle, probed: false })
+        Ok(Self { path: path.to_path_buf(), mode, handle, probed: false, for_writing: true })
+    }
+
+    /// Opens the guard at `path` for reading under a shared lock; none if nobody has written yet.
+    ///
+    /// # Errors
+    /// When it is there and cannot be opened.
+    pub fn open_existing(sys: &Sys, path: &Path, mode: u32) -> Result<Option<Self>> {
+        match sys.files.open(path, Open::Read) {
+            Ok(handle) => {
+                Ok(Some(Self { path: path.to_path_buf(), mode, handle, probed: false, for_writing: false }))
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Whether it was opened by somebody who meant to write, and so is there for good.
+    #[must_use]
+    pub const fn is_for_writing(&self) -> bool {
+        self.for_writing
     }
 
     /// Enters the section, waiting as long as it takes.
@@ -35,16 +56,53 @@ impl Guard {
     pub fn enter(&mut self, sys: &Sys, mode: LockMode) -> Result<Section<'_>> {
         loop {
             uninterrupted(|| self.handle.lock(mode))?;
-            if self.is_the_named_one(sys)? {
-                break;
+            if self.holds(sys)? {
+                return Ok(Section { handle: &*self.handle });
             }
-            self.handle = open(sys, &self.path, self.mode)?;
+        }
+    }
+
+    /// As [`Guard::enter`], but calls `busy` once if others have to be waited for.
+    ///
+    /// # Errors
+    /// As [`Guard::enter`].
+    pub fn enter_or_note(
+        &mut self,
+        sys: &Sys,
+        mode: LockMode,
+        busy: &mut dyn FnMut(),
+    ) -> Result<Section<'_>> {
+        if !uninterrupted(|| self.handle.try_lock(mode))? {
+            busy();
+        } else if self.holds(sys)? {
+            return Ok(Section { handle: &*self.handle });
+        }
+        self.enter(sys, mode)
+    }
+
+    /// Whether the section has begun with the lock that was taken. If not, the guard is opened again.
+    fn holds(&mut self, sys: &Sys) -> Result<bool> {
+        let checked = self.check(sys);
+        if let Ok(true) = checked {
+            return Ok(true);
+        }
+        // Whoever waits for this very file must not wait for a section that never began.
+        drop(Section { handle: &*self.handle });
+        checked?;
+        self.handle = open(sys, &self.path, self.mode)?;
+        Ok(false)
+    }
+
+    /// Whether the lock that was taken keeps others out.
+    fn check(&mut self, sys: &Sys) -> Result<bool> {
+        if !self.is_the_named_one(sys)? {
+            return Ok(false);
         }
         if !self.probed {
             self.probe(sys)?;
             self.probed = true;
         }
-        Ok(Section { handle: &*self.handle })
+        Ok(true)
     }
 
     fn is_the_named_one(&self, sys: &Sys) -> Result<bool> {
@@ -89,3 +147,6 @@ impl Drop for Section<'_> {
         let _ = self.handle.unlock();
     }
 }
+
+#[cfg(test)]
+mod tests;

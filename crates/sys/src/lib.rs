@@ -10,6 +10,8 @@ pub mod files;
 pub mod flock;
 pub mod os;
 pub mod process;
+#[cfg(feature = "sim")]
+pub mod sim;
 
 mod error;
 

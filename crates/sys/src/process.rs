@@ -11,7 +11,7 @@ pub struct ProcessId {
     pub host: String,
     /// The boot it belongs to.
     pub boot: Option<BootId>,
-    /// The pid namespace it is numbered in.
+    /// The namespace that its number and its start time belong to.
     pub namespace: u64,
     /// Its number.
     pub pid: u32,

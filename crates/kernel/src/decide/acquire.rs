@@ -3,10 +3,10 @@
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
-use super::{expired, limits};
+use super::{expired, grant, limits};
 use crate::{
-    Acquire, Again, Answer, Cause, Decision, Event, Fence, Holder, Lease, Millis, Policy, Refusal, Request,
-    Stamp, Standing, Table, Term,
+    Acquire, Again, Answer, Cause, Decision, Event, Fence, Lease, Millis, Policy, Refusal, Stamp, Standing,
+    Table,
 };
 
 pub(super) fn acquire(
@@ -20,24 +20,25 @@ pub(super) fn acquire(
     if let Some(mine) = mine.filter(|lease| !lease.standing(now).is_over() && !is_dead(wanted, lease)) {
         return again(policy, wanted, mine);
     }
-    check_request(policy, &wanted.holder, wanted.request, wanted.reason.is_some())?;
+    let term = grant::term(policy, &wanted.holder, wanted.request, wanted.reason.is_some(), now)?;
     if table.get(wanted.id).is_some() {
         return Err(Refusal::DuplicateId { lease: wanted.id });
     }
-    let mut events = clear_the_way(table, wanted, now)?;
-    limits::check(table, policy, &wanted.holder, wanted.request, now, &events)?;
+    let out_of_the_way = clear_the_way(table, wanted, now)?;
+    let ending = out_of_the_way.iter().map(|(lease, _)| lease.id).collect();
+    limits::check(table, policy, &wanted.holder, wanted.request, now, &ending)?;
 
-    let fence = next.plus(events.len() as u64).ok_or(Refusal::FencesExhausted)?;
+    let mut events: Vec<Event> = out_of_the_way.into_iter().map(|(_, eviction)| eviction).collect();
     let lease = Lease {
         id: wanted.id,
         resource: wanted.resource.clone(),
         holder: wanted.holder.clone(),
         mode: wanted.mode,
-        fence,
+        fence: grant::fence(table, &wanted.resource, next, events.len())?,
         granted: *now,
-        term: term(policy, wanted.request, now),
-        skew: policy.skew,
-        grace: policy.grace,
+        term,
+        skew: policy.skew.min(Millis::LONGEST),
+        grace: policy.grace.min(Millis::LONGEST),
         reason: wanted.reason.clone(),
         tags: wanted.tags.clone(),
     };
@@ -57,54 +58,34 @@ fn again(policy: &Policy, wanted: &Acquire, mine: &Lease) -> Result<Decision, Re
     }
 }
 
-/// Whether this holder may hold for that long.
-pub(super) fn check_request(
-    policy: &Policy,
-    holder: &Holder,
-    request: Request,
-    has_reason: bool,
-) -> Result<(), Refusal> {
-    let rule = policy.rule_for(holder);
-    match request {
-        Request::Finite(asked) if !rule.ttl.contains(asked) => {
-            Err(Refusal::TtlOutOfRange { asked, range: rule.ttl })
-        }
-        Request::Indefinite if !rule.indefinite => Err(Refusal::IndefiniteForbidden),
-        Request::Indefinite if !has_reason => Err(Refusal::ReasonRequired),
-        Request::Finite(_) | Request::Indefinite => Ok(()),
-    }
-}
-
-pub(super) fn term(policy: &Policy, request: Request, now: &Stamp) -> Term {
-    match request {
-        Request::Finite(ttl) => Term::Finite { ttl, from: *now },
-        Request::Indefinite => Term::Indefinite { beat: *now, stale_after: policy.stale_after },
-    }
-}
-
-/// The evictions that make room for the grant, or the lease that cannot be moved.
-fn clear_the_way(table: &Table, wanted: &Acquire, now: &Stamp) -> Result<Vec<Event>, Refusal> {
+/// The leases that make room for the grant and how each of them ends, or the one that cannot be moved.
+fn clear_the_way<'a>(
+    table: &'a Table,
+    wanted: &Acquire,
+    now: &Stamp,
+) -> Result<Vec<(&'a Lease, Event)>, Refusal> {
     let mut evictions = Vec::new();
     let mut blockers: Vec<(&Lease, Option<Millis>)> = Vec::new();
     for lease in table.on(&wanted.resource) {
         if is_dead(wanted, lease) {
-            evictions.push(Event::Evicted { lease: lease.id, at: *now, cause: Cause::Dead });
+            evictions.push((lease, Event::Evicted { lease: lease.id, at: *now, cause: Cause::Dead }));
         } else if lease.holder == wanted.holder {
-            evictions.push(expired(lease, now));
+            evictions.push((lease, expired(lease, now)));
         } else if !lease.mode.admits(wanted.mode) {
-            match retry_after(lease, now)? {
-                Wait::None => evictions.push(expired(lease, now)),
+            match wait(lease, now)? {
+                Wait::None => evictions.push((lease, expired(lease, now))),
                 Wait::For(span) => blockers.push((lease, Some(span))),
                 Wait::Forever => blockers.push((lease, None)),
             }
         }
     }
-    let longest = blockers.iter().max_by_key(|(_, wait)| wait.unwrap_or(Millis::new(u64::MAX)));
+    // An indefinite lease stands in the way longer than every finite one.
+    let longest = blockers.iter().max_by_key(|(_, wait)| (wait.is_none(), *wait));
     match longest {
         None => Ok(evictions),
         Some((lease, retry_after)) => Err(Refusal::Held {
             blocker: Box::new((*lease).clone()),
-            others: blockers.len() - 1,
+            others: blockers.len().saturating_sub(1),
             retry_after: *retry_after,
         }),
     }
@@ -121,14 +102,13 @@ enum Wait {
 }
 
 /// How long another holder's lease stands in the way.
-fn retry_after(lease: &Lease, now: &Stamp) -> Result<Wait, Refusal> {
+fn wait(lease: &Lease, now: &Stamp) -> Result<Wait, Refusal> {
     match lease.standing(now) {
         Standing::Beating | Standing::Stale { .. } => Ok(Wait::Forever),
-        Standing::Live { .. } if lease.ahead_of(now).is_some() => Err(Refusal::ClockSkew {
-            blocker: Box::new(lease.clone()),
-            ahead: lease.ahead_of(now).unwrap_or_default(),
-        }),
-        Standing::Live { left } => Ok(Wait::For(left.plus(lease.skew).plus(lease.grace))),
+        Standing::Live { left } => match lease.ahead_of(now) {
+            Some(ahead) => Err(Refusal::ClockSkew { blocker: Box::new(lease.clone()), ahead }),
+            None => Ok(Wait::For(left.plus(lease.skew).plus(lease.grace))),
+        },
         Standing::Lapsed { takeover_in, .. } => Ok(Wait::For(takeover_in)),
         Standing::Open { .. } => Ok(Wait::None),
     }

@@ -1,6 +1,8 @@
 //! How much may be held at once. What is over does not count, nor what is about to be ended.
 
-use crate::{Event, Holder, Lease, LimitKind, Policy, Refusal, Request, Stamp, Table};
+use alloc::collections::BTreeSet;
+
+use crate::{Holder, Lease, LeaseId, LimitKind, Limits, Policy, Refusal, Request, Stamp, Table};
 
 pub(super) fn check(
     table: &Table,
@@ -8,47 +10,41 @@ pub(super) fn check(
     holder: &Holder,
     request: Request,
     now: &Stamp,
-    ending: &[Event],
+    ending: &BTreeSet<LeaseId>,
 ) -> Result<(), Refusal> {
-    let ends = |lease: &Lease| {
-        ending.iter().any(|event| {
-            matches!(event, Event::Evicted { lease: id, .. } | Event::Released { lease: id, .. } if *id == lease.id)
-        })
-    };
-    let mut held = Held::default();
-    for lease in table.iter().filter(|lease| !lease.standing(now).is_over() && !ends(lease)) {
-        held.count(lease, holder);
-    }
-    let limits = &policy.limits;
-    room(held.by_agent, limits.leases_per_agent, LimitKind::LeasesPerAgent)?;
-    room(held.in_all, limits.leases_per_table, LimitKind::LeasesPerTable)?;
-    if request == Request::Indefinite {
-        room(held.indefinite_by_agent, limits.indefinite_per_agent, LimitKind::IndefinitePerAgent)?;
-        room(held.indefinite_in_all, limits.indefinite_per_table, LimitKind::IndefinitePerTable)?;
+    let held = || table.iter().filter(|lease| !lease.standing(now).is_over() && !ending.contains(&lease.id));
+    for kind in kinds(request) {
+        let limit = value(&policy.limits, *kind);
+        // Counting looks at the whole table: where there is no limit, nobody pays for it.
+        if limit < u32::MAX && held().filter(|lease| counts(*kind, lease, holder)).count() >= limit as usize {
+            return Err(Refusal::LimitReached { kind: *kind, limit });
+        }
     }
     Ok(())
 }
 
-#[derive(Default)]
-struct Held {
-    in_all: u32,
-    by_agent: u32,
-    indefinite_in_all: u32,
-    indefinite_by_agent: u32,
-}
-
-impl Held {
-    fn count(&mut self, lease: &Lease, holder: &Holder) {
-        let same_agent = u32::from(lease.holder.agent == holder.agent);
-        self.in_all += 1;
-        self.by_agent += same_agent;
-        if lease.is_indefinite() {
-            self.indefinite_in_all += 1;
-            self.indefinite_by_agent += same_agent;
-        }
+const fn kinds(request: Request) -> &'static [LimitKind] {
+    use LimitKind::{IndefinitePerAgent, IndefinitePerTable, LeasesPerAgent, LeasesPerTable};
+    match request {
+        Request::Finite(_) => &[LeasesPerAgent, LeasesPerTable],
+        Request::Indefinite => &[LeasesPerAgent, LeasesPerTable, IndefinitePerAgent, IndefinitePerTable],
     }
 }
 
-fn room(held: u32, limit: u32, kind: LimitKind) -> Result<(), Refusal> {
-    if held < limit { Ok(()) } else { Err(Refusal::LimitReached { kind, limit }) }
+const fn value(limits: &Limits, kind: LimitKind) -> u32 {
+    match kind {
+        LimitKind::LeasesPerAgent => limits.leases_per_agent,
+        LimitKind::LeasesPerTable => limits.leases_per_table,
+        LimitKind::IndefinitePerAgent => limits.indefinite_per_agent,
+        LimitKind::IndefinitePerTable => limits.indefinite_per_table,
+    }
+}
+
+fn counts(kind: LimitKind, lease: &Lease, holder: &Holder) -> bool {
+    match kind {
+        LimitKind::LeasesPerAgent => lease.holder.agent == holder.agent,
+        LimitKind::LeasesPerTable => true,
+        LimitKind::IndefinitePerAgent => lease.is_indefinite() && lease.holder.agent == holder.agent,
+        LimitKind::IndefinitePerTable => lease.is_indefinite(),
+    }
 }

@@ -18,6 +18,7 @@ pub struct OsFiles;
 struct OsHandle {
     file: File,
     path: PathBuf,
+    appends: bool,
 }
 
 impl OsHandle {
@@ -37,6 +38,10 @@ impl Handle for OsHandle {
     }
 
     fn append(&self, bytes: &[u8]) -> Result<usize> {
+        if !self.appends {
+            // It would write at the handle's own position, which is the beginning.
+            return Err(self.failed("append to")(Errno::BADF));
+        }
         let written = rustix::io::write(&self.file, bytes).map_err(io::Error::from);
         written.and_then(some).map_err(|error| Error::new("append to", &self.path, error))
     }
@@ -96,7 +101,8 @@ impl Files for OsFiles {
         let flags = flags | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK;
         let opened = rustix::io::retry_on_intr(|| rustix::fs::open(path, flags, Mode::from_raw_mode(mode)));
         let file = File::from(opened.map_err(|error| Error::new("open", path, error))?);
-        Ok(Box::new(OsHandle { file, path: path.to_path_buf() }))
+        let appends = matches!(how, Open::Append { .. });
+        Ok(Box::new(OsHandle { file, path: path.to_path_buf(), appends }))
     }
 
     fn rename(&self, from: &Path, to: &Path) -> Result<()> {
@@ -152,27 +158,35 @@ impl Files for OsFiles {
 
     fn sync_dir(&self, path: &Path) -> Result<()> {
         let failed = |error: Errno| Error::new("flush the directory", path, error);
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC | OFlags::NOFOLLOW;
         let directory = rustix::fs::open(path, flags, Mode::empty()).map_err(failed)?;
-        rustix::fs::fsync(directory).map_err(failed)
+        rustix::io::retry_on_intr(|| rustix::fs::fsync(&directory)).map_err(failed)
     }
 }
 
 #[cfg(target_os = "linux")]
 fn rename_new(from: &Path, to: &Path) -> rustix::io::Result<()> {
     match rustix::fs::renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
-        Err(Errno::INVAL | Errno::NOSYS) => link_then_unlink(from, to),
+        Err(Errno::INVAL | Errno::NOSYS) => in_two_steps(from, to),
         done => done,
     }
 }
 
 #[cfg(not(target_os = "linux"))]
 fn rename_new(from: &Path, to: &Path) -> rustix::io::Result<()> {
-    link_then_unlink(from, to)
+    in_two_steps(from, to)
 }
 
-/// Where the file system cannot rename without replacing: the link is the step that excludes.
-fn link_then_unlink(from: &Path, to: &Path) -> rustix::io::Result<()> {
+/// Where the file system cannot rename without replacing. The first step is the one that excludes: a link,
+/// or for a directory, which cannot be linked, an empty one that may be replaced.
+fn in_two_steps(from: &Path, to: &Path) -> rustix::io::Result<()> {
+    if known(&rustix::fs::lstat(from)?).kind == Kind::Directory {
+        rustix::fs::mkdir(to, Mode::RWXU)?;
+        return rustix::fs::rename(from, to).inspect_err(|_| {
+            // If not even that works, an empty directory has the name, as if somebody had been faster.
+            let _ = rustix::fs::rmdir(to);
+        });
+    }
     rustix::fs::linkat(CWD, from, CWD, to, AtFlags::empty())?;
     rustix::fs::unlink(from)
 }
@@ -191,5 +205,33 @@ fn known(stat: &rustix::fs::Stat) -> Stat {
         mode: stat.st_mode & 0o7777,
         owner: stat.st_uid,
         modified_ms: stat.st_mtime.saturating_mul(1_000) + stat.st_mtime_nsec / 1_000_000,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use rustix::io::Errno;
+
+    use super::in_two_steps;
+
+    #[test]
+    fn what_is_renamed_in_two_steps_replaces_nothing() {
+        let scratch = tempfile::tempdir().unwrap();
+        let at = |name: &str| scratch.path().join(name);
+        fs::write(at("file"), "f").unwrap();
+        fs::create_dir(at("dir")).unwrap();
+        fs::write(at("dir/inside"), "d").unwrap();
+        fs::create_dir(at("taken")).unwrap();
+        for from in ["file", "dir"] {
+            assert_eq!(in_two_steps(&at(from), &at("taken")), Err(Errno::EXIST), "{from}");
+            assert!(at(from).exists());
+            in_two_steps(&at(from), &at(&format!("{from} moved"))).unwrap();
+            assert!(!at(from).exists());
+        }
+        assert_eq!(fs::read_to_string(at("file moved")).unwrap(), "f");
+        assert_eq!(fs::read_to_string(at("dir moved/inside")).unwrap(), "d");
+        assert_eq!(fs::read_dir(at("taken")).unwrap().count(), 0);
     }
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use rustix::process::{Pid, geteuid, getpid, getppid, test_kill_process};
 
-use super::clock::boot_id;
+use super::clock::{kernel_boot_id, time_namespace_shift};
 use crate::{Error, Liveness, ProcessId, Processes, Result};
 
 /// The machine's processes.
@@ -25,7 +25,7 @@ impl Processes for OsProcesses {
     fn find(&self, pid: u32) -> Result<ProcessId> {
         Ok(ProcessId {
             host: rustix::system::uname().nodename().to_string_lossy().into_owned(),
-            boot: boot_id(),
+            boot: kernel_boot_id(),
             namespace: namespace(),
             pid,
             start: start_time(pid)?.ok_or_else(|| gone_error(pid))?,
@@ -38,7 +38,8 @@ impl Processes for OsProcesses {
 
     fn liveness(&self, process: &ProcessId) -> Liveness {
         let Ok(me) = self.me() else { return Liveness::Unknown };
-        if me.host != process.host || process.boot.is_none() {
+        // A `/proc` without the boot id is no sign of another boot.
+        if me.host != process.host || me.boot.is_none() || process.boot.is_none() {
             return Liveness::Unknown;
         }
         if me.boot != process.boot {
@@ -69,11 +70,12 @@ fn without_proc(pid: u32) -> Liveness {
     }
 }
 
-/// The pid namespace's number; 0 where there is none to read.
+/// The pid namespace's number, 0 where there is none to read. Start times are told by the boot-time clock of
+/// whoever asks, so they are comparable only within one time namespace: its shift becomes part of the number.
 fn namespace() -> u64 {
     let link = std::fs::read_link("/proc/self/ns/pid").unwrap_or_default();
     let digits: String = link.to_string_lossy().chars().filter(char::is_ascii_digit).collect();
-    digits.parse().unwrap_or(0)
+    digits.parse().unwrap_or(0) ^ time_namespace_shift()
 }
 
 /// When the process started, in clock ticks since boot; none for a zombie, which has ended and writes
@@ -101,14 +103,81 @@ fn gone(error: io::Error) -> io::Error {
     }
 }
 
-/// The start time from the text of `/proc/<pid>/stat`. The command's name may hold anything, spaces and
-/// parentheses too, so the fields are counted from the last one.
+/// The start time from the text of `/proc/<pid>/stat`; none inside for a process that has ended. The
+/// command's name may hold anything, spaces and parentheses too, so the fields are counted from the last one.
 fn parse_stat(text: &[u8]) -> Option<Option<u64>> {
     let end = text.iter().rposition(|byte| *byte == b')')?;
     let rest = std::str::from_utf8(text.get(end + 1..)?).ok()?;
     let mut fields = rest.split_whitespace();
-    if matches!(fields.next()?, "Z" | "X" | "x") {
-        return Some(None);
+    let state = fields.next()?;
+    let threads: u64 = fields.nth(16)?.parse().ok()?;
+    let start = fields.nth(1)?.parse().ok()?;
+    // A first thread that has ended is a zombie for as long as the others go on.
+    let ended = matches!(state, "X" | "x") || (state == "Z" && threads <= 1);
+    Some((!ended).then_some(start))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A stat line with this name, state and number of threads; the start time is 4711.
+    fn line(name: &str, state: &str, threads: u32) -> Vec<u8> {
+        let before = "1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16";
+        format!("42 ({name}) {state} {before} {threads} 0 4711 99 98 97\n").into_bytes()
     }
-    fields.nth(18)?.parse().ok().map(Some)
+
+    #[test]
+    fn the_start_time_is_read_behind_any_name() {
+        for name in ["sh", "a b", ")", ") Z 1 2 3 (", "((", "", "x) S 1", "\n"] {
+            assert_eq!(parse_stat(&line(name, "S", 1)), Some(Some(4711)), "{name:?}");
+        }
+        let mut hostile = b"42 (\xff\xfe) ".to_vec();
+        hostile.extend(line("", "S", 1).split_off(6));
+        assert_eq!(parse_stat(&hostile), Some(Some(4711)));
+    }
+
+    #[test]
+    fn a_zombie_has_ended_unless_other_threads_go_on() {
+        assert_eq!(parse_stat(&line("sh", "Z", 1)), Some(None));
+        assert_eq!(parse_stat(&line("sh", "Z", 2)), Some(Some(4711)));
+        assert_eq!(parse_stat(&line("sh", "X", 1)), Some(None));
+        assert_eq!(parse_stat(&line("sh", "x", 1)), Some(None));
+    }
+
+    #[test]
+    fn a_text_that_is_no_stat_line_is_refused() {
+        for text in [&b""[..], b"42", b"42 (sh", b"42 (sh)", b"42 (sh) S", b"42 (sh) S 1 2 3", b"\xff) \xff"]
+        {
+            assert_eq!(parse_stat(text), None, "{text:?}");
+        }
+        assert_eq!(parse_stat(b"1 (a) S 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 many 0 4711"), None);
+        assert_eq!(parse_stat(b"1 (a) S 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 1 0 -1"), None);
+    }
+
+    #[test]
+    fn this_process_reads_as_the_kernel_shows_it() {
+        let me = OsProcesses.me().unwrap();
+        assert_eq!(me.pid, std::process::id());
+        assert_eq!(OsProcesses.liveness(&me), Liveness::Alive);
+    }
+
+    #[test]
+    fn what_cannot_be_told_from_here_is_unknown_and_never_dead() {
+        let me = OsProcesses.me().unwrap();
+        let elsewhere = ProcessId { host: format!("not-{}", me.host), ..me.clone() };
+        let no_boot = ProcessId { boot: None, ..me.clone() };
+        let other_namespace = ProcessId { namespace: me.namespace ^ 1, ..me.clone() };
+        for process in [elsewhere, no_boot, other_namespace] {
+            assert_eq!(OsProcesses.liveness(&process), Liveness::Unknown, "{process:?}");
+        }
+    }
+
+    #[test]
+    fn another_boot_ended_every_process_of_it() {
+        let me = OsProcesses.me().unwrap();
+        let boot = me.boot.map(|boot| holdfast_kernel::BootId::new(boot.get() ^ 1));
+        let before = ProcessId { boot, namespace: me.namespace ^ 1, ..me };
+        assert_eq!(OsProcesses.liveness(&before), Liveness::Dead);
+    }
 }

@@ -1,0 +1,38 @@
+//! How fast, compared with the least that the same work can cost.
+//!
+//! Figures of one machine on one day mean nothing on another, so each benchmark measures its floor or peer
+//! in turns with ours and the table shows the ratio. Nothing here is a test: no figure ever fails a build.
+
+pub mod ground;
+pub mod row;
+pub mod stats;
+pub mod table;
+
+mod acquire;
+mod depth;
+mod fixture;
+mod group;
+mod open;
+mod rebuild;
+mod simulation;
+
+use ground::{Failure, Ground};
+use row::Row;
+
+/// One benchmark.
+pub struct Bench {
+    /// What it is called on the command line.
+    pub name: &'static str,
+    /// Measures; one row for each comparison.
+    pub run: fn(&Ground) -> Result<Vec<Row>, Failure>,
+}
+
+/// All benchmarks, in the order of the table.
+pub const BENCHES: [Bench; 6] = [
+    Bench { name: "acquire", run: acquire::run },
+    Bench { name: "group", run: group::run },
+    Bench { name: "depth", run: depth::run },
+    Bench { name: "open", run: open::run },
+    Bench { name: "rebuild", run: rebuild::run },
+    Bench { name: "simulation", run: simulation::run },
+];

@@ -1,0 +1,249 @@
+//! Every run of a small plan: whoever can go on does, whoever can die does, whatever can be lost is, at every
+//! call. A run is a list of answers; each state that was not seen before is left once by every answer that
+//! there is. What survives a power loss is bounded: nothing lost, or everything between two points.
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use holdfast_sys::sim::{Choice, Choices, Moment, Remnant};
+
+use super::sites::{Site, Sites};
+use crate::actor::PROTECTED;
+use crate::check::Violation;
+use crate::plan::Plan;
+use crate::run::run;
+use crate::subject::Subject;
+
+/// What an exploration went through.
+#[derive(Clone, Debug, Default)]
+pub struct Report {
+    /// How many runs there were.
+    pub schedules: u64,
+    /// How many of them came to a state that had been seen.
+    pub recognised: u64,
+    /// How many different states were left in every possible way.
+    pub states: usize,
+    /// How many different moments somebody was killed at.
+    pub kills: u64,
+    /// How many different moments the power went at.
+    pub power_losses: u64,
+    /// How many different ways a disk came out of a power loss or a failed sync.
+    pub remnants: u64,
+    /// The counts of all sites.
+    pub sites: Sites,
+    /// The run that broke something, and what it broke.
+    pub found: Option<(Vec<usize>, Vec<Violation>)>,
+    /// Whether there was nothing left to try.
+    pub complete: bool,
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { schedules, states, kills, power_losses, remnants, .. } = self;
+        write!(f, "{schedules} schedules, {states} states, {kills} kills, {power_losses} power losses, ")?;
+        write!(f, "{remnants} remnants, ")?;
+        match &self.found {
+            Some((_, violations)) => {
+                violations.iter().try_for_each(|violation| write!(f, "BROKEN {violation} "))
+            }
+            None if self.complete => f.write_str("nothing breaks"),
+            None => f.write_str("nothing broke before it was cut off"),
+        }
+    }
+}
+
+/// Tries every run of a plan, at most `most` of them, until one breaks something.
+#[must_use]
+pub fn explore(subject: &Subject, plan: &Plan, most: u64) -> Report {
+    explore_until(subject, plan, most, |violations| !violations.is_empty())
+}
+
+/// Tries every run of a plan, at most `most` of them, until one breaks what is looked for.
+#[must_use]
+pub fn explore_until(
+    subject: &Subject,
+    plan: &Plan,
+    most: u64,
+    wanted: impl Fn(&[Violation]) -> bool,
+) -> Report {
+    let map = Arc::new(Mutex::new(Map::default()));
+    let mut report = Report::default();
+    let mut todo: Vec<Vec<u16>> = vec![Vec::new()];
+    while let Some(prefix) = todo.pop() {
+        if report.schedules == most {
+            return finish(report, &map);
+        }
+        let from = prefix.len();
+        let outcome = run(subject, plan, Walker { prefix, asked: 0, map: Arc::clone(&map) });
+        report.schedules += 1;
+        report.recognised += u64::from(outcome.stopped);
+        let points = std::mem::take(&mut locked(&map).points);
+        if wanted(&outcome.violations) {
+            let answers = points.iter().map(|point| usize::from(point.answer)).collect();
+            report.found = Some((answers, outcome.violations));
+            return finish(report, &map);
+        }
+        branch(&points, from, &mut todo);
+    }
+    report.complete = true;
+    finish(report, &map)
+}
+
+fn finish(mut report: Report, map: &Mutex<Map>) -> Report {
+    let map = locked(map);
+    report.states = map.seen.len();
+    report.sites = map.sites.clone();
+    (report.kills, report.power_losses, report.remnants) = (map.kills, map.power_losses, map.remnants);
+    report
+}
+
+/// Adds every way to leave the states that this run was the first in.
+fn branch(points: &[Point], from: usize, todo: &mut Vec<Vec<u16>>) {
+    for (index, point) in points.iter().enumerate().skip(from) {
+        for answer in alternatives(points, index, point) {
+            let mut prefix: Vec<u16> = points.iter().take(index).map(|point| point.answer).collect();
+            prefix.push(answer);
+            todo.push(prefix);
+        }
+    }
+}
+
+fn alternatives(points: &[Point], index: usize, point: &Point) -> Vec<u16> {
+    let all = 1..point.options;
+    match point.what {
+        Choice::Survive(_) if !may_lose(points, index) => Vec::new(),
+        // The shortest and the longest of what may be left are where bugs are.
+        Choice::Survive(Remnant::Length) => {
+            let mut ends = vec![1, point.options - 1];
+            ends.dedup();
+            ends
+        }
+        _ => all.collect(),
+    }
+}
+
+/// Whether the losses of the same power loss are still in one piece if this is lost as well.
+fn may_lose(points: &[Point], index: usize) -> bool {
+    let before = points.iter().take(index).rev().take_while(|point| matches!(point.what, Choice::Survive(_)));
+    let losses: Vec<bool> = before.map(|point| point.answer != 0).collect();
+    losses.first().copied().unwrap_or(true) || !losses.contains(&true)
+}
+
+/// What is known of all runs so far, and the points of the current one.
+#[derive(Default)]
+struct Map {
+    seen: BTreeSet<u128>,
+    sites: Sites,
+    kills: u64,
+    power_losses: u64,
+    remnants: u64,
+    points: Vec<Point>,
+}
+
+/// A question and its answer.
+struct Point {
+    what: Choice,
+    options: u16,
+    answer: u16,
+}
+
+/// Answers as the prefix says, then calmly, and stops at a state that was seen before.
+struct Walker {
+    prefix: Vec<u16>,
+    asked: usize,
+    map: Arc<Mutex<Map>>,
+}
+
+fn locked(map: &Mutex<Map>) -> MutexGuard<'_, Map> {
+    map.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Walker {
+    fn is_recognised(&self) -> bool {
+        self.asked == usize::MAX
+    }
+}
+
+impl Choices for Walker {
+    fn choose(&mut self, what: Choice, options: usize, at: &Moment<'_>) -> usize {
+        if self.is_recognised() {
+            return 0;
+        }
+        let mut map = locked(&self.map);
+        let answer = self.prefix.get(self.asked).copied();
+        if answer.is_none() && !map.seen.insert(at.fingerprint()) {
+            self.asked = usize::MAX;
+            return 0;
+        }
+        self.asked += 1;
+        let options = u16::try_from(options).unwrap_or(u16::MAX);
+        let answer = answer.unwrap_or(0).min(options.saturating_sub(1));
+        // The last answer of a prefix is the one that no run gave at this place before.
+        if self.asked == self.prefix.len() {
+            map.count(what, answer, at);
+        }
+        map.points.push(Point { what, options, answer });
+        usize::from(answer)
+    }
+
+    fn go_on(&mut self, at: &Moment<'_>) -> bool {
+        if let Some(site) = site(at) {
+            locked(&self.map).sites.at(site).calls += 1;
+        }
+        !self.is_recognised()
+    }
+}
+
+impl Map {
+    fn count(&mut self, what: Choice, answer: u16, at: &Moment<'_>) {
+        let mut unnamed = super::sites::Tally::default();
+        let site = site(at);
+        let tally = match site {
+            Some(site) => self.sites.at(site),
+            None => &mut unnamed,
+        };
+        match (what, answer) {
+            (_, 0) => {}
+            // The others who may be killed are waiting, each at a call of its own.
+            (Choice::Kill, 1) => {
+                self.kills += 1;
+                tally.kills += 1;
+            }
+            (Choice::Kill, _) => self.kills += 1,
+            (Choice::PowerLoss, _) => {
+                self.power_losses += 1;
+                tally.power_losses += 1;
+            }
+            (Choice::Fault(_), _) => tally.faults += 1,
+            (Choice::Survive(_), _) => self.remnants += 1,
+            (Choice::Schedule | Choice::Pause | Choice::Delay | Choice::WallJump, _) => {}
+        }
+    }
+}
+
+/// Where the process is, if it is the medium that brought it there.
+fn site(at: &Moment<'_>) -> Option<Site> {
+    let (verb, path) = at.call();
+    (verb != "sleep" && !path.starts_with(PROTECTED)).then(|| Site::new(verb, path))
+}
+
+#[cfg(test)]
+mod tests {
+    use holdfast_sys::sim::{Choice, Remnant};
+
+    use super::{Point, may_lose};
+
+    fn losses(answers: &[u16]) -> Vec<Point> {
+        let point =
+            |answer: &u16| Point { what: Choice::Survive(Remnant::Sector), options: 2, answer: *answer };
+        answers.iter().map(point).collect()
+    }
+
+    #[test]
+    fn losses_stay_in_one_piece() {
+        for (before, may) in [(&[][..], true), (&[0, 0], true), (&[0, 1], true), (&[1, 0], false)] {
+            assert_eq!(may_lose(&losses(before), before.len()), may, "{before:?}");
+        }
+    }
+}

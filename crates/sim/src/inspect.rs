@@ -1,0 +1,59 @@
+//! The look at a medium when everybody is gone and nothing fails any more: it must be there, understand its
+//! own files, show what its records say, and give every resource to somebody who waits long enough.
+
+use holdfast_kernel::{Holder, Mode, Name};
+use holdfast_sys::Sys;
+
+use crate::actor::{Performer, Stage};
+use crate::history::Actor;
+use crate::plan::{Step, resource};
+
+/// Longer than any lease of any plan, its skew and its grace.
+const LONG_MS: u64 = 7_200_000;
+
+/// Looks, and compares with what the records say.
+pub(crate) fn look(stage: &Stage, sys: &Sys, number: usize) {
+    let mut inspector = enter(stage, sys, number);
+    inspector.perform(&Step::View);
+    compare(stage, sys);
+}
+
+/// Looks, waits until every lease with an end is over, and takes every resource.
+pub(crate) fn take_everything(stage: &Stage, sys: &Sys, number: usize) {
+    let mut inspector = enter(stage, sys, number);
+    inspector.perform(&Step::View);
+    compare(stage, sys);
+    inspector.perform(&Step::Sleep(LONG_MS));
+    for number in 0..stage.plan.resources {
+        let mine = Step::Acquire { resource: number, mode: Mode::Exclusive, ttl_ms: Some(1_000) };
+        inspector.perform(&mine);
+        // Whoever holds it without end has to be moved.
+        inspector.evict(&resource(number));
+        inspector.perform(&mine);
+        inspector.perform(&Step::Write(number));
+        inspector.perform(&Step::Release(number));
+    }
+    inspector.perform(&Step::View);
+    compare(stage, sys);
+}
+
+fn enter<'a>(stage: &'a Stage, sys: &Sys, number: usize) -> Performer<'a> {
+    let holder = Holder { agent: word("inspector"), place: word("outside") };
+    let actor = Actor { name: "inspector".to_owned(), host: 0, holder, calm: true };
+    Performer::enter(stage, sys, actor, number)
+}
+
+#[expect(clippy::expect_used, reason = "a word is a name")]
+fn word(text: &str) -> Name {
+    Name::new(text).expect("a name")
+}
+
+fn compare(stage: &Stage, sys: &Sys) {
+    let shown = stage.subject.open(sys).and_then(|medium| medium.view());
+    match (shown, stage.subject.replay(sys)) {
+        (Ok(shown), Some(Ok(replayed))) => stage.recorder.replayed(shown, replayed),
+        (_, Some(Err(error))) => stage.recorder.trouble(format!("the records cannot be replayed: {error}")),
+        (Err(error), _) => stage.recorder.trouble(format!("the medium cannot be looked at: {error}")),
+        (Ok(_), None) => {}
+    }
+}

@@ -1,0 +1,108 @@
+//! What is put to the test: a way to open a medium, and what that medium can and cannot do.
+
+use std::fmt;
+use std::sync::Arc;
+
+use holdfast_kernel::Policy;
+use holdfast_store::{Medium, Result, View};
+use holdfast_sys::Sys;
+
+/// Opens a medium as a process does.
+pub type Opener = dyn Fn(&Sys) -> Result<Box<dyn Medium>> + Send + Sync;
+
+/// Says what the medium's records replay to, without believing anything derived.
+pub type Replayer = dyn Fn(&Sys) -> Result<View> + Send + Sync;
+
+/// Does what keeps the medium's files in order.
+pub type Upkeep = dyn Fn(&Sys, &Policy) -> Result<()> + Send + Sync;
+
+/// A medium to be broken.
+#[derive(Clone)]
+pub struct Subject {
+    name: &'static str,
+    open: Arc<Opener>,
+    replay: Option<Arc<Replayer>>,
+    upkeep: Option<Arc<Upkeep>>,
+    resources: usize,
+    shared: bool,
+}
+
+impl Subject {
+    /// A medium that keeps any number of resources, also shared.
+    pub fn new(
+        name: &'static str,
+        open: impl Fn(&Sys) -> Result<Box<dyn Medium>> + Send + Sync + 'static,
+    ) -> Self {
+        Self { name, open: Arc::new(open), replay: None, upkeep: None, resources: usize::MAX, shared: true }
+    }
+
+    /// One that has records to replay.
+    #[must_use]
+    pub fn replaying(mut self, replay: impl Fn(&Sys) -> Result<View> + Send + Sync + 'static) -> Self {
+        self.replay = Some(Arc::new(replay));
+        self
+    }
+
+    /// One whose files need upkeep.
+    #[must_use]
+    pub fn kept_up(mut self, upkeep: impl Fn(&Sys, &Policy) -> Result<()> + Send + Sync + 'static) -> Self {
+        self.upkeep = Some(Arc::new(upkeep));
+        self
+    }
+
+    /// One that keeps no shared leases.
+    #[must_use]
+    pub const fn of_one_writer(mut self) -> Self {
+        self.shared = false;
+        self
+    }
+
+    /// One that keeps a single resource.
+    #[must_use]
+    pub const fn of_one_resource(mut self) -> Self {
+        self.resources = 1;
+        self
+    }
+
+    /// What it is called.
+    #[must_use]
+    pub const fn name(&self) -> &'static str {
+        self.name
+    }
+
+    /// How many resources it can keep.
+    #[must_use]
+    pub const fn resources(&self) -> usize {
+        self.resources
+    }
+
+    /// Whether several can hold a resource at once.
+    #[must_use]
+    pub const fn is_shared(&self) -> bool {
+        self.shared
+    }
+
+    /// Whether there is upkeep to do.
+    #[must_use]
+    pub const fn has_upkeep(&self) -> bool {
+        self.upkeep.is_some()
+    }
+
+    pub(crate) fn open(&self, sys: &Sys) -> Result<Box<dyn Medium>> {
+        (self.open)(sys)
+    }
+
+    pub(crate) fn replay(&self, sys: &Sys) -> Option<Result<View>> {
+        self.replay.as_ref().map(|replay| replay(sys))
+    }
+
+    pub(crate) fn keep_up(&self, sys: &Sys, policy: &Policy) -> Result<()> {
+        self.upkeep.as_ref().map_or(Ok(()), |upkeep| upkeep(sys, policy))
+    }
+}
+
+impl fmt::Debug for Subject {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name)
+    }
+}

@@ -1,0 +1,87 @@
+//! The media that are put to the test.
+
+use std::path::Path;
+
+use holdfast_kernel::{Fence, Table, apply};
+use holdfast_store::directory::Directory;
+use holdfast_store::log::{self, Log};
+use holdfast_store::record::{self, Record};
+use holdfast_store::{Error, Medium as _, Result, View, directory};
+use holdfast_sys::Sys;
+
+use crate::plan::resource;
+use crate::reference;
+use crate::scaffold::ROOT;
+use crate::subject::Subject;
+
+/// Every medium that is shipped.
+#[must_use]
+pub fn all() -> Vec<Subject> {
+    vec![log(), record(), directory()]
+}
+
+/// The log medium.
+#[must_use]
+pub fn log() -> Subject {
+    Subject::new("log", |sys| Ok(Box::new(open_log(sys))))
+        .replaying(replay_log)
+        .kept_up(|sys, policy| open_log(sys).cut(policy).map(drop))
+}
+
+/// The record medium.
+#[must_use]
+pub fn record() -> Subject {
+    Subject::new("record", |sys| Ok(Box::new(open_record(sys))))
+        .kept_up(|sys, _| open_record(sys).clean().map(drop))
+        .of_one_writer()
+        .of_one_resource()
+}
+
+/// The directory medium.
+#[must_use]
+pub fn directory() -> Subject {
+    Subject::new("directory", |sys| Ok(Box::new(open_directory(sys))))
+        .kept_up(|sys, _| open_directory(sys).clean().map(drop))
+        .of_one_writer()
+}
+
+/// The medium that is as simple as a correct one can be.
+#[must_use]
+pub fn reference() -> Subject {
+    Subject::new("reference", reference::open)
+}
+
+fn open_log(sys: &Sys) -> Log {
+    let file = |name: &str| Path::new(ROOT).join(name);
+    let paths = log::Paths {
+        log: file("claims.jsonl"),
+        index: file("claims.index.json"),
+        guard: file("claims.lock"),
+    };
+    Log::new(sys.clone(), paths, log::Settings::default())
+}
+
+fn open_record(sys: &Sys) -> Record {
+    let paths = record::Paths::new(Path::new(ROOT), "main");
+    Record::new(sys.clone(), paths, resource(0), record::Settings::default())
+}
+
+fn open_directory(sys: &Sys) -> Directory {
+    Directory::new(sys.clone(), Path::new(ROOT), directory::Settings::default())
+}
+
+/// What all records since the first one lead to, without the index and without the carried-over tables.
+fn replay_log(sys: &Sys) -> Result<View> {
+    let log = open_log(sys);
+    let (mut table, mut last, mut wrong) = (Table::new(), 0, None);
+    log.history(&mut |record| {
+        last = record.sequence.get();
+        wrong = wrong.take().or_else(|| apply(&mut table, &record.event).err());
+    })?;
+    if let Some(error) = wrong {
+        return Err(crate::scaffold::damaged(Path::new(ROOT), &error.to_string()));
+    }
+    let View { counter, now, .. } = log.view()?;
+    let next = Fence::new(last + 1).map_err(|_| Error::Refused(holdfast_kernel::Refusal::FencesExhausted))?;
+    Ok(View { table, counter, next, now })
+}

@@ -1,0 +1,232 @@
+//! Events and leases as JSON. Fields are written in a fixed order, so the same event gives the same bytes.
+
+use holdfast_kernel::{Cause, Event, Fence, Holder, Lease, Millis, Mode, Stamp, Standing, Term};
+
+use super::moment;
+use super::words::Words;
+
+/// The version of the format that is written and read.
+pub(crate) const VERSION: u64 = 1;
+
+/// An object that is being written; it is left open for whoever closes it.
+pub(crate) struct Object<'o> {
+    out: &'o mut Vec<u8>,
+    first: bool,
+}
+
+impl<'o> Object<'o> {
+    pub(crate) fn open(out: &'o mut Vec<u8>) -> Self {
+        out.push(b'{');
+        Self { out, first: true }
+    }
+
+    pub(crate) fn close(self) {
+        self.out.push(b'}');
+    }
+
+    /// Writes a field's key and gives the place where its value goes.
+    pub(crate) fn key(&mut self, key: &str) -> &mut Vec<u8> {
+        if !self.first {
+            self.out.push(b',');
+        }
+        self.first = false;
+        string(self.out, key);
+        self.out.push(b':');
+        self.out
+    }
+
+    pub(crate) fn text(&mut self, key: &str, value: &str) {
+        string(self.key(key), value);
+    }
+
+    /// A value whose text needs no escaping: an id, a hash.
+    pub(crate) fn plain(&mut self, key: &str, value: &impl std::fmt::Display) {
+        let out = self.key(key);
+        out.extend_from_slice(format!("\"{value}\"").as_bytes());
+    }
+
+    pub(crate) fn number(&mut self, key: &str, value: u64) {
+        let out = self.key(key);
+        out.extend_from_slice(value.to_string().as_bytes());
+    }
+
+    pub(crate) fn date(&mut self, key: &str, at: &Stamp) {
+        let out = self.key(key);
+        out.push(b'"');
+        moment::write(out, at.wall_ms());
+        out.push(b'"');
+    }
+
+    /// A span in seconds, with a fraction where it is not a whole number of them.
+    pub(crate) fn span(&mut self, key: &str, span: Millis) {
+        let (secs, ms) = (span.get() / 1_000, span.get() % 1_000);
+        let out = self.key(key);
+        out.extend_from_slice(secs.to_string().as_bytes());
+        if ms > 0 {
+            out.extend_from_slice(format!(".{ms:03}").as_bytes());
+        }
+    }
+
+    fn boot(&mut self, keys: (&str, &str), at: &Stamp) {
+        if let Some(boot) = at.boot() {
+            self.plain(keys.0, &boot.id);
+            self.number(keys.1, boot.ms);
+        }
+    }
+}
+
+fn string(out: &mut Vec<u8>, value: &str) {
+    if value.bytes().all(|byte| byte >= 0x20 && byte != b'"' && byte != b'\\') {
+        out.push(b'"');
+        out.extend_from_slice(value.as_bytes());
+        out.push(b'"');
+    } else {
+        // Writing a string to memory cannot fail.
+        let _ = serde_json::to_writer(out, value);
+    }
+}
+
+/// Writes the body of an event's line: an object that is not closed, because the chain's hash follows.
+pub(crate) fn event(out: &mut Vec<u8>, words: &Words, event: &Event, sequence: Fence, batch: Fence) {
+    let mut line = Object::open(out);
+    line.number("schema_version", VERSION);
+    line.number("sequence", sequence.get());
+    if batch != sequence {
+        line.number("batch", batch.get());
+    }
+    line.text("op", op(event));
+    match event {
+        Event::Granted { lease: granted } => grant(&mut line, words, granted),
+        Event::Transferred { from, lease, why } => {
+            line.plain("from_lease_id", from);
+            grant(&mut line, words, lease);
+            line.text("transfer_reason", why.as_str());
+        }
+        Event::Renewed { lease, ttl, at } => {
+            line.plain("lease_id", lease);
+            line.span("ttl_secs", *ttl);
+            line.date("renewed_at", at);
+            line.date("expires_at", &at.plus(*ttl));
+            line.boot(BOOT, at);
+        }
+        Event::Beaten { lease, at } => {
+            line.plain("lease_id", lease);
+            line.date("at", at);
+            line.boot(BOOT, at);
+        }
+        Event::Released { lease, at } => {
+            line.plain("lease_id", lease);
+            line.date("released_at", at);
+            line.boot(BOOT, at);
+        }
+        Event::Evicted { lease, at, cause } => {
+            line.plain("lease_id", lease);
+            line.date("evicted_at", at);
+            line.boot(BOOT, at);
+            evicted(&mut line, words, cause);
+        }
+    }
+}
+
+const BOOT: (&str, &str) = ("boot_id", "boot_ms");
+const LAST_BOOT: (&str, &str) = ("last_boot_id", "last_boot_ms");
+
+const fn op(event: &Event) -> &'static str {
+    match event {
+        Event::Granted { .. } => "acquire",
+        Event::Renewed { .. } => "renew",
+        Event::Beaten { .. } => "heartbeat",
+        Event::Released { .. } => "release",
+        Event::Transferred { .. } => "transfer",
+        Event::Evicted { cause: Cause::Forced { .. }, .. } => "force-evict",
+        Event::Evicted { .. } => "auto-evict",
+    }
+}
+
+fn evicted(line: &mut Object<'_>, words: &Words, cause: &Cause) {
+    match cause {
+        Cause::Expired => line.text("reason", "expired"),
+        Cause::Dead => line.text("reason", "dead"),
+        Cause::Forced { by, reason } => {
+            line.text("by", by.agent.as_str());
+            line.text(&format!("by_{}", words.place), by.place.as_str());
+            line.text("reason", reason.as_str());
+        }
+    }
+}
+
+fn holder(line: &mut Object<'_>, words: &Words, holder: &Holder) {
+    line.text(words.agent, holder.agent.as_str());
+    line.text(words.place, holder.place.as_str());
+}
+
+/// The fields of a lease that do not change while it is held.
+fn terms(line: &mut Object<'_>, words: &Words, lease: &Lease) {
+    line.plain("lease_id", &lease.id);
+    line.text(words.resource, lease.resource.as_str());
+    holder(line, words, &lease.holder);
+    for (key, value) in lease.tags.iter().filter(|(key, _)| words.tags.contains(key)) {
+        line.text(key, value.as_str());
+    }
+    if lease.tags.iter().any(|(key, _)| !words.tags.contains(&key)) {
+        let mut tags = Object::open(line.key("tags"));
+        for (key, value) in lease.tags.iter().filter(|(key, _)| !words.tags.contains(key)) {
+            tags.text(key, value.as_str());
+        }
+        tags.close();
+    }
+    if lease.mode == Mode::Shared {
+        line.text("mode", "shared");
+    }
+    if let Some(reason) = &lease.reason {
+        line.text("reason", reason.as_str());
+    }
+    for (key, span) in [("skew_secs", lease.skew), ("grace_secs", lease.grace)] {
+        if span != Millis::ZERO {
+            line.span(key, span);
+        }
+    }
+    match lease.term {
+        Term::Finite { ttl, .. } => line.span("ttl_secs", ttl),
+        Term::Indefinite { stale_after, .. } => {
+            line.number("ttl_secs", 0);
+            line.span("stale_secs", stale_after);
+        }
+    }
+}
+
+/// The fields of a lease at the moment of its grant.
+fn grant(line: &mut Object<'_>, words: &Words, lease: &Lease) {
+    terms(line, words, lease);
+    line.date("acquired_at", &lease.granted);
+    if let Some(deadline) = lease.deadline() {
+        line.date("expires_at", &deadline);
+    }
+    line.boot(BOOT, &lease.granted);
+}
+
+/// Writes a lease as it stands. Whether it is stale depends on the moment, so only who names one is told.
+pub(crate) fn lease(out: &mut Vec<u8>, words: &Words, lease: &Lease, now: Option<&Stamp>) {
+    let mut line = Object::open(out);
+    terms(&mut line, words, lease);
+    line.number("fence", lease.fence.get());
+    line.date("acquired_at", &lease.granted);
+    line.boot(BOOT, &lease.granted);
+    let last = lease.last_sign();
+    match lease.deadline() {
+        Some(deadline) => {
+            line.date("renewed_at", last);
+            line.date("expires_at", &deadline);
+        }
+        None => {
+            line.date("last_beat", last);
+            line.key("expires_at").extend_from_slice(b"null");
+        }
+    }
+    line.boot(LAST_BOOT, last);
+    if let Some(now) = now {
+        let stale = matches!(lease.standing(now), Standing::Stale { .. });
+        line.key("stale").extend_from_slice(if stale { b"true" } else { b"false" });
+    }
+    line.close();
+}

@@ -1,0 +1,136 @@
+//! Everything that ever happened, as far as segments are still there, and the check that all of it fits
+//! together.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use holdfast_kernel::{Event, Fence, Lease, Table};
+use holdfast_sys::Open;
+
+use super::Log;
+use super::chain::Link;
+use super::scan::{Cursor, Source, Tail};
+use super::state::State;
+use crate::{Error, Result};
+
+/// One transition of the log.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Record {
+    /// Its number; the fence, if it is a grant.
+    pub sequence: Fence,
+    /// What happened.
+    pub event: Event,
+    /// The lease that it happened to, as it stood before; for a grant the one that began.
+    pub lease: Lease,
+}
+
+impl Record {
+    /// The record of an event on the table before it; none if it cannot have happened to that table.
+    pub(super) fn of(sequence: Fence, event: &Event, table: &Table) -> Option<Self> {
+        let lease = match event {
+            Event::Granted { lease } => lease,
+            Event::Transferred { from: lease, .. }
+            | Event::Renewed { lease, .. }
+            | Event::Beaten { lease, .. }
+            | Event::Released { lease, .. }
+            | Event::Evicted { lease, .. } => table.get(*lease)?,
+        };
+        Some(Self { sequence, event: event.clone(), lease: lease.clone() })
+    }
+}
+
+/// What a complete check went through.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Checked {
+    /// How many segments.
+    pub segments: u64,
+    /// How many records.
+    pub records: u64,
+    /// How many bytes behind the last record were never acknowledged.
+    pub torn_bytes: u64,
+}
+
+impl Log {
+    /// Shows every record to `visit`, oldest first, and checks numbers, hashes and rules on the way.
+    ///
+    /// # Errors
+    /// When something cannot be read, or does not fit what precedes it.
+    pub fn history(&self, visit: &mut dyn FnMut(&Record)) -> Result<Checked> {
+        self.looking(|state| match state {
+            Some(State { cursor, .. }) => self.replay(cursor, visit),
+            None => Ok(Checked::default()),
+        })
+    }
+
+    /// Shows every record up to `current` to `visit`. Must run in a section.
+    pub(super) fn replay(&self, current: &Cursor, visit: &mut dyn FnMut(&Record)) -> Result<Checked> {
+        let mut checked = Checked::default();
+        let mut before: Option<Cursor> = None;
+        for path in self.segments(current.segment)? {
+            before = Some(self.walk(&path, before.as_ref(), &mut checked, visit)?);
+        }
+        let replayed =
+            before.is_some_and(|last| (last.sequence, &last.table) == (current.sequence, &current.table));
+        if !replayed {
+            let what = "replaying it does not give what the index says";
+            return Err(Error::damaged(&self.paths.log, "the whole of it", what));
+        }
+        Ok(checked)
+    }
+
+    /// The archived segments that are there, and the log. They are looked for by name, because the number
+    /// in the log's first line is only as honest as whoever wrote it.
+    fn segments(&self, current: u64) -> Result<Vec<PathBuf>> {
+        let mut archived: BTreeMap<u64, PathBuf> = BTreeMap::new();
+        for name in self.sys.files.list(self.paths.directory())? {
+            let number =
+                name.to_str().and_then(|name| name.rsplit_once('.')).and_then(|(_, end)| end.parse().ok());
+            let path = self.paths.directory().join(&name);
+            if let Some(number) = number.filter(|number| *number < current)
+                && path == self.paths.beside(&format!(".{number}"))
+            {
+                archived.insert(number, path);
+            }
+        }
+        Ok(archived.into_values().chain([self.paths.log.clone()]).collect())
+    }
+
+    fn walk(
+        &self,
+        path: &Path,
+        before: Option<&Cursor>,
+        checked: &mut Checked,
+        visit: &mut dyn FnMut(&Record),
+    ) -> Result<Cursor> {
+        let handle = self.sys.files.open(path, Open::Read)?;
+        let source = Source { path, handle: &*handle, words: &self.settings.words };
+        let (mut cursor, link) = Cursor::at_start(&source)?;
+        if before.is_some_and(|before| !follows(before, &cursor, link)) {
+            return Err(Error::damaged(
+                path,
+                "the first line",
+                "it does not go on where the segment before ends",
+            ));
+        }
+        let tail = cursor.run(&source, &mut |entry, table| {
+            if let Some(record) = Record::of(entry.sequence, &entry.event, table) {
+                checked.records += 1;
+                visit(&record);
+            }
+        })?;
+        if let Tail::Torn { len } = tail {
+            checked.torn_bytes += len - cursor.len;
+        }
+        checked.segments += 1;
+        Ok(cursor)
+    }
+}
+
+/// Whether a segment begins where the one before it ended. If some in between were taken away, only the
+/// log must be the same.
+fn follows(before: &Cursor, segment: &Cursor, link: Link) -> bool {
+    let adjacent = before.segment + 1 == segment.segment;
+    let seamless =
+        before.sequence == segment.sequence && before.link == link && before.table == segment.table;
+    before.log == segment.log && (seamless || !adjacent)
+}

@@ -1,0 +1,161 @@
+//! What a handle knows of its log, and how it finds out. Everything here runs inside a section of the
+//! guard; nothing here writes.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use holdfast_sys::{Handle, Identity, Kind, Open, Stat, Sys};
+
+use super::chain::{self, ENDING};
+use super::index;
+use super::scan::{Cursor, Source, Tail};
+use crate::json::Words;
+use crate::{Error, Result};
+
+/// Where the files of a log are.
+#[derive(Clone, Debug)]
+pub struct Paths {
+    /// The log itself.
+    pub log: PathBuf,
+    /// Its index.
+    pub index: PathBuf,
+    /// The guard file.
+    pub guard: PathBuf,
+}
+
+impl Paths {
+    /// The directory of the log.
+    pub(super) fn directory(&self) -> &Path {
+        self.log.parent().unwrap_or(Path::new("."))
+    }
+
+    /// A file beside the log whose name begins with the log's.
+    pub(super) fn beside(&self, ending: &str) -> PathBuf {
+        let mut name = self.log.clone().into_os_string();
+        name.push(ending);
+        name.into()
+    }
+}
+
+/// A log that is open and read to its end.
+pub(super) struct State {
+    pub(super) handle: Box<dyn Handle>,
+    identity: Identity,
+    pub(super) cursor: Cursor,
+    /// The length of the file where it goes on behind the last good line.
+    pub(super) torn: Option<u64>,
+}
+
+impl State {
+    /// Opens the log and reads it; none if there never was one.
+    pub(super) fn load(sys: &Sys, paths: &Paths, words: &Words) -> Result<Option<Self>> {
+        let Some(handle) = open(sys, paths)? else { return Ok(None) };
+        let stat = handle.stat()?;
+        let source = Source { path: &paths.log, handle: &*handle, words };
+        let claimed = index::read(sys, &paths.index, words);
+        let (cursor, tail) = match &claimed {
+            Some(claimed) if is_true_of(claimed, &*handle, &stat)? => {
+                let mut cursor = claimed.clone();
+                let tail = cursor.run(&source, &mut |_, _| {})?;
+                (cursor, tail)
+            }
+            _ => {
+                let (mut cursor, _) = Cursor::at_start(&source)?;
+                let tail = cursor.rebuild(&source)?;
+                (cursor, tail)
+            }
+        };
+        if let Some(claimed) = claimed {
+            never_less(&paths.log, &claimed, &cursor)?;
+        }
+        Ok(Some(Self { identity: stat.identity, torn: length(&tail), cursor, handle }))
+    }
+
+    /// Reads what others have added since; false if the log is another file by now, or if nothing of what
+    /// is known holds any more.
+    pub(super) fn catch_up(&mut self, sys: &Sys, paths: &Paths, words: &Words) -> Result<bool> {
+        let stat = match sys.files.stat(&paths.log) {
+            Ok(stat) => stat,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
+            Err(error) => return Err(error.into()),
+        };
+        if stat.identity != self.identity || stat.len < self.cursor.len {
+            return Ok(false);
+        }
+        if stat.len == self.cursor.len {
+            self.torn = None;
+            return Ok(true);
+        }
+        let before = self.cursor.len;
+        let source = Source { path: &paths.log, handle: &*self.handle, words };
+        self.torn = length(&self.cursor.run(&source, &mut |_, _| {})?);
+        if self.cursor.len > before && index::vouches(sys, &paths.index, &self.cursor) {
+            self.cursor.doubtful = None;
+        }
+        Ok(true)
+    }
+}
+
+fn length(tail: &Tail) -> Option<u64> {
+    match tail {
+        Tail::Clean => None,
+        Tail::Torn { len } => Some(*len),
+    }
+}
+
+/// Opens the log for writing, or for reading where it cannot be written.
+fn open(sys: &Sys, paths: &Paths) -> Result<Option<Box<dyn Handle>>> {
+    let opened = match sys.files.open(&paths.log, Open::Write) {
+        Err(error) if is_read_only(error.kind()) => sys.files.open(&paths.log, Open::Read),
+        opened => opened,
+    };
+    match opened {
+        Ok(handle) if handle.stat()?.kind == Kind::File => Ok(Some(handle)),
+        Ok(_) => Err(Error::damaged(&paths.log, "the whole of it", "it is not a file")),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => not_there(sys, paths),
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn is_read_only(kind: io::ErrorKind) -> bool {
+    matches!(kind, io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem)
+}
+
+/// No log means no leases only if there never was one. An index or an older segment tells otherwise.
+fn not_there<T>(sys: &Sys, paths: &Paths) -> Result<Option<T>> {
+    let witnesses = [paths.index.clone(), paths.beside(".1")];
+    for witness in witnesses {
+        match sys.files.stat(&witness) {
+            Ok(_) => {
+                let what = format!("it is gone, but {} is still there", witness.display());
+                return Err(Error::damaged(&paths.log, "the whole of it", what));
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(None)
+}
+
+/// Whether the log has the hash that the index claims, at the place that it claims.
+fn is_true_of(claimed: &Cursor, handle: &dyn Handle, stat: &Stat) -> Result<bool> {
+    let Some(from) = claimed.len.checked_sub(ENDING as u64) else { return Ok(false) };
+    if claimed.len > stat.len {
+        return Ok(false);
+    }
+    let ending = handle.read_from(from, ENDING)?;
+    Ok(chain::ending(&ending) == Some(claimed.link))
+}
+
+/// An index is written after what it speaks of became durable. A log of the same segment that ends
+/// before that has lost something acknowledged.
+fn never_less(path: &Path, claimed: &Cursor, found: &Cursor) -> Result<()> {
+    let same = (claimed.log, claimed.segment) == (found.log, found.segment);
+    if same && found.sequence < claimed.sequence {
+        let place = format!("the line after sequence {}", found.sequence);
+        let what =
+            format!("it is missing or broken, but everything up to {} was acknowledged", claimed.sequence);
+        return Err(Error::damaged(path, place, what));
+    }
+    Ok(())
+}

@@ -1,0 +1,159 @@
+//! Small files that are read and replaced whole: a lock record, a fence, an owner.
+//!
+//! A file appears complete or not at all: it is written under a name of its own beside its place, made
+//! durable, renamed into place, and its directory is made durable. It must never be written in place, and
+//! a name beside it must never be shared by two writers: their bytes would mix.
+//!
+//! Every failure before the rename leaves the old file, and the one beside it is abandoned: after a failed
+//! `sync` Linux counts its pages as written, so trying again would prove nothing. A failure after the
+//! rename leaves the new file visible but perhaps not durable; whoever builds on it has to make its
+//! directory durable first.
+
+use std::ffi::OsStr;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+use holdfast_sys::{Files, Kind, Open, Sys};
+
+use crate::{Error, Result};
+
+/// The most bytes that such a file may have.
+pub(crate) const LONGEST: usize = 64 * 1_024;
+
+/// The content of the file at `path`; none if there is nothing.
+pub(crate) fn read(sys: &Sys, path: &Path) -> Result<Option<Vec<u8>>> {
+    let found = match sys.files.stat(path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+        found => found?,
+    };
+    if found.kind != Kind::File {
+        return Err(not_a_file(path, found.kind));
+    }
+    let bytes = sys.files.open(path, Open::Read)?.read_from(0, LONGEST + 1)?;
+    if bytes.len() > LONGEST {
+        return Err(Error::damaged(path, "its length", format_args!("it is longer than {LONGEST} bytes")));
+    }
+    Ok(Some(bytes))
+}
+
+/// That something else stands in the place of a file.
+fn not_a_file(path: &Path, kind: Kind) -> Error {
+    Error::damaged(path, "its kind", format_args!("it is {}, not a file", called(kind)))
+}
+
+/// What a person calls it.
+pub(crate) const fn called(kind: Kind) -> &'static str {
+    match kind {
+        Kind::File => "a file",
+        Kind::Directory => "a directory",
+        Kind::Symlink => "a symbolic link",
+        Kind::Other => "a device, a pipe or a socket",
+    }
+}
+
+/// Puts a file with `bytes` in the place of whatever file is at `path`, durably.
+pub(crate) fn replace(sys: &Sys, path: &Path, bytes: &[u8], mode: u32) -> Result<()> {
+    let beside = beside(path, sys.entropy.nonce()?);
+    if let Err(error) = create(sys, &beside, bytes, mode).and_then(|()| sys.files.rename(&beside, path)) {
+        // What cannot be removed either is a leftover, and those never block.
+        let _ = sys.files.remove_file(&beside);
+        return Err(error.into());
+    }
+    Ok(sys.files.sync_dir(parent(path))?)
+}
+
+/// Gives what is at `path` a name of its own beside it, durably, and says which.
+pub(crate) fn set_aside(sys: &Sys, path: &Path) -> Result<PathBuf> {
+    let aside = with_suffix(path, sys.entropy.nonce()?, "damaged");
+    sys.files.rename(path, &aside)?;
+    sys.files.sync_dir(parent(path))?;
+    Ok(aside)
+}
+
+/// Writes a file that is not there yet and makes its content durable, but not its name.
+pub(crate) fn create(sys: &Sys, path: &Path, bytes: &[u8], mode: u32) -> holdfast_sys::Result<()> {
+    let file = sys.files.open(path, Open::New { mode })?;
+    file.write_all_at(bytes, 0)?;
+    file.sync()
+}
+
+/// Where the file for `path` is written before it is complete.
+pub(crate) fn beside(path: &Path, nonce: u128) -> PathBuf {
+    with_suffix(path, nonce, "tmp")
+}
+
+fn with_suffix(path: &Path, nonce: u128, suffix: &str) -> PathBuf {
+    let mut name = path.file_name().unwrap_or_default().to_os_string();
+    name.push(format!(".{nonce:032x}.{suffix}"));
+    path.with_file_name(name)
+}
+
+/// Whether `name` is what a crash left of replacing the file called `of`.
+pub(crate) fn is_leftover(name: &OsStr, of: &OsStr) -> bool {
+    let nonce = name
+        .to_str()
+        .zip(of.to_str())
+        .and_then(|(name, of)| name.strip_prefix(of)?.strip_prefix('.')?.strip_suffix(".tmp"));
+    nonce.is_some_and(|nonce| nonce.len() == 32 && nonce.bytes().all(|byte| byte.is_ascii_hexdigit()))
+}
+
+/// The files that crashes left beside `path`. Only the guard's holder can tell them from files in use.
+pub(crate) fn leftovers(files: &dyn Files, path: &Path) -> Result<Vec<PathBuf>> {
+    let Some(of) = path.file_name() else { return Ok(Vec::new()) };
+    let names = match files.list(parent(path)) {
+        Err(error) if error.kind() == ErrorKind::NotFound => Vec::new(),
+        names => names?,
+    };
+    let mut found = Vec::new();
+    for name in names.iter().filter(|name| is_leftover(name, of)) {
+        let path = path.with_file_name(name);
+        if files.stat(&path).is_ok_and(|stat| stat.kind == Kind::File) {
+            found.push(path);
+        }
+    }
+    Ok(found)
+}
+
+/// The directory that a path's last name is in.
+pub(crate) fn parent(path: &Path) -> &Path {
+    path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ffi::OsStr;
+    use std::path::Path;
+
+    use super::{beside, is_leftover, parent};
+
+    #[test]
+    fn what_is_written_beside_a_file_is_known_as_its_leftover() {
+        let path = Path::new("locks/main.lock");
+        let beside = beside(path, 7);
+        assert_eq!(beside.parent(), path.parent());
+        assert!(is_leftover(beside.file_name().unwrap(), OsStr::new("main.lock")));
+    }
+
+    #[test]
+    fn nothing_else_is_a_leftover() {
+        let nonce = "0123456789abcdef0123456789abcdef";
+        for name in [
+            "main.lock".into(),
+            "main.lock.tmp".into(),
+            format!("main.lock.{nonce}"),
+            format!("main.lock.{nonce}0.tmp"),
+            format!("main.lock.{}g.tmp", &nonce[1..]),
+            format!("main.fence.{nonce}.tmp"),
+            format!("domain.lock.{nonce}.tmp"),
+            format!("main.lock{nonce}.tmp"),
+        ] {
+            assert!(!is_leftover(OsStr::new(&name), OsStr::new("main.lock")), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_bare_name_is_in_the_current_directory() {
+        assert_eq!(parent(Path::new("x")), Path::new("."));
+        assert_eq!(parent(Path::new("a/x")), Path::new("a"));
+    }
+}

@@ -1,0 +1,111 @@
+//! The index can be missing, behind, torn or hostile: the log decides.
+
+use holdfast_store::Error;
+
+use crate::support::Bench;
+
+#[test]
+fn a_missing_truncated_or_garbled_index_never_means_no_leases() {
+    let mut bench = Bench::new();
+    bench.busy_history();
+    let table = bench.table();
+    let good = bench.bytes("claims.index.json");
+    let hostile: Vec<Vec<u8>> = vec![
+        Vec::new(),
+        good[..good.len() / 2].to_vec(),
+        b"{}".to_vec(),
+        b"[[[[[[[[".repeat(100_000),
+        b"\xff\xfe\x00".to_vec(),
+        br#"{"schema_version":1,"active":[],"sequence":99999999999999999999}"#.to_vec(),
+        String::from_utf8(good.clone()).unwrap().replace("agent:c", "agent:x").into_bytes(),
+        String::from_utf8(good.clone()).unwrap().replace("\"sequence\":11", "\"sequence\":12").into_bytes(),
+        vec![b'{'; 3 << 20],
+    ];
+    for (round, index) in hostile.iter().enumerate() {
+        bench.put("claims.index.json", index);
+        bench.reopen();
+        assert_eq!(bench.table(), table, "hostile index {round}");
+        let lease = bench.grant("extra", "agent:z");
+        bench.release(&lease).unwrap();
+        bench.reopen();
+        assert_eq!(bench.table(), table, "after writing over hostile index {round}");
+    }
+}
+
+#[test]
+fn every_bit_of_the_index_that_flips_is_noticed() {
+    let mut bench = Bench::new();
+    bench.busy_history();
+    let table = bench.table();
+    let good = bench.bytes("claims.index.json");
+    let end = good.iter().rposition(|byte| *byte == b'}').unwrap();
+    for at in 0..=end {
+        let mut flipped = good.clone();
+        flipped[at] ^= 1 << (at % 8);
+        bench.put("claims.index.json", &flipped);
+        bench.reopen();
+        assert_eq!(bench.table(), table, "byte {at}");
+    }
+}
+
+#[test]
+fn an_index_that_is_behind_is_caught_up_from_the_log() {
+    let mut bench = Bench::new();
+    let first = bench.grant("one", "agent:a");
+    let old = bench.bytes("claims.index.json");
+    bench.release(&first).unwrap();
+    let second = bench.grant("two", "agent:b");
+    bench.put("claims.index.json", &old);
+    bench.reopen();
+    assert_eq!(bench.table().iter().collect::<Vec<_>>(), [&second]);
+}
+
+#[test]
+fn an_index_of_another_log_is_of_no_use() {
+    let (mut bench, other) = (Bench::new(), Bench::new());
+    let lease = bench.grant("one", "agent:a");
+    other.busy_history();
+    bench.put("claims.index.json", &other.bytes("claims.index.json"));
+    bench.reopen();
+    assert_eq!(bench.table().iter().collect::<Vec<_>>(), [&lease]);
+}
+
+#[test]
+fn a_log_that_ends_before_what_was_acknowledged_is_damaged() {
+    let mut bench = Bench::new();
+    bench.busy_history();
+    let log = bench.bytes("claims.jsonl");
+    let last = log[..log.len() - 1].iter().rposition(|byte| *byte == b'\n').unwrap();
+    for len in [last + 1, last + 20, log.len() - 1, 300, 10, 0] {
+        bench.put("claims.jsonl", &log[..len]);
+        bench.reopen();
+        let failed = bench.acquire("new", "agent:z", holdfast_kernel::Request::Indefinite);
+        assert!(matches!(failed, Err(Error::Damaged { .. })), "cut to {len}: {failed:?}");
+        assert_eq!(bench.bytes("claims.jsonl"), &log[..len], "nothing was touched");
+    }
+    bench.remove("claims.jsonl");
+    bench.reopen();
+    assert!(matches!(
+        bench.acquire("new", "agent:z", holdfast_kernel::Request::Indefinite),
+        Err(Error::Damaged { .. })
+    ));
+}
+
+#[test]
+fn many_leases_keep_an_index_that_is_caught_up() {
+    let mut bench = Bench::new();
+    let commands: Vec<_> = (0..500)
+        .map(|n| bench.acquiring(&format!("issue {n}"), "agent:a", holdfast_kernel::Request::Indefinite))
+        .collect();
+    for answer in bench.log.transact_all(&bench.policy, &commands) {
+        answer.unwrap();
+    }
+    let size = bench.bytes("claims.index.json").len();
+    assert!(size > 1 << 16, "large enough to be written seldom: {size}");
+    for round in 0..5 {
+        let lease = bench.grant(&format!("late {round}"), "agent:b");
+        bench.reopen();
+        assert_eq!(bench.table().get(lease.id), Some(&lease));
+    }
+    assert_eq!(bench.table().len(), 505);
+}

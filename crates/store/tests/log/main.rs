@@ -1,0 +1,10 @@
+//! The log medium on real files: what is on disk, what survives, and what is refused.
+#![expect(clippy::disallowed_methods, reason = "these tests look at the files behind the medium's back")]
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on shall stop")]
+
+mod damage;
+mod index;
+mod observer;
+mod segments;
+mod support;
+mod writing;

@@ -1,0 +1,119 @@
+//! The words after `cargo xtask`.
+
+/// What the words may be.
+pub const USAGE: &str = "\
+cargo xtask test [--long]      every check and test; --long takes many times the seeds, cases and minutes
+cargo xtask bench [name]       every benchmark, or those whose name contains the word, as one table
+cargo xtask tidy               the rules of the house alone
+cargo xtask fuzz [target] [--seconds N] [--input FILE]
+                               a longer hunt, or one finding again";
+
+/// What was asked for.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Args {
+    /// The usage.
+    Help,
+    /// Every check and test.
+    Test {
+        /// Whether to take long.
+        long: bool,
+    },
+    /// Benchmarks.
+    Bench {
+        /// Only those with this in their name.
+        name: Option<String>,
+    },
+    /// The rules of the house.
+    Tidy,
+    /// A hunt with the fuzzer.
+    Fuzz(Hunt),
+}
+
+/// A hunt with the fuzzer.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Hunt {
+    /// Only this target.
+    pub target: Option<String>,
+    /// For how long each.
+    pub seconds: u32,
+    /// Only this input, once.
+    pub input: Option<String>,
+}
+
+const SECONDS: u32 = 60;
+
+impl Args {
+    /// Reads the words.
+    ///
+    /// # Errors
+    /// Which word is not understood.
+    pub fn parse(words: &[String]) -> Result<Self, String> {
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        match words.as_slice() {
+            [] | ["help" | "--help" | "-h", ..] => Ok(Self::Help),
+            ["test"] => Ok(Self::Test { long: false }),
+            ["test", "--long"] => Ok(Self::Test { long: true }),
+            ["bench"] => Ok(Self::Bench { name: None }),
+            ["bench", name] if !name.starts_with('-') => Ok(Self::Bench { name: Some((*name).into()) }),
+            ["tidy"] => Ok(Self::Tidy),
+            ["fuzz", rest @ ..] => Hunt::parse(rest).map(Self::Fuzz),
+            _ => Err(format!("`cargo xtask {}` is not understood", words.join(" "))),
+        }
+    }
+}
+
+impl Hunt {
+    fn parse(words: &[&str]) -> Result<Self, String> {
+        let mut hunt = Self { target: None, seconds: SECONDS, input: None };
+        let mut words = words.iter();
+        while let Some(word) = words.next() {
+            match (*word, words.as_slice().first()) {
+                ("--seconds", Some(value)) => {
+                    hunt.seconds = value.parse().map_err(|_| format!("{value} is no number of seconds"))?;
+                    words.next();
+                }
+                ("--input", Some(value)) => {
+                    hunt.input = Some((*value).into());
+                    words.next();
+                }
+                (target, _) if !target.starts_with('-') && hunt.target.is_none() => {
+                    hunt.target = Some(target.into());
+                }
+                (other, _) => return Err(format!("`{other}` is not understood here")),
+            }
+        }
+        if hunt.input.is_some() && hunt.target.is_none() {
+            return Err("--input needs the target that it was found by".into());
+        }
+        Ok(hunt)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(line: &str) -> Result<Args, String> {
+        let words: Vec<String> = line.split_whitespace().map(Into::into).collect();
+        Args::parse(&words)
+    }
+
+    #[test]
+    fn each_command_is_understood() {
+        assert_eq!(parse(""), Ok(Args::Help));
+        assert_eq!(parse("test"), Ok(Args::Test { long: false }));
+        assert_eq!(parse("test --long"), Ok(Args::Test { long: true }));
+        assert_eq!(parse("bench open"), Ok(Args::Bench { name: Some("open".into()) }));
+        assert_eq!(parse("tidy"), Ok(Args::Tidy));
+        let hunt = Hunt { target: Some("decide".into()), seconds: 9, input: None };
+        assert_eq!(parse("fuzz decide --seconds 9"), Ok(Args::Fuzz(hunt)));
+    }
+
+    #[test]
+    fn a_word_that_is_not_understood_is_named() {
+        for line in ["tset", "test --log", "bench -v", "fuzz --seconds", "fuzz --seconds x", "fuzz a b"] {
+            assert!(parse(line).is_err(), "{line}");
+        }
+        assert!(parse("fuzz --input file").unwrap_err().contains("target"));
+    }
+}

@@ -1,0 +1,112 @@
+//! Starting other programs: what they print is shown as it comes and kept to be read afterwards. None of
+//! them gets an input, so that none waits for one.
+
+use std::io::{Read, Write};
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+/// A program that is about to be started.
+pub(crate) struct Child {
+    command: Command,
+    show: bool,
+}
+
+/// A program that has ended.
+pub(crate) struct Ended {
+    /// Whether it said that all is well.
+    pub(crate) ok: bool,
+    /// What it printed on its standard output.
+    pub(crate) out: String,
+    /// What it printed on its standard error.
+    pub(crate) err: String,
+}
+
+impl Child {
+    /// `program` with `words`, started in `directory`.
+    pub(crate) fn new(directory: &Path, program: &str, words: &[&str]) -> Self {
+        let mut command = Command::new(program);
+        command.args(words).current_dir(directory).stdin(Stdio::null());
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        Self { command, show: true }
+    }
+
+    /// The cargo that started this program.
+    pub(crate) fn cargo(directory: &Path, words: &[&str]) -> Self {
+        let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".into());
+        let mut child = Self::new(directory, &cargo, words);
+        // Set for this process by `cargo run`; to another cargo it would mean a different package.
+        child.command.env_remove("CARGO_MANIFEST_DIR");
+        child
+    }
+
+    /// With a variable in its environment.
+    pub(crate) fn env(mut self, name: &str, value: &str) -> Self {
+        self.command.env(name, value);
+        self
+    }
+
+    /// Without showing what it prints.
+    pub(crate) const fn quiet(mut self) -> Self {
+        self.show = false;
+        self
+    }
+
+    /// Runs it to its end. A program that cannot be started has failed, and says why on its error output.
+    pub(crate) fn run(mut self) -> Ended {
+        let mut child = match self.command.spawn() {
+            Ok(child) => child,
+            Err(why) => {
+                let err = format!("cannot start {}: {why}\n", self.command.get_program().display());
+                return Ended { ok: false, out: String::new(), err };
+            }
+        };
+        let (out, err) = (child.stdout.take(), child.stderr.take());
+        let show = self.show;
+        let (out, err) = std::thread::scope(|scope| {
+            let out = scope.spawn(move || out.map(|from| copy(from, show.then(std::io::stdout))));
+            let err = scope.spawn(move || err.map(|from| copy(from, show.then(std::io::stderr))));
+            (out.join().ok().flatten().unwrap_or_default(), err.join().ok().flatten().unwrap_or_default())
+        });
+        let ok = child.wait().is_ok_and(|status| status.success());
+        Ended { ok, out, err }
+    }
+}
+
+/// Reads to the end, showing each piece as it comes. What is not UTF-8 is kept readable.
+fn copy(mut from: impl Read, mut to: Option<impl Write>) -> String {
+    let mut kept = Vec::new();
+    let mut piece = [0; 4096];
+    while let Ok(got) = from.read(&mut piece) {
+        let Some(piece) = piece.get(..got).filter(|piece| !piece.is_empty()) else { break };
+        kept.extend_from_slice(piece);
+        if let Some(to) = &mut to {
+            // A closed terminal must not end the run: the result still counts.
+            let _ = to.write_all(piece).and_then(|()| to.flush());
+        }
+    }
+    String::from_utf8_lossy(&kept).into_owned()
+}
+
+/// Whether a program can be started.
+pub(crate) fn is_there(program: &str) -> bool {
+    std::env::var_os("PATH")
+        .is_some_and(|paths| std::env::split_paths(&paths).any(|folder| folder.join(program).is_file()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_outputs_and_the_verdict_are_kept() {
+        let ended = Child::new(Path::new("."), "sh", &["-c", "echo out; echo err >&2; exit 3"]).quiet().run();
+        assert_eq!((ended.ok, ended.out.as_str(), ended.err.as_str()), (false, "out\n", "err\n"));
+    }
+
+    #[test]
+    fn a_program_that_is_not_there_fails_and_is_named() {
+        let ended = Child::new(Path::new("."), "no-such-program", &[]).quiet().run();
+        assert!(!ended.ok && ended.err.contains("no-such-program"), "{}", ended.err);
+        assert!(is_there("sh") && !is_there("no-such-program"));
+    }
+}

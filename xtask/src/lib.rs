@@ -1,0 +1,15 @@
+//! How this repository is tested, measured and kept tidy.
+//!
+//! Nothing here is shipped, and nothing here decides whether the product is right: it starts what does,
+//! says what it started, and never lets a step that did not run look like one that passed.
+
+pub mod args;
+pub mod bench;
+pub mod fuzz;
+pub mod repository;
+pub mod suite;
+pub mod tidy;
+
+mod child;
+mod report;
+mod tools;

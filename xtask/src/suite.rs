@@ -1,0 +1,68 @@
+//! The test command: every step in turn, each with its name, its time and its result. One failure stops
+//! nothing, so that one run tells everything there is to tell.
+
+mod readme;
+mod steps;
+mod tally;
+
+use std::path::Path;
+use std::time::Instant;
+
+use crate::report::{Outcome, Report};
+use crate::{fuzz, tidy, tools};
+
+/// How much of everything that can go on for ever.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Length {
+    /// Random seeds of the simulator.
+    pub(crate) seeds: u32,
+    /// Cases of each property; none leaves it to the property.
+    pub(crate) cases: Option<u32>,
+    /// Seconds of each fuzz target.
+    pub(crate) seconds: u32,
+}
+
+impl Length {
+    /// What fits between two cups of tea, or a night's worth of it.
+    #[must_use]
+    pub const fn new(long: bool) -> Self {
+        if long {
+            Self { seeds: 1_000_000, cases: Some(20_000), seconds: 900 }
+        } else {
+            Self { seeds: 10_000, cases: None, seconds: 10 }
+        }
+    }
+}
+
+type Step = (&'static str, fn(&Path, Length) -> Outcome);
+
+const STEPS: [Step; 12] = [
+    ("tools", |root, _| tools::check(root)),
+    ("format", |root, _| steps::format(root)),
+    ("tidy", |root, _| tidy::step(root)),
+    ("shell scripts", |root, _| steps::shell_scripts(root)),
+    ("lints", |root, _| steps::lints(root)),
+    ("tests", steps::tests),
+    ("tests in the docs", |root, _| steps::doc_tests(root)),
+    ("simulation", steps::simulation),
+    ("documentation", |root, _| steps::documentation(root)),
+    ("commands in the docs", |root, _| readme::run(root)),
+    ("fuzzing", |root, length| fuzz::step(root, length.seconds)),
+    ("licences", |root, _| steps::licences(root)),
+];
+
+/// Runs everything and says what became of it.
+#[must_use]
+pub fn run(root: &Path, length: Length) -> bool {
+    let mut report = Report::default();
+    for (name, step) in STEPS {
+        println!("\n=== {name}");
+        let start = Instant::now();
+        let outcome = step(root, length);
+        let took = start.elapsed();
+        println!("=== {name}: {} after {:.1} s", outcome.word(), took.as_secs_f64());
+        report.add(name, took, outcome);
+    }
+    println!("\n{}\n{}", report.table(), report.last_line());
+    report.is_good()
+}

@@ -1,0 +1,89 @@
+//! The steps that are a call of another program.
+
+use std::path::Path;
+
+use super::{Length, tally};
+use crate::child::{Child, Ended, is_there};
+use crate::fuzz;
+use crate::report::Outcome;
+use crate::tidy::Tree;
+
+/// Whether every file is formatted.
+pub(super) fn format(root: &Path) -> Outcome {
+    let all = Child::cargo(root, &["fmt", "--all", "--check"]).run();
+    let fuzz = Child::cargo(&root.join("fuzz"), &["fmt", "--check"]).run();
+    verdict(&[all, fuzz])
+}
+
+/// Whether the compiler's and clippy's rules hold everywhere.
+pub(super) fn lints(root: &Path) -> Outcome {
+    let words = ["clippy", "--workspace", "--all-targets", "--all-features", "--", "-D", "warnings"];
+    let all = Child::cargo(root, &words).run();
+    verdict(&[all])
+}
+
+/// What shellcheck says of the scripts.
+pub(super) fn shell_scripts(root: &Path) -> Outcome {
+    if !is_there("shellcheck") {
+        return Outcome::skipped("shellcheck is not installed: apt-get install shellcheck");
+    }
+    let tree = match Tree::load(root) {
+        Ok(tree) => tree,
+        Err(why) => return Outcome::one(false, why),
+    };
+    let checked: Vec<bool> =
+        tree.shell_scripts().map(|(path, _)| Child::new(root, "shellcheck", &[path]).run().ok).collect();
+    let passed = checked.iter().filter(|ok| **ok).count();
+    Outcome::Ran { passed, failed: checked.len() - passed, note: String::new() }
+}
+
+/// Every test of the workspace.
+pub(super) fn tests(root: &Path, length: Length) -> Outcome {
+    let nextest = Child::cargo(root, &["nextest", "--version"]).quiet().run().ok;
+    let words: &[&str] = if nextest {
+        &["nextest", "run", "--workspace", "--all-features", "--no-fail-fast", "--status-level=slow"]
+    } else {
+        println!("cargo-nextest is not installed; cargo test does the same, one crate after the other");
+        &["test", "--workspace", "--all-features", "--lib", "--bins", "--tests", "--no-fail-fast"]
+    };
+    let mut child = Child::cargo(root, words);
+    if let Some(cases) = length.cases {
+        child = child.env("PROPTEST_CASES", &cases.to_string());
+    }
+    tally::outcome(&child.run())
+}
+
+/// The examples in the documentation, which nextest does not run.
+pub(super) fn doc_tests(root: &Path) -> Outcome {
+    tally::outcome(&Child::cargo(root, &["test", "--workspace", "--all-features", "--doc"]).run())
+}
+
+/// Random schedules, crashes and clocks over the real media, with every assertion on.
+pub(super) fn simulation(root: &Path, length: Length) -> Outcome {
+    let seeds = length.seeds.to_string();
+    let ended = Child::cargo(root, &["sim", "random", "--seeds", &seeds]).run();
+    Outcome::one(ended.ok, format!("{seeds} random seeds"))
+}
+
+/// Whether the documentation builds without a broken link.
+pub(super) fn documentation(root: &Path) -> Outcome {
+    let words = ["doc", "--workspace", "--no-deps", "--all-features"];
+    verdict(&[Child::cargo(root, &words).env("RUSTDOCFLAGS", "-D warnings").run()])
+}
+
+/// What cargo-deny adds to the licence rules of `tidy`: advisories, for which it needs the network.
+pub(super) fn licences(root: &Path) -> Outcome {
+    if !Child::cargo(root, &["deny", "--version"]).quiet().run().ok {
+        let why = "cargo-deny is not installed (cargo install cargo-deny); \
+                   licences, sources and bans were checked by tidy, advisories were not";
+        return Outcome::skipped(why);
+    }
+    let words = ["deny", "--all-features", "check", "licenses", "bans", "sources"];
+    verdict(&[Child::cargo(root, &words).run(), Child::cargo(&fuzz::folder(root), &words).run()])
+}
+
+/// One check for each program that ended.
+fn verdict(ended: &[Ended]) -> Outcome {
+    let passed = ended.iter().filter(|ended| ended.ok).count();
+    Outcome::Ran { passed, failed: ended.len() - passed, note: String::new() }
+}

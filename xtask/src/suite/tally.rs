@@ -1,0 +1,65 @@
+//! Reading how many tests ran from what the runners print. A run whose numbers cannot be found is a
+//! failure: silence is not success.
+
+use crate::child::Ended;
+use crate::report::Outcome;
+
+/// What a test runner's output says. A runner that failed without a failed test has failed itself.
+pub(super) fn outcome(ended: &Ended) -> Outcome {
+    let lines = ended.out.lines().chain(ended.err.lines());
+    let (mut passed, mut failed) = (0, 0);
+    for (more_passed, more_failed) in lines.filter_map(|line| nextest(line).or_else(|| libtest(line))) {
+        passed += more_passed;
+        failed += more_failed;
+    }
+    let silent = !ended.ok && failed == 0;
+    let note = if silent { "the runner failed before it had run every test" } else { "" };
+    Outcome::Ran { passed, failed: failed + usize::from(silent), note: note.into() }
+}
+
+/// `Summary [ 1.2s] 12 tests run: 11 passed, 1 failed, 0 skipped`
+fn nextest(line: &str) -> Option<(usize, usize)> {
+    let line = line.trim_start();
+    let (_, counts) = line.strip_prefix("Summary [")?.split_once(" run: ")?;
+    let counted = |what| count(counts, what);
+    Some((counted(" passed"), counted(" failed") + counted(" timed out") + counted(" exec failed")))
+}
+
+/// `test result: ok. 12 passed; 0 failed; 0 ignored; …`
+fn libtest(line: &str) -> Option<(usize, usize)> {
+    let counts = line.strip_prefix("test result: ")?;
+    Some((count(counts, " passed"), count(counts, " failed")))
+}
+
+/// The number before a word: 11 before ` passed`.
+fn count(text: &str, word: &str) -> usize {
+    let Some((before, _)) = text.split_once(word) else { return 0 };
+    before.rsplit(|c: char| !c.is_ascii_digit()).next().and_then(|number| number.parse().ok()).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ended(ok: bool, err: &str) -> Ended {
+        Ended { ok, out: String::new(), err: err.into() }
+    }
+
+    #[test]
+    fn both_runners_are_understood() {
+        let text = "     Summary [   0.004s] 5 tests run: 3 passed (1 slow), 2 failed, 1 skipped\n";
+        assert_eq!(outcome(&ended(false, text)), Outcome::Ran { passed: 3, failed: 2, note: String::new() });
+        let text = "test result: ok. 3 passed; 0 failed; 0 ignored\ntest result: ok. 4 passed; 0 failed;\n";
+        assert_eq!(outcome(&ended(true, text)), Outcome::Ran { passed: 7, failed: 0, note: String::new() });
+    }
+
+    #[test]
+    fn a_run_that_breaks_off_is_a_failure() {
+        let Outcome::Ran { passed: 0, failed: 1, note } =
+            outcome(&ended(false, "error: could not compile\n"))
+        else {
+            panic!("a build error must count");
+        };
+        assert!(note.contains("before"), "{note}");
+    }
+}

@@ -1,0 +1,99 @@
+//! The rules of the house that no compiler checks. Each is a function of the tree to its findings, so each
+//! has a test that shows it finding something.
+
+pub mod markdown;
+
+mod changelog;
+mod layers;
+mod licences;
+mod manifests;
+mod metadata;
+mod shell;
+mod spdx;
+mod specification;
+mod text;
+mod tree;
+mod words;
+
+use std::fmt;
+use std::path::Path;
+
+use crate::report::Outcome;
+pub use tree::Tree;
+
+/// Something that is not as the house wants it.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Finding {
+    /// In which file.
+    file: String,
+    /// In which line; 0 for the file as a whole.
+    line: usize,
+    /// What is wrong, and what to do.
+    what: String,
+}
+
+impl Finding {
+    fn new(file: &str, line: usize, what: impl Into<String>) -> Self {
+        Self { file: file.into(), line, what: what.into() }
+    }
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.line {
+            0 => write!(f, "{}: {}", self.file, self.what),
+            line => write!(f, "{}:{line}: {}", self.file, self.what),
+        }
+    }
+}
+
+type Rule = (&'static str, fn(&Tree) -> Vec<Finding>);
+
+const RULES: [Rule; 16] = [
+    ("no file is too long", text::too_long),
+    ("every source file says why it exists", text::without_header),
+    ("nothing is left to do", words::left_to_do),
+    ("no test is switched off", words::switched_off),
+    ("no path of somebody's machine", words::machine_paths),
+    ("no host of a registry", words::registry_hosts),
+    ("every rule of the specification has its test", specification::untested_rules),
+    ("links lead somewhere", markdown::dead_links),
+    ("commands in the docs are tested or say why not", markdown::unmarked_commands),
+    ("the changelog has a place for what is next", changelog::shape),
+    ("shell scripts stop at the first failure", shell::careless_scripts),
+    ("versions and lints are the workspace's", manifests::own_ways),
+    ("dependencies point down", layers::upward),
+    ("only doors talk to terminals", layers::chatty),
+    ("licences are allowed", licences::licences),
+    ("crates come from crates.io, and none is banned", licences::sources_and_bans),
+];
+
+/// Checks every rule and prints what it finds.
+#[must_use]
+pub fn run(root: &Path) -> bool {
+    matches!(step(root), Outcome::Ran { failed: 0, .. })
+}
+
+/// The step of the test command.
+pub(crate) fn step(root: &Path) -> Outcome {
+    let tree = match Tree::load(root) {
+        Ok(tree) => tree,
+        Err(why) => {
+            println!("{why}");
+            return Outcome::one(false, why);
+        }
+    };
+    let mut broken = Vec::new();
+    for (name, rule) in RULES {
+        let mut findings = rule(&tree);
+        findings.sort();
+        println!("{} {name}", if findings.is_empty() { "ok     " } else { "BROKEN " });
+        for finding in &findings {
+            println!("        {finding}");
+        }
+        if !findings.is_empty() {
+            broken.push(name);
+        }
+    }
+    Outcome::Ran { passed: RULES.len() - broken.len(), failed: broken.len(), note: broken.join("; ") }
+}

@@ -1,0 +1,92 @@
+//! The programs that the test command needs. What is missing is installed where that is possible without
+//! asking anybody; otherwise it is named together with the line to type.
+
+use std::path::Path;
+
+use crate::child::{Child, is_there};
+use crate::report::Outcome;
+
+/// A program from a Debian package.
+struct Tool {
+    program: &'static str,
+    package: &'static str,
+    purpose: &'static str,
+}
+
+const DEBIAN: [Tool; 4] = [
+    Tool { program: "c++", package: "g++", purpose: "building the fuzzer" },
+    Tool { program: "shellcheck", package: "shellcheck", purpose: "reading the shell scripts" },
+    Tool { program: "strace", package: "strace", purpose: "failing disks against real programs" },
+    Tool { program: "faketime", package: "faketime", purpose: "jumping clocks against real programs" },
+];
+
+/// Components of the Rust toolchain, with the words that show that they are there.
+const COMPONENTS: [(&str, &str); 2] = [("rustfmt", "fmt"), ("clippy", "clippy")];
+
+/// Looks for everything; installs what it can.
+pub(crate) fn check(root: &Path) -> Outcome {
+    let mut failed: Vec<String> = COMPONENTS.iter().filter_map(|tool| component(root, tool)).collect();
+    if !is_there("git") {
+        failed.push("git is missing: apt-get install git".into());
+    }
+    let missing = install(root, missing());
+    for line in &failed {
+        println!("{line}");
+    }
+    if failed.is_empty() {
+        Outcome::Ran { passed: COMPONENTS.len() + 1, failed: 0, note: missing }
+    } else {
+        Outcome::Ran { passed: 0, failed: failed.len(), note: failed.join("; ") }
+    }
+}
+
+/// What to say of a component that is not there and cannot be added.
+fn component(root: &Path, (name, word): &(&str, &str)) -> Option<String> {
+    let there = || Child::cargo(root, &[word, "--version"]).quiet().run().ok;
+    if there() {
+        return None;
+    }
+    Child::new(root, "rustup", &["component", "add", name]).run();
+    (!there()).then(|| format!("{name} is missing: rustup component add {name}"))
+}
+
+fn missing() -> Vec<&'static Tool> {
+    DEBIAN.iter().filter(|tool| !is_there(tool.program)).collect()
+}
+
+/// Installs packages if this user may. Says what is still missing, and for what.
+fn install(root: &Path, wanted: Vec<&Tool>) -> String {
+    if wanted.is_empty() {
+        return String::new();
+    }
+    let packages: Vec<&str> = wanted.iter().map(|tool| tool.package).collect();
+    if is_root() && is_there("apt-get") {
+        apt(root, &packages);
+    }
+    let still = missing();
+    let named: Vec<String> =
+        still.iter().map(|tool| format!("{} for {}", tool.program, tool.purpose)).collect();
+    if named.is_empty() {
+        return format!("installed {}", packages.join(", "));
+    }
+    let packages: Vec<&str> = still.iter().map(|tool| tool.package).collect();
+    format!("missing: {}; to have them: apt-get install {}", named.join(", "), packages.join(" "))
+}
+
+/// The lists of a fresh machine are empty or old, so they are fetched before a second try.
+fn apt(root: &Path, packages: &[&str]) {
+    let patience = ["-o", "Acquire::Retries=1", "-o", "Acquire::http::Timeout=20"];
+    let apt = |words: &[&str]| {
+        let words: Vec<&str> = patience.iter().chain(words).copied().collect();
+        Child::new(root, "apt-get", &words).env("DEBIAN_FRONTEND", "noninteractive").quiet().run().ok
+    };
+    let mut install = vec!["install", "--yes", "--no-install-recommends"];
+    install.extend(packages);
+    if !apt(&install) && apt(&["update"]) {
+        apt(&install);
+    }
+}
+
+fn is_root() -> bool {
+    Child::new(Path::new("."), "id", &["-u"]).quiet().run().out.trim() == "0"
+}
