@@ -57,46 +57,46 @@ enum Way<'a> {
 
 impl Search<'_> {
     fn named(&self, named: &OsStr) -> Result<Found> {
-        let path = self.start.join(named);
-        let missing = || Error::NotARepository { path: path.clone() };
+        let missing = || Error::NotARepository { path: self.start.join(named) };
         if named.is_empty() {
             return Err(missing());
         }
-        let found = self.probe().at(&path)?;
+        let found = self.probe().at(&self.start, Path::new(named))?;
         self.repository(found.ok_or_else(missing)?, &Way::Named)
     }
 
     fn walk(&self) -> Result<Found> {
         let ceiling = ceiling::above(self.files, self.env.ceiling_directories.as_deref(), &self.start)?;
-        let mut below: Option<(&Path, u64)> = None;
-        for dir in self.start.ancestors() {
-            if below.is_some() && Some(dir) == ceiling.as_deref() {
-                break;
-            }
-            if !self.env.crosses_file_systems() {
-                let device = self.files.stat(dir)?.identity.device;
-                if let Some((boundary, _)) = below.filter(|(_, known)| *known != device) {
-                    return Ok(Found::Nothing { boundary: Some(boundary.to_path_buf()) });
-                }
-                below = Some((dir, device));
-            } else {
-                below = Some((dir, 0));
+        let device = self.device(&self.start)?;
+        let mut below = None;
+        for dir in self.start.ancestors().take_while(|dir| Some(*dir) != ceiling.as_deref()) {
+            if self.device(dir)? != device {
+                return Ok(Found::Nothing { boundary: below });
             }
             if let Some(found) = self.at(dir)? {
                 return Ok(found);
             }
+            below = Some(dir.to_path_buf());
         }
         Ok(Found::Nothing { boundary: None })
+    }
+
+    /// The file system of `dir`; none if it does not matter.
+    fn device(&self, dir: &Path) -> Result<Option<u64>> {
+        if self.env.crosses_file_systems() {
+            return Ok(None);
+        }
+        Ok(Some(self.files.stat(dir)?.identity.device))
     }
 
     /// The repository of `dir` itself, if it has one or is one.
     fn at(&self, dir: &Path) -> Result<Option<Found>> {
         let dot_git = dir.join(".git");
-        if let Some(found) = self.probe().at(&dot_git)? {
+        if let Some(found) = self.probe().at(dir, Path::new(".git"))? {
             trust::check(self.files, self.env, dir, &[&dot_git, dir, &found.git_dir])?;
             return self.repository(found, &Way::DotGit(dir)).map(Some);
         }
-        let Some(found) = self.probe().git_dir(dir)? else { return Ok(None) };
+        let Some(found) = self.probe().git_dir(dir, Path::new(""))? else { return Ok(None) };
         trust::check_bare(self.files, self.env, dir)?;
         trust::check(self.files, self.env, dir, &[dir])?;
         self.repository(found, &Way::Inside).map(Some)
@@ -115,13 +115,13 @@ impl Search<'_> {
 
     fn work_tree(&self, git_dir: &Path, format: &Format, way: &Way<'_>) -> Result<Option<PathBuf>> {
         if let Some(named) = &self.env.work_tree {
-            return paths::real(self.files, &self.start.join(named)).map(Some);
+            return paths::real_from(self.files, &self.start, Path::new(named)).map(Some);
         }
         if format.bare == Some(true) {
             return Ok(None);
         }
         if let Some(configured) = &format.work_tree {
-            return paths::real(self.files, &git_dir.join(configured)).map(Some);
+            return paths::real_from(self.files, git_dir, configured).map(Some);
         }
         Ok(match way {
             Way::Named => self.env.implies_work_tree().then(|| self.start.clone()),

@@ -18,7 +18,12 @@ pub(crate) const SMALL: usize = 64 << 10;
 
 /// The absolute path `path` without symbolic links, `.` and `..`.
 pub(crate) fn real(files: &dyn Files, path: &Path) -> Result<PathBuf> {
-    let mut done = PathBuf::from("/");
+    real_from(files, Path::new("/"), path)
+}
+
+/// The same for `path` as seen from the directory `base`, which is a real path and not looked at again.
+pub(crate) fn real_from(files: &dyn Files, base: &Path, path: &Path) -> Result<PathBuf> {
+    let mut done = if path.is_absolute() { PathBuf::from("/") } else { base.to_path_buf() };
     let mut ahead = parts(path);
     let mut links = 0;
     while let Some(part) = ahead.pop() {
@@ -31,7 +36,7 @@ pub(crate) fn real(files: &dyn Files, path: &Path) -> Result<PathBuf> {
             Ok(target) => {
                 links += 1;
                 if links > MOST_LINKS {
-                    return Err(Error::LinkLoop { path: path.to_path_buf() });
+                    return Err(Error::LinkLoop { path: base.join(path) });
                 }
                 if target.is_absolute() {
                     done = PathBuf::from("/");
@@ -59,18 +64,35 @@ fn parts(path: &Path) -> Vec<OsString> {
 
 /// The content of a file of at most `limit` bytes; symbolic links are followed.
 pub(crate) fn read(files: &dyn Files, path: &Path, limit: usize) -> Result<Vec<u8>> {
-    let handle = match files.open(path, Open::Read) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => {
-            let real = real(files, path)?;
-            if real == path { Err(error) } else { files.open(&real, Open::Read) }
-        }
-        opened => opened,
-    }?;
-    if handle.stat()?.kind != Kind::File {
-        return Err(Error::NotAFile { path: path.to_path_buf() });
+    match read_plain(files, path, limit) {
+        Err(error) if is_link(files, path, &error) => read_plain(files, &real(files, path)?, limit),
+        done => done,
     }
-    let bytes = handle.read_from(0, limit + 1)?;
+}
+
+/// The content of a file of at most `limit` bytes that is not a symbolic link.
+pub(crate) fn read_plain(files: &dyn Files, path: &Path, limit: usize) -> Result<Vec<u8>> {
+    let handle = files.open(path, Open::Read)?;
+    let bytes = match handle.read_from(0, limit + 1) {
+        Err(error) if error.kind() == io::ErrorKind::IsADirectory => return Err(not_a_file(path)),
+        read => read?,
+    };
+    // A pipe or, on some file systems, an empty directory looks like an empty file.
+    if bytes.is_empty() && handle.stat()?.kind != Kind::File {
+        return Err(not_a_file(path));
+    }
     if bytes.len() > limit { Err(Error::TooLarge { path: path.to_path_buf(), limit }) } else { Ok(bytes) }
+}
+
+fn not_a_file(path: &Path) -> Error {
+    Error::NotAFile { path: path.to_path_buf() }
+}
+
+/// Whether opening `path` failed because it is a symbolic link. Only a failure makes it worth a look.
+pub(crate) fn is_link(files: &dyn Files, path: &Path, error: &Error) -> bool {
+    let absent = |error: &holdfast_sys::Error| error.kind() == io::ErrorKind::NotFound;
+    let failed = matches!(error, Error::Sys(error) if !absent(error));
+    failed && files.stat(path).is_ok_and(|stat| stat.kind == Kind::Symlink)
 }
 
 /// As [`read`], but a file that is not there has no content.

@@ -4,7 +4,7 @@
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 
-use holdfast_sys::{Files, Kind};
+use holdfast_sys::Files;
 
 use crate::paths::{self, is_space};
 use crate::{Error, ObjectId, RefName, Result};
@@ -23,10 +23,14 @@ pub(crate) enum Content {
     Id(ObjectId),
 }
 
-/// Reads the ref's file at `path`.
+/// Reads the ref's file at `path`. A symbolic link into `refs/` is the old form of a symbolic ref.
 pub(crate) fn read(files: &dyn Files, path: &Path) -> Result<Content> {
+    let bytes = match raw(files, path)? {
+        Raw::Bytes(bytes) => bytes,
+        Raw::Link(target) if target.starts_with(b"refs/") => [b"ref: ", &target[..]].concat(),
+        Raw::Link(_) => paths::read(files, path, paths::SMALL)?,
+    };
     let bad = |fault| Error::BadRef { path: path.to_path_buf(), fault };
-    let bytes = raw(files, path)?;
     let text = paths::trim(&bytes);
     if let Some(name) = text.strip_prefix(b"ref:") {
         let name = RefName::new(paths::trim(name)).ok_or_else(|| bad("it names a ref that cannot be one"))?;
@@ -36,36 +40,27 @@ pub(crate) fn read(files: &dyn Files, path: &Path) -> Result<Content> {
     ObjectId::from_hex(word).map(Content::Id).ok_or_else(|| bad("it names neither a ref nor an object"))
 }
 
-/// What the file at `path` holds. A symbolic link into `refs/` is the old form of a symbolic ref.
-fn raw(files: &dyn Files, path: &Path) -> Result<Vec<u8>> {
-    match files.stat(path)?.kind {
-        Kind::File => paths::read(files, path, paths::SMALL),
-        Kind::Symlink => match linked_ref(files, path)? {
-            Some(name) => Ok([b"ref: ", &name[..]].concat()),
-            None => paths::read(files, &paths::real(files, path)?, paths::SMALL),
-        },
-        Kind::Directory | Kind::Other => Err(Error::NotAFile { path: path.to_path_buf() }),
-    }
+enum Raw {
+    Bytes(Vec<u8>),
+    Link(Vec<u8>),
 }
 
-/// The ref that the symbolic link at `path` names, if it names one.
-fn linked_ref(files: &dyn Files, path: &Path) -> Result<Option<Vec<u8>>> {
-    let target = files.read_link(path)?.into_os_string().into_vec();
-    Ok(target.starts_with(b"refs/").then_some(target))
+fn raw(files: &dyn Files, path: &Path) -> Result<Raw> {
+    match paths::read_plain(files, path, paths::SMALL) {
+        Err(error) if paths::is_link(files, path, &error) => {
+            Ok(Raw::Link(files.read_link(path)?.into_os_string().into_vec()))
+        }
+        done => done.map(Raw::Bytes),
+    }
 }
 
 /// Whether the file at `path` looks like a HEAD. This is less than [`read`] asks for: with reftable, HEAD is
 /// a file whose only purpose is to pass this test.
 pub(crate) fn looks_like_head(files: &dyn Files, path: &Path) -> Result<bool> {
-    let kind = paths::if_visible(files.stat(path).map_err(Error::from))?.map(|stat| stat.kind);
-    match kind {
-        Some(Kind::File) => {}
-        Some(Kind::Symlink) => return Ok(linked_ref(files, path)?.is_some()),
-        Some(Kind::Directory | Kind::Other) | None => return Ok(false),
-    }
-    let bytes = match paths::if_visible(paths::read(files, path, paths::SMALL)) {
-        Ok(Some(bytes)) => bytes,
-        Ok(None) | Err(Error::TooLarge { .. }) => return Ok(false),
+    let bytes = match paths::if_visible(raw(files, path)) {
+        Ok(Some(Raw::Bytes(bytes))) => bytes,
+        Ok(Some(Raw::Link(target))) => return Ok(target.starts_with(b"refs/")),
+        Ok(None) | Err(Error::TooLarge { .. } | Error::NotAFile { .. }) => return Ok(false),
         Err(error) => return Err(error),
     };
     let symbolic = bytes.strip_prefix(b"ref:").is_some_and(|name| paths::trim(name).starts_with(b"refs/"));
@@ -108,12 +103,10 @@ fn path_of(git_dir: &Path, common_dir: &Path, name: &RefName) -> PathBuf {
 
 /// What the ref's own file holds, if it has one. A directory in its place belongs to other refs.
 fn loose(files: &dyn Files, path: &Path) -> Result<Option<Content>> {
-    let there = paths::if_there(files.stat(path).map_err(Error::from))?;
-    if there.is_none_or(|stat| stat.kind == Kind::Directory) {
-        return Ok(None);
+    match paths::if_there(read(files, path)) {
+        Err(Error::NotAFile { .. }) => Ok(None),
+        content => content,
     }
-    // git may pack the ref away between the two looks; then it is in `packed-refs` already.
-    paths::if_there(read(files, path))
 }
 
 /// The object that a ref in `packed-refs` is on.

@@ -91,7 +91,7 @@ impl Repository {
         let probe = Probe { files, env: &Environment::empty(0), start: &self.common_dir };
         for above in self.common_dir.ancestors().skip(1).filter(|path| path.ends_with("modules")) {
             let Some(outer) = above.parent() else { break };
-            if probe.git_dir(outer)?.is_some() {
+            if probe.git_dir(outer, Path::new(""))?.is_some() {
                 return Ok(Some(outer.to_path_buf()));
             }
         }
@@ -113,7 +113,7 @@ impl Repository {
             return Ok(None);
         }
         let root = match (&format.work_tree, self.common_dir.parent()) {
-            (Some(path), _) => paths::real(files, &self.common_dir.join(path)),
+            (Some(path), _) => paths::real_from(files, &self.common_dir, path),
             (None, Some(parent)) if self.common_dir.ends_with(".git") => Ok(parent.to_path_buf()),
             (None, _) => return Ok(None),
         };

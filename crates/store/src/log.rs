@@ -107,8 +107,8 @@ impl Log {
         let requests: Vec<_> = commands.iter().map(|command| (policy.clone(), command.clone())).collect();
         let passed = |answer: &Result<Answer>| matches!(answer, Err(Error::Refused(why)) if passes(why));
         let answers = self.exclusively(|writer| writer.commit(&requests, &|answer| !passed(answer)))?;
-        let last = answers.into_iter().enumerate().last().filter(|(_, answer)| !passed(answer));
-        last.map(|(at, answer)| answer.map(|answer| (at, answer))).transpose()
+        let first = answers.into_iter().enumerate().find(|(_, answer)| !passed(answer));
+        first.map(|(at, answer)| answer.map(|answer| (at, answer))).transpose()
     }
 
     fn serve(&self, requests: &[(Policy, Command)]) -> Vec<Result<Answer>> {

@@ -21,22 +21,23 @@ pub(crate) struct GitDir {
 pub(crate) struct Probe<'a> {
     pub(crate) files: &'a dyn Files,
     pub(crate) env: &'a Environment,
-    /// What relative paths in the environment are relative to.
+    /// What relative paths in the environment are relative to; a real one.
     pub(crate) start: &'a Path,
 }
 
 impl Probe<'_> {
-    /// The git directory that `path` is or, being a file, leads to.
-    pub(crate) fn at(&self, path: &Path) -> Result<Option<GitDir>> {
-        match paths::look(self.files, path)?.map(|stat| stat.kind) {
-            Some(Kind::File) => self.by_file(path).map(Some),
-            Some(Kind::Directory) => self.git_dir(path),
+    /// The git directory that `path` is or, being a file, leads to. `path` is seen from `base`, a real one.
+    pub(crate) fn at(&self, base: &Path, path: &Path) -> Result<Option<GitDir>> {
+        let whole = base.join(path);
+        match paths::look(self.files, &whole)?.map(|stat| stat.kind) {
+            Some(Kind::File) => self.by_file(base, &whole).map(Some),
+            Some(Kind::Directory) => self.git_dir(base, path),
             Some(Kind::Symlink | Kind::Other) | None => Ok(None),
         }
     }
 
     /// The git directory that the `.git` file at `path` leads to.
-    fn by_file(&self, path: &Path) -> Result<GitDir> {
+    fn by_file(&self, base: &Path, path: &Path) -> Result<GitDir> {
         let failed = |fault| Error::GitFile { path: path.to_path_buf(), fault };
         let bytes = paths::read(self.files, path, LARGEST_GIT_FILE)?;
         let target = bytes.strip_prefix(b"gitdir: ").ok_or_else(|| failed(GitFileFault::Form))?;
@@ -49,17 +50,16 @@ impl Probe<'_> {
             return Err(failed(GitFileFault::Form));
         }
         let target = path.parent().unwrap_or(path).join(paths::from_bytes(target));
-        let found = paths::look(self.files, &target)?.map_or(Ok(None), |_| self.git_dir(&target))?;
-        found.ok_or_else(|| failed(GitFileFault::NotARepository(target)))
+        self.git_dir(base, &target)?.ok_or_else(|| failed(GitFileFault::NotARepository(target)))
     }
 
-    /// The git directory at `path`, if it is one: it has a HEAD, and it or the one that it shares has
-    /// objects and refs.
-    pub(crate) fn git_dir(&self, path: &Path) -> Result<Option<GitDir>> {
-        if !refs::looks_like_head(self.files, &path.join("HEAD"))? {
+    /// The git directory at `path` as seen from `base`, a real one, if it is one: it has a HEAD, and it or
+    /// the one that it shares has objects and refs.
+    pub(crate) fn git_dir(&self, base: &Path, path: &Path) -> Result<Option<GitDir>> {
+        if !refs::looks_like_head(self.files, &base.join(path).join("HEAD"))? {
             return Ok(None);
         }
-        let git_dir = paths::real(self.files, path)?;
+        let git_dir = paths::real_from(self.files, base, path)?;
         let Some(common_dir) = self.common_dir(&git_dir)? else { return Ok(None) };
         let objects = match &self.env.object_directory {
             Some(named) => self.start.join(named),
@@ -76,13 +76,13 @@ impl Probe<'_> {
     /// The directory that the worktrees of `git_dir` share; nothing if it is said to be where nothing is.
     fn common_dir(&self, git_dir: &Path) -> Result<Option<PathBuf>> {
         if let Some(named) = &self.env.common_dir {
-            return paths::if_visible(paths::real(self.files, &self.start.join(named)));
+            return paths::if_visible(paths::real_from(self.files, self.start, Path::new(named)));
         }
         match paths::read_if_there(self.files, &git_dir.join("commondir"), paths::SMALL)? {
             None => Ok(Some(git_dir.to_path_buf())),
             Some(bytes) => {
-                let named = git_dir.join(paths::from_bytes(paths::line(&bytes)));
-                paths::if_visible(paths::real(self.files, &named))
+                let named = paths::from_bytes(paths::line(&bytes));
+                paths::if_visible(paths::real_from(self.files, git_dir, named))
             }
         }
     }

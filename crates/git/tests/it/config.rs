@@ -8,7 +8,7 @@ use holdfast_git::{Config, Error, hooks};
 use holdfast_sys::os::OsFiles;
 use proptest::prelude::*;
 
-use crate::sandbox::Sandbox;
+use crate::sandbox::{Sandbox, property};
 
 fn read(sandbox: &Sandbox, dir: &Path) -> Config {
     Config::read(&OsFiles, &sandbox.env(), Some(&sandbox.found(dir))).unwrap()
@@ -274,27 +274,30 @@ fn line() -> impl Strategy<Value = String> {
     ended.prop_map(|(line, end)| line + end)
 }
 
-proptest! {
-    #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
-
-    /// Any file is read as git reads it, or refused as git refuses it.
-    #[test]
-    fn any_syntax(lines in prop::collection::vec(line(), 0..5), bom: bool) {
-        let sandbox = SYNTAX.get_or_init(Sandbox::new);
+/// Any file is read as git reads it, or refused as git refuses it.
+#[test]
+fn any_syntax() {
+    let sandbox = Sandbox::new();
+    let files = (prop::collection::vec(line(), 0..5), any::<bool>());
+    property(300, &files, |(lines, bom)| {
         let text = format!("{}[s]\n{}", if bom { "\u{feff}" } else { "" }, lines.concat());
-        let file = tempfile::NamedTempFile::new_in(&sandbox.root).unwrap();
-        std::fs::write(file.path(), &text).unwrap();
-        let path = file.path().to_str().unwrap();
-        let theirs = sandbox.ask(&sandbox.root, &["config", "--list", "--no-includes", "-z", "--file", path]);
+        let file = sandbox.file("any", &text);
+        let args = ["config", "--list", "--no-includes", "-z", "--file", file.to_str().unwrap()];
+        let theirs = sandbox.ask(&sandbox.root, &args);
         let mut env = sandbox.env();
-        env.config_global = Some(file.path().into());
+        env.config_global = Some(file.into());
         let ours = Config::read(&OsFiles, &env, None);
         prop_assert_eq!(ours.is_ok(), theirs.status.success(), "{:?}: {:?}", text, ours.err());
         if let Ok(ours) = ours {
-            let list: Vec<u8> = ours.entries().iter().flat_map(|entry| [self::ours(entry).2, vec![0]].concat()).collect();
-            prop_assert_eq!(String::from_utf8_lossy(&list), String::from_utf8_lossy(&theirs.stdout), "{:?}", text);
+            let pairs = ours.entries().iter().map(|entry| [self::ours(entry).2, vec![0]].concat());
+            let list: Vec<u8> = pairs.flatten().collect();
+            prop_assert_eq!(
+                String::from_utf8_lossy(&list),
+                String::from_utf8_lossy(&theirs.stdout),
+                "{:?}",
+                text
+            );
         }
-    }
+        Ok(())
+    });
 }
-
-static SYNTAX: std::sync::OnceLock<Sandbox> = std::sync::OnceLock::new();

@@ -10,7 +10,10 @@ use crate::sandbox::Sandbox;
 
 fn git(sandbox: &Sandbox, dir: &Path) -> Git {
     let home: OsString = sandbox.root.join("home").into();
-    Git::in_dir(dir).env("HOME", Some(home)).env("GIT_CONFIG_NOSYSTEM", Some("1".into())).env("GIT_DIR", None)
+    let git = Git::in_dir(dir).env("HOME", Some(home)).env("GIT_CONFIG_NOSYSTEM", Some("1".into()));
+    // What a hook that runs these tests would leave in the environment.
+    let names = ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_CONFIG_PARAMETERS", "XDG_CONFIG_HOME"];
+    names.into_iter().fold(git, |git, name| git.env(name, None))
 }
 
 #[test]

@@ -8,6 +8,8 @@ use std::process::{Command, Output};
 
 use holdfast_git::{Environment, Found, Repository, discover};
 use holdfast_sys::os::{OsFiles, effective_user};
+use proptest::strategy::Strategy;
+use proptest::test_runner::{Config as ProptestConfig, TestCaseError, TestRunner};
 use tempfile::TempDir;
 
 pub(crate) struct Sandbox {
@@ -137,5 +139,17 @@ impl Sandbox {
             Ok(Found::Repository(repository)) => *repository,
             other => panic!("no repository at {}: {other:?}", dir.display()),
         }
+    }
+}
+
+/// Tries a property on this many values.
+pub(crate) fn property<S: Strategy>(
+    cases: u32,
+    strategy: &S,
+    holds: impl Fn(S::Value) -> Result<(), TestCaseError>,
+) {
+    let config = ProptestConfig { cases, failure_persistence: None, ..ProptestConfig::default() };
+    if let Err(failure) = TestRunner::new(config).run(strategy, holds) {
+        panic!("{failure}");
     }
 }

@@ -1,25 +1,20 @@
 //! Trailers, against `git interpret-trailers`.
 
 use std::io::Write;
-use std::path::Path;
 use std::process::{Command, Stdio};
-use std::sync::OnceLock;
 
 use holdfast_git::Config;
 use holdfast_git::trailers::{Style, Trailer, add, parse, replace};
 use holdfast_sys::os::OsFiles;
 use proptest::prelude::*;
 
-use crate::sandbox::Sandbox;
-
-static SANDBOX: OnceLock<Sandbox> = OnceLock::new();
+use crate::sandbox::{Sandbox, property};
 
 /// What git makes of a message. Versions differ in whether they end its last line first, so that is done
 /// for them.
-fn interpret(args: &[&str], message: &[u8]) -> Vec<u8> {
+fn interpret(sandbox: &Sandbox, args: &[&str], message: &[u8]) -> Vec<u8> {
     let end: &[u8] = if message.last().is_some_and(|byte| *byte != b'\n') { b"\n" } else { b"" };
-    let sandbox = SANDBOX.get_or_init(Sandbox::new);
-    let mut command = sandbox.command(Path::new(&sandbox.root));
+    let mut command = sandbox.command(&sandbox.root);
     command.arg("interpret-trailers").args(args);
     piped(command, &[message, end].concat())
 }
@@ -32,9 +27,9 @@ fn piped(mut command: Command, input: &[u8]) -> Vec<u8> {
     output.stdout
 }
 
-fn theirs(message: &[u8], divider: bool) -> String {
+fn theirs(sandbox: &Sandbox, message: &[u8], divider: bool) -> String {
     let args: &[&str] = if divider { &["--parse"] } else { &["--parse", "--no-divider"] };
-    String::from_utf8(interpret(args, message)).unwrap()
+    String::from_utf8(interpret(sandbox, args, message)).unwrap()
 }
 
 fn ours(message: &[u8], divider: bool) -> String {
@@ -51,6 +46,7 @@ fn lease() -> [Trailer; 2] {
 
 #[test]
 fn added_to_messages_of_every_shape() {
+    let sandbox = Sandbox::new();
     let shapes = [
         "title\n",
         "title",
@@ -77,7 +73,7 @@ fn added_to_messages_of_every_shape() {
             "--trailer",
             "JIT-Fence=7",
         ];
-        let git = interpret(&args, shape.as_bytes());
+        let git = interpret(&sandbox, &args, shape.as_bytes());
         let added = add(shape.as_bytes(), &Style::default(), &lease());
         assert_eq!(String::from_utf8_lossy(&added), String::from_utf8_lossy(&git), "{shape:?}");
         let again = add(&added, &Style::default(), &lease());
@@ -110,7 +106,7 @@ fn another_comment_mark() {
 
 #[test]
 fn the_configured_comment_mark() {
-    let sandbox = SANDBOX.get_or_init(Sandbox::new);
+    let sandbox = Sandbox::new();
     let message = b"title\n\nKey: value\n; a comment\nOther: value\n";
     for (mark, key) in [(";", true), ("#", false), ("auto", false)] {
         let mut env = sandbox.env();
@@ -173,27 +169,32 @@ fn message() -> impl Strategy<Value = String> {
     prop::collection::vec(prop::sample::select(&LINES[..]), 0..14).prop_map(|lines| lines.concat())
 }
 
-proptest! {
-    #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
-
-    /// Any message has the trailers that git finds in it.
-    #[test]
-    fn as_git_reads_them(message in message(), divider: bool) {
+/// Any message has the trailers that git finds in it.
+#[test]
+fn as_git_reads_them() {
+    let sandbox = Sandbox::new();
+    property(300, &(message(), any::<bool>()), |(message, divider)| {
         // Scissors below a divider make git 2.39 loop for ever.
         let message = if divider { message.replace(SCISSORS, "") } else { message };
-        prop_assert_eq!(ours(message.as_bytes(), divider), theirs(message.as_bytes(), divider), "{:?}", message);
-    }
+        let theirs = theirs(&sandbox, message.as_bytes(), divider);
+        prop_assert_eq!(ours(message.as_bytes(), divider), theirs, "{:?}", message);
+        Ok(())
+    });
+}
 
-    /// Git finds what it found before, then what was added; and no line is lost.
-    #[test]
-    fn as_git_finds_them_again(message in message()) {
+/// Git finds what it found before, then what was added; and no line is lost.
+#[test]
+fn as_git_finds_them_again() {
+    let sandbox = Sandbox::new();
+    property(300, &message(), |message| {
         // A list of conflicts is no longer one to git when something stands before it, not even for its own.
         let message = message.replace("Conflicts:\n", "");
         let added = add(message.as_bytes(), &Style::default(), &lease()[..1]);
-        let wanted = theirs(message.as_bytes(), false) + "JIT-Lease: 01HX\n";
-        prop_assert_eq!(theirs(&added, false), wanted, "{:?}", message);
+        let wanted = theirs(&sandbox, message.as_bytes(), false) + "JIT-Lease: 01HX\n";
+        prop_assert_eq!(theirs(&sandbox, &added, false), wanted, "{:?}", message);
         let added = String::from_utf8_lossy(&added);
         let mut lines = message.lines().filter(|line| !line.trim().is_empty());
         prop_assert!(lines.all(|line| added.lines().any(|ours| ours == line)), "{:?}", message);
-    }
+        Ok(())
+    });
 }

@@ -20,7 +20,7 @@ pub struct Record {
     pub sequence: Fence,
     /// What happened.
     pub event: Event,
-    /// The lease that it happened to, as it stood before; for a grant or a hand-over the one that began.
+    /// The lease that it happened to, as it stood before; for a grant the one that began.
     pub lease: Lease,
 }
 
@@ -28,8 +28,9 @@ impl Record {
     /// The record of an event on the table before it; none if it cannot have happened to that table.
     pub(super) fn of(sequence: Fence, event: &Event, table: &Table) -> Option<Self> {
         let lease = match event {
-            Event::Granted { lease } | Event::Transferred { lease, .. } => lease,
-            Event::Renewed { lease, .. }
+            Event::Granted { lease } => lease,
+            Event::Transferred { from: lease, .. }
+            | Event::Renewed { lease, .. }
             | Event::Beaten { lease, .. }
             | Event::Released { lease, .. }
             | Event::Evicted { lease, .. } => table.get(*lease)?,
