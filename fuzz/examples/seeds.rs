@@ -103,6 +103,7 @@ fn spoiled_logs(good: &[u8], cut: &[u8], seeds: &mut Seeds) {
     add("fence-to-come", "s", &replaced(cut, "\"fence\":", "\"fence\":9"));
     let near_the_end = "\"sequence\":9007199254740989";
     add("last-sequence", "n", &replaced(&two, "\"sequence\":0", near_the_end));
+    add("line-at-the-end", "n", &replaced(&two, "\"sequence\":0", "\"sequence\":9007199254740990"));
     let unknown = replaced(&two, "\"grace_secs\"", "\"grace\"");
     add("repaired-near-the-end", "n", &replaced(&unknown, "\"sequence\":0", near_the_end));
     let swapped = lines.iter().enumerate().map(|(at, line)| if at == 2 { lines[3] } else { line });

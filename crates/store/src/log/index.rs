@@ -69,7 +69,7 @@ pub(super) fn parse(bytes: &[u8], words: &Words) -> Option<Cursor> {
     Some(Cursor {
         log: wire.log_id.parse::<CounterId>().ok()?,
         segment: wire.segment,
-        table: segment::table(&wire.active, words).ok()?,
+        table: segment::table(&wire.active, words, wire.sequence).ok()?,
         sequence: wire.sequence,
         link: Link::parse(wire.log_hash.as_bytes())?,
         len: wire.log_length,

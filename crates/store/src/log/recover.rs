@@ -199,7 +199,7 @@ impl Salvage {
     /// that whatever stood in its way had ended, and a line about a lost grant says nothing.
     fn take_in(&mut self, line: &[u8], words: &Words) {
         let Ok(entry) = read::entry(line, words) else { return };
-        if entry.sequence.get() <= self.sequence {
+        if entry.sequence.get() <= self.sequence || entry.sequence == Fence::LAST {
             return;
         }
         self.sequence = entry.sequence.get();
@@ -221,7 +221,11 @@ impl Salvage {
         }
     }
 
+    /// A line that is no longer held in place by its hash may say what no policy grants.
     fn grant(&mut self, lease: Lease) {
+        if !can_stand(&lease) {
+            return;
+        }
         self.leases.retain(|_, other| {
             other.resource != lease.resource
                 || (other.mode.admits(lease.mode) && other.holder != lease.holder)
@@ -230,10 +234,16 @@ impl Salvage {
     }
 
     fn change(&mut self, id: LeaseId, term: Term) {
-        if let Some(lease) = self.leases.get_mut(&id) {
-            lease.term = term;
+        let changed = self.leases.get(&id).map(|lease| Lease { term, ..lease.clone() });
+        if let Some(changed) = changed.filter(can_stand) {
+            self.leases.insert(id, changed);
         }
     }
+}
+
+/// Whether a table can hold this lease at all.
+fn can_stand(lease: &Lease) -> bool {
+    Table::restore([lease.clone()]).is_ok()
 }
 
 fn by_id(table: &Table) -> BTreeMap<LeaseId, Lease> {

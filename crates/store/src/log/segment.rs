@@ -90,7 +90,7 @@ impl Wire<'_> {
             segment: self.segment,
             sequence: self.sequence,
             before: Link::parse(self.previous.as_bytes()).ok_or("`previous` is no hash")?,
-            table: table(&self.active, words)?,
+            table: table(&self.active, words, self.sequence)?,
         })
     }
 }
@@ -128,9 +128,17 @@ pub(super) fn leases(out: &mut Vec<u8>, words: &Words, table: &Table, now: &Stam
     out.push(b']');
 }
 
-/// The table with the leases of such an array, if they can stand beside each other.
-pub(super) fn table(leases: &[&RawValue], words: &Words) -> std::result::Result<Table, Problem> {
+/// The table with the leases of such an array, if they can stand beside each other and the counter has
+/// given their numbers out.
+pub(super) fn table(
+    leases: &[&RawValue],
+    words: &Words,
+    sequence: u64,
+) -> std::result::Result<Table, Problem> {
     let read = |raw: &&RawValue| read::standing(raw.get().as_bytes(), words);
     let leases: Vec<Lease> = leases.iter().map(read).collect::<std::result::Result<_, _>>()?;
+    if let Some(lease) = leases.iter().find(|lease| lease.fence.get() > sequence) {
+        return Err(format!("fence {} was never given out", lease.fence));
+    }
     Table::restore(leases).map_err(|error| error.to_string())
 }
