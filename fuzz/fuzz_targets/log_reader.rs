@@ -40,6 +40,10 @@ fn log(sys: &Sys) -> Log {
 
 /// Whoever can read the log can also write to it, and what was there stays.
 fn goes_on(sys: &Sys, file: &[u8], before: &View) {
+    assert!(
+        before.table.iter().all(|lease| lease.fence < before.next),
+        "no lease has a number that is to come"
+    );
     let lease = match log(sys).transact(&policy(), &wants("\u{fffd}something")) {
         Ok(Answer::Granted(lease)) => lease,
         Err(Error::Refused(Refusal::FencesExhausted)) => return,

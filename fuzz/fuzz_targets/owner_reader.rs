@@ -46,6 +46,7 @@ fn read(sys: &Sys) {
 
 fn goes_on(sys: &Sys, before: &View) {
     let there = before.table.on(&name(LOCK)).next();
+    assert!(there.is_none_or(|lease| lease.fence < before.next), "no lease has a number that is to come");
     if exhausted(locks(sys).transact(&policy(), &wants(OTHER)), "a lock that nobody has") {
         return;
     }

@@ -38,6 +38,7 @@ fn read(sys: &Sys) {
 /// Whoever holds it in force keeps it; otherwise anybody gets it, with a fence that nobody had.
 fn goes_on(sys: &Sys, before: &View) {
     let held = before.table.iter().next();
+    assert!(held.is_none_or(|lease| lease.fence < before.next), "no lease has a number that is to come");
     match record(sys).transact(&policy(), &wants(RESOURCE)) {
         Ok(Answer::Granted(lease)) => {
             let free = |standing| matches!(standing, Standing::Open { .. });

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use holdfast_kernel::{
     Acquire, Again, Command, Holder, KindRule, LeaseId, Limits, Millis, Mode, Name, Policy, Request, Tags,
-    TtlRange,
+    Text, TtlRange,
 };
 use holdfast_sys::sim::{Config, Fate, Process, Random, World};
 use holdfast_sys::{Kind, Sys};
@@ -88,20 +88,43 @@ pub fn stranger() -> Holder {
 /// The stranger wants this.
 #[must_use]
 pub fn wants(resource: &str) -> Command {
+    let id = resource.bytes().fold(u128::MAX, |id, byte| id.rotate_left(9) ^ u128::from(byte));
+    acquire(id, resource, stranger(), Mode::Exclusive, Request::Finite(Millis::from_secs(60)))
+}
+
+/// An agent wants this, under a number of its own.
+#[must_use]
+pub fn wanted(id: u128, resource: &str, agent: &str, mode: Mode, request: Request) -> Command {
+    acquire(id, resource, holder(agent), mode, request)
+}
+
+fn acquire(id: u128, resource: &str, holder: Holder, mode: Mode, request: Request) -> Command {
     Command::Acquire(Acquire {
-        id: LeaseId::new(resource.bytes().fold(u128::MAX, |id, byte| id.rotate_left(9) ^ u128::from(byte))),
+        id: LeaseId::new(id),
         resource: name(resource),
-        holder: stranger(),
-        mode: Mode::Exclusive,
-        request: Request::Finite(Millis::from_secs(60)),
-        reason: None,
-        tags: Tags::none(),
+        holder,
+        mode,
+        request,
+        reason: Some(text("because")),
+        tags: Tags::none().with("branch", text("main")).expect("a tag"),
         dead: Vec::new(),
     })
+}
+
+/// An agent in the main worktree.
+#[must_use]
+pub fn holder(agent: &str) -> Holder {
+    Holder { agent: name(&format!("agent:{agent}")), place: name("worktree:main") }
 }
 
 /// A name that is one.
 #[must_use]
 pub fn name(text: &str) -> Name {
     Name::new(text).expect("a name")
+}
+
+/// A text that is one.
+#[must_use]
+pub fn text(text: &str) -> Text {
+    Text::new(text).expect("a text")
 }

@@ -26,7 +26,9 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use holdfast_kernel::{Answer, Claim, Command, Fence, Millis, Mode, Policy, Refusal, check, decide};
+use holdfast_kernel::{
+    Answer, Claim, Command, Decision, Fence, Millis, Mode, Policy, Refusal, check, decide,
+};
 use holdfast_sys::Sys;
 
 pub use owner::Owner;
@@ -130,14 +132,21 @@ impl Directory {
         let locks = self.scan()?.all()?;
         refuse_ownerless(&locks, command)?;
         let now = self.sys.clock.now()?;
-        let decision = decide(&locks.table, policy, command, &now, locks.position.next)?;
-        let done = if decision.events.is_empty() {
-            self.settle(settled, vouched_for(&locks, &decision.answer))?;
-            true
-        } else {
-            self.commit(settled, &locks, &decision.events)?
-        };
-        Ok(done.then_some(decision.answer))
+        let Decision { events, answer } = decide(&locks.table, policy, command, &now, locks.position.next)?;
+        if events.is_empty() {
+            self.settle(settled, vouched_for(&locks, &answer))?;
+            return Ok(Some(answer));
+        }
+        let lost = self.commit(settled, &locks, &events)?;
+        Ok(match answer {
+            answer if lost.is_empty() => Some(answer),
+            // What has changed meanwhile is not what was over; the others are swept all the same.
+            Answer::Swept(mut leases) => {
+                leases.retain(|lease| !lost.contains(&lease.resource));
+                Some(Answer::Swept(leases))
+            }
+            _ => None,
+        })
     }
 }
 
@@ -207,9 +216,9 @@ impl Medium for Directory {
     }
 
     fn view(&self) -> Result<View> {
-        let inner = &mut *self.inner();
-        let _section = inner.gate.together(&self.sys)?;
-        let Locks { table, position, .. } = self.scan()?.all()?;
-        Ok(View { table, counter: position.id, next: position.next, now: self.sys.clock.now()? })
+        self.inner().gate.looking(&self.sys, || {
+            let Locks { table, position, .. } = self.scan()?.all()?;
+            Ok(View { table, counter: position.id, next: position.next, now: self.sys.clock.now()? })
+        })
     }
 }

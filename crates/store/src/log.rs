@@ -11,6 +11,7 @@ mod cut;
 mod fold;
 mod history;
 mod index;
+mod observer;
 mod queue;
 mod recover;
 mod scan;
@@ -20,15 +21,17 @@ mod state;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use holdfast_kernel::{Answer, Claim, Command, Fence, Policy, Refusal, Table, check};
-use holdfast_sys::{Guard, LockMode, Sys};
+use holdfast_sys::Sys;
 
 pub use cut::Cut;
 pub use history::{Checked, Record};
+pub use observer::{Observer, Recorded};
 pub use recover::{Finding, Recovery};
 pub use state::Paths;
 
 pub use crate::json::Words;
 
+use crate::gate::Gate;
 use crate::{Error, Held, Medium, Result, View};
 use index::IndexFile;
 use queue::Queue;
@@ -56,14 +59,14 @@ pub struct Log {
     sys: Sys,
     paths: Paths,
     settings: Settings,
+    observer: Option<Box<dyn Observer>>,
     queue: Queue<(Policy, Command), Result<Answer>>,
     inner: Mutex<Inner>,
 }
 
 /// What only one thread at a time may touch.
-#[derive(Default)]
 struct Inner {
-    guard: Option<Guard>,
+    gate: Gate,
     state: Option<State>,
     index: IndexFile,
 }
@@ -72,7 +75,15 @@ impl Log {
     /// A handle on the log at `paths`, whose directories must be there. Nothing is read or written yet.
     #[must_use]
     pub fn new(sys: Sys, paths: Paths, settings: Settings) -> Self {
-        Self { sys, paths, settings, queue: Queue::default(), inner: Mutex::default() }
+        let gate = Gate::new(paths.guard.clone(), settings.mode);
+        let inner = Mutex::new(Inner { gate, state: None, index: IndexFile::default() });
+        Self { sys, paths, settings, observer: None, queue: Queue::default(), inner }
+    }
+
+    /// This log, watched by `observer`.
+    #[must_use]
+    pub fn observed(self, observer: impl Observer + 'static) -> Self {
+        Self { observer: Some(Box::new(observer)), ..self }
     }
 
     /// Decides several commands one after the other and makes all their events durable with one write.
@@ -82,8 +93,26 @@ impl Log {
         self.serve(&requests)
     }
 
+    /// Decides commands one after the other until one is not refused in a way that `passes` to the next
+    /// one, all in one section. Gives that one's place and answer; none if all were passed over.
+    ///
+    /// # Errors
+    /// The refusal that does not pass; otherwise what failed.
+    pub fn transact_first(
+        &self,
+        policy: &Policy,
+        commands: &[Command],
+        passes: &dyn Fn(&Refusal) -> bool,
+    ) -> Result<Option<(usize, Answer)>> {
+        let requests: Vec<_> = commands.iter().map(|command| (policy.clone(), command.clone())).collect();
+        let passed = |answer: &Result<Answer>| matches!(answer, Err(Error::Refused(why)) if passes(why));
+        let answers = self.exclusively(|writer| writer.commit(&requests, &|answer| !passed(answer)))?;
+        let first = answers.into_iter().enumerate().find(|(_, answer)| !passed(answer));
+        first.map(|(at, answer)| answer.map(|answer| (at, answer))).transpose()
+    }
+
     fn serve(&self, requests: &[(Policy, Command)]) -> Vec<Result<Answer>> {
-        match self.exclusively(|writer| writer.commit(requests)) {
+        match self.exclusively(|writer| writer.commit(requests, &|_| false)) {
             Ok(answers) => answers,
             Err(error) => requests.iter().map(|_| Err(error.again())).collect(),
         }
@@ -96,12 +125,11 @@ impl Log {
     /// Runs `work` in the exclusive section. If it fails, nothing that was known of the log is believed
     /// any longer: the next operation reads it again.
     fn exclusively<T>(&self, work: impl FnOnce(&mut append::Writer<'_>) -> Result<T>) -> Result<T> {
-        let Inner { guard, state, index } = &mut *self.inner();
-        let guard = match guard {
-            Some(guard) if guard.is_for_writing() => guard,
-            _ => guard.insert(Guard::open(&self.sys, &self.paths.guard, self.settings.mode)?),
-        };
-        let _section = guard.enter(&self.sys, LockMode::Exclusive)?;
+        let Inner { gate, state, index } = &mut *self.inner();
+        let observer = self.observer.as_deref();
+        let mut waits = || observer.into_iter().for_each(Observer::waits);
+        let _section = gate.alone_or_note(&self.sys, &mut waits)?;
+        observer.into_iter().for_each(Observer::entered);
         let known = state.take();
         let mut writer = append::Writer { log: self, state: known, index };
         let done = work(&mut writer)?;
@@ -109,16 +137,13 @@ impl Log {
         Ok(done)
     }
 
-    /// Runs `work` on the log as it is, keeping everybody from changing it meanwhile.
-    fn shared<T>(&self, work: impl FnOnce(Option<&State>) -> Result<T>) -> Result<T> {
-        let Inner { guard, state, .. } = &mut *self.inner();
-        if guard.is_none() {
-            *guard = Guard::open_existing(&self.sys, &self.paths.guard, self.settings.mode)?;
-        }
-        // Without a guard file nobody has written yet, so there is nobody to wait for.
-        let _section = guard.as_mut().map(|guard| guard.enter(&self.sys, LockMode::Shared)).transpose()?;
-        *state = self.current(state.take())?;
-        work(state.as_ref())
+    /// Shows the log as it is to `look`, which only reads.
+    fn looking<T>(&self, mut look: impl FnMut(Option<&State>) -> Result<T>) -> Result<T> {
+        let Inner { gate, state, .. } = &mut *self.inner();
+        gate.looking(&self.sys, || {
+            *state = self.current(state.take())?;
+            look(state.as_ref())
+        })
     }
 
     /// The log as it is on disk, starting from what is known of it.
@@ -131,25 +156,25 @@ impl Log {
         State::load(&self.sys, &self.paths, &self.settings.words)
     }
 
-    /// Checks the claim and acts on it; false if that has to wait until the last append is known to be
-    /// durable, because a fence that guards a write must never be granted a second time.
+    /// Checks the claim and acts on it, keeping everybody from changing the log meanwhile; false if that
+    /// has to wait until the last append is known to be durable, because a fence that guards a write must
+    /// never be granted a second time.
     fn act(&self, claim: &Claim, act: &mut dyn FnMut(&Held<'_>)) -> Result<bool> {
-        self.shared(|state| {
-            let Some(State { cursor, .. }) = state else {
-                return Err(Refusal::FencedOut {
-                    resource: claim.resource.clone(),
-                    presented: claim.fence,
-                    current: Vec::new(),
-                }
-                .into());
-            };
-            let lease = check(&cursor.table, claim, &self.sys.clock.now()?)?;
-            if cursor.doubtful.is_none() {
-                act(&Held::vouch(lease, cursor.log));
-            }
-            Ok(cursor.doubtful.is_none())
-        })
+        let Inner { gate, state, .. } = &mut *self.inner();
+        let _section = gate.together(&self.sys)?;
+        *state = self.current(state.take())?;
+        let Some(State { cursor, .. }) = state else { return Err(nobody_holds(claim)) };
+        let lease = check(&cursor.table, claim, &self.sys.clock.now()?)?;
+        if cursor.doubtful.is_none() {
+            act(&Held::vouch(lease, cursor.log));
+        }
+        Ok(cursor.doubtful.is_none())
     }
+}
+
+fn nobody_holds(claim: &Claim) -> Error {
+    let (resource, presented) = (claim.resource.clone(), claim.fence);
+    Refusal::FencedOut { resource, presented, current: Vec::new() }.into()
 }
 
 impl Medium for Log {
@@ -160,6 +185,9 @@ impl Medium for Log {
     }
 
     fn guarded(&self, claim: &Claim, act: &mut dyn FnMut(&Held<'_>)) -> Result<()> {
+        if self.looking(|state| Ok(state.is_none()))? {
+            return Err(nobody_holds(claim));
+        }
         while !self.act(claim, act)? {
             self.exclusively(|writer| writer.settle())?;
         }
@@ -167,7 +195,7 @@ impl Medium for Log {
     }
 
     fn view(&self) -> Result<View> {
-        self.shared(|state| {
+        self.looking(|state| {
             let now = self.sys.clock.now()?;
             let Some(State { cursor, .. }) = state else {
                 return Ok(View { table: Table::new(), counter: None, next: Fence::FIRST, now });

@@ -110,9 +110,7 @@ impl Record {
     /// # Errors
     /// When the directory cannot be read.
     pub fn leftovers(&self) -> Result<Vec<PathBuf>> {
-        let inner = &mut *self.inner();
-        let _section = inner.gate.together(&self.sys)?;
-        self.find_leftovers()
+        self.inner().gate.looking(&self.sys, || self.find_leftovers())
     }
 
     /// Removes the files that crashes left behind, and says which.
@@ -278,9 +276,9 @@ impl Medium for Record {
     }
 
     fn view(&self) -> Result<View> {
-        let inner = &mut *self.inner();
-        let _section = inner.gate.together(&self.sys)?;
-        let State { table, position, .. } = self.load()?;
-        Ok(View { table, counter: position.id, next: position.next, now: self.sys.clock.now()? })
+        self.inner().gate.looking(&self.sys, || {
+            let State { table, position, .. } = self.load()?;
+            Ok(View { table, counter: position.id, next: position.next, now: self.sys.clock.now()? })
+        })
     }
 }

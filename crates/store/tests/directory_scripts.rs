@@ -12,7 +12,7 @@ use common::{acquire, claim, evict, release};
 use holdfast_kernel::{Acquire, Answer, Command, Millis, Refusal};
 use holdfast_store::directory::{Directory, Settings};
 use holdfast_store::{Error, Medium, liveness};
-use holdfast_sys::sim::{Config, End, Faults, Odds, Process, Random, World};
+use holdfast_sys::sim::{Config, End, Faults, NameOrder, Odds, Process, Random, World};
 use holdfast_sys::{Open, Sys};
 
 const ROOT: &str = "/locks";
@@ -26,6 +26,10 @@ struct Owners {
     now: Mutex<Vec<(String, u64)>>,
     /// A script gave back what was another script's. Nothing can be said about the rest of the run.
     foul: AtomicBool,
+    /// A script removed its own directory.
+    removed: AtomicBool,
+    /// Somebody was told that the script's lock was swept.
+    swept: AtomicBool,
 }
 
 impl Owners {
@@ -46,6 +50,7 @@ impl Owners {
     fn removed_late(&self) {
         let owned = !self.now.lock().unwrap().is_empty();
         self.foul.fetch_or(owned, Ordering::SeqCst);
+        self.removed.fetch_or(!owned, Ordering::SeqCst);
     }
 }
 
@@ -174,6 +179,8 @@ fn late_release(seed: u64, break_it: fn(&Sys, &Owners)) {
     let epoch = world.run(processes);
     assert_eq!(epoch.panics().collect::<Vec<_>>(), Vec::<&str>::new(), "seed {seed}");
     assert_eq!(epoch.end, End::Done, "seed {seed}");
+    let both = owners.removed.load(Ordering::SeqCst) && owners.swept.load(Ordering::SeqCst);
+    assert!(!both, "seed {seed}: what was given back cannot have been swept as well");
 }
 
 #[test]
@@ -190,8 +197,9 @@ fn a_takeover_takes_the_lock_that_was_judged_and_no_other() {
 #[test]
 fn a_sweep_breaks_the_lock_that_was_judged_and_no_other() {
     for seed in 0..10_000 {
-        late_release(seed, |sys, _| {
-            medium(sys).transact(&common::policy(), &Command::Sweep).unwrap();
+        late_release(seed, |sys, owners| {
+            let answer = medium(sys).transact(&common::policy(), &Command::Sweep).unwrap();
+            owners.swept.store(answer != Answer::Swept(Vec::new()), Ordering::SeqCst);
         });
     }
 }
@@ -224,9 +232,11 @@ fn a_dead_process_is_known_by_its_lease_and_its_lock_is_taken_over_at_once() {
 
 #[test]
 fn scripts_that_die_anywhere_leave_nothing_that_is_not_recovered() {
-    for seed in 0..500 {
-        let kill = Odds::new(30_000, 3);
-        let config = Config { faults: Faults { kill, ..Faults::NONE }, ..Config::default() };
+    for seed in 0..2_000 {
+        let (kill, power_loss) = (Odds::new(30_000, 3), Odds::new(10_000, 1));
+        let names = if seed % 2 == 0 { NameOrder::PerDirectory } else { NameOrder::PerName };
+        let faults = Faults { kill, power_loss, ..Faults::NONE };
+        let config = Config { faults, names, ..Config::default() };
         let owners = Arc::new(Owners::default());
         let mut world = World::new(config, Random::new(seed));
         world.create_dir_all("/locks/sprint").unwrap();
@@ -239,6 +249,10 @@ fn scripts_that_die_anywhere_leave_nothing_that_is_not_recovered() {
             processes.push(Process::new(who, 0, move |sys: Sys| {
                 let medium = medium(&sys);
                 let _ = acquire(&sys, &medium, RESOURCE, who);
+                // By then a dead script's lock is old, and is taken over.
+                sys.clock.sleep(Millis::new(2 * GHOST_AFTER));
+                let _ = acquire(&sys, &medium, RESOURCE, who);
+                let _ = medium.transact(&common::policy(), &Command::Sweep);
             }));
         }
         world.run(processes);

@@ -3,9 +3,10 @@
 //! reading, writing and locking may be cut short by a signal (`Interrupted`).
 
 use std::ffi::OsString;
-use std::path::Path;
+use std::io;
+use std::path::{Path, PathBuf};
 
-use crate::Result;
+use crate::{Error, Result};
 
 /// How to open a file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -188,6 +189,19 @@ pub trait Files: Send + Sync {
     /// # Errors
     /// `NotFound` when there is nothing.
     fn stat(&self, path: &Path) -> Result<Stat>;
+
+    /// Where a symbolic link leads, as it is written in it. A machine without symbolic links need not say
+    /// how.
+    ///
+    /// # Errors
+    /// `InvalidInput` when the name is not that of a symbolic link, `NotFound` when there is nothing.
+    fn read_link(&self, path: &Path) -> Result<PathBuf> {
+        let why = match self.stat(path)?.kind {
+            Kind::Symlink => io::ErrorKind::Unsupported,
+            Kind::File | Kind::Directory | Kind::Other => io::ErrorKind::InvalidInput,
+        };
+        Err(Error::new("read the link", path, why))
+    }
 
     /// The names in a directory, sorted.
     ///

@@ -56,15 +56,41 @@ impl Guard {
     pub fn enter(&mut self, sys: &Sys, mode: LockMode) -> Result<Section<'_>> {
         loop {
             uninterrupted(|| self.handle.lock(mode))?;
-            let checked = self.check(sys);
-            if let Ok(true) = checked {
+            if self.holds(sys)? {
                 return Ok(Section { handle: &*self.handle });
             }
-            // Whoever waits for this very file must not wait for a section that never began.
-            drop(Section { handle: &*self.handle });
-            checked?;
-            self.handle = open(sys, &self.path, self.mode)?;
         }
+    }
+
+    /// As [`Guard::enter`], but calls `busy` once if others have to be waited for.
+    ///
+    /// # Errors
+    /// As [`Guard::enter`].
+    pub fn enter_or_note(
+        &mut self,
+        sys: &Sys,
+        mode: LockMode,
+        busy: &mut dyn FnMut(),
+    ) -> Result<Section<'_>> {
+        if !uninterrupted(|| self.handle.try_lock(mode))? {
+            busy();
+        } else if self.holds(sys)? {
+            return Ok(Section { handle: &*self.handle });
+        }
+        self.enter(sys, mode)
+    }
+
+    /// Whether the section has begun with the lock that was taken. If not, the guard is opened again.
+    fn holds(&mut self, sys: &Sys) -> Result<bool> {
+        let checked = self.check(sys);
+        if let Ok(true) = checked {
+            return Ok(true);
+        }
+        // Whoever waits for this very file must not wait for a section that never began.
+        drop(Section { handle: &*self.handle });
+        checked?;
+        self.handle = open(sys, &self.path, self.mode)?;
+        Ok(false)
     }
 
     /// Whether the lock that was taken keeps others out.

@@ -4,9 +4,11 @@
 mod clock;
 mod entropy;
 mod files;
+mod permission;
 mod process;
 
 pub use clock::OsClock;
 pub use entropy::OsEntropy;
 pub use files::OsFiles;
-pub use process::OsProcesses;
+pub use permission::{keep_group_bits, set_group, set_mode};
+pub use process::{OsProcesses, effective_user};

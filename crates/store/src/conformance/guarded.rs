@@ -27,7 +27,7 @@ fn turned_away(medium: &dyn Medium, claim: &Claim) -> Refusal {
     super::stage::refused(medium.guarded(claim, &mut |_| panic!("nobody may write with {claim:?}")))
 }
 
-pub(super) fn refused_to_others(medium: &dyn Medium, lease: &Lease) {
+fn refused_to_others(medium: &dyn Medium, lease: &Lease) {
     let right = claim(lease);
     let later = lease.fence.plus(1).expect("a larger fence");
     let wrong_fence = Claim { fence: later, ..right.clone() };

@@ -6,7 +6,7 @@ use super::stage::{
     STALE, Stage, TTL, claim, granted, holder, name, only, policy, refused, releasing, renewing, text, view,
 };
 
-pub(super) fn renew_prolongs(stage: &Stage, ttl: Option<Millis>) {
+fn renew_prolongs(stage: &Stage, ttl: Option<Millis>) {
     let medium = stage.open();
     let lease = stage.grant(&*medium, "anna");
     stage.pass(Millis::new(20_000));

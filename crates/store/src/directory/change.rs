@@ -46,8 +46,8 @@ impl Directory {
         Ok(self.sys.files.sync_dir(&self.root)?)
     }
 
-    /// Makes the events durable; false if a script was faster, and the locks have to be looked at again.
-    pub(super) fn commit(&self, settled: &mut Settled, locks: &Locks, events: &[Event]) -> Result<bool> {
+    /// Makes the events durable, and says for which locks it could not, because a script was faster.
+    pub(super) fn commit(&self, settled: &mut Settled, locks: &Locks, events: &[Event]) -> Result<Vec<Name>> {
         let counter = locks.position.counter(&self.sys)?;
         let changes = self.changes(locks, events, counter)?;
         for change in changes.iter().filter(|change| change.after.is_some()) {
@@ -61,12 +61,14 @@ impl Directory {
             // This also makes a family durable that was made for the grant.
             self.counter.take(&self.sys, counter, fence)?;
         }
+        let mut lost = Vec::new();
         for change in changes {
+            let resource = change.spot.resource.clone();
             if !self.change(settled, change)? {
-                return Ok(false);
+                lost.push(resource);
             }
         }
-        Ok(true)
+        Ok(lost)
     }
 
     /// What the events do to each lock that they touch.

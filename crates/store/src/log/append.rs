@@ -6,7 +6,9 @@ use holdfast_sys::Open;
 
 use super::Log;
 use super::chain::{self, Link};
+use super::history::Record;
 use super::index::{IndexFile, Keep};
+use super::observer::Recorded;
 use super::scan::Cursor;
 use super::segment::Header;
 use super::state::State;
@@ -21,25 +23,34 @@ pub(super) struct Writer<'a> {
 }
 
 impl Writer<'_> {
-    /// Decides the commands in their order, makes all events durable with one write, and answers.
-    pub(super) fn commit(&mut self, requests: &[(Policy, Command)]) -> Result<Vec<Result<Answer>>> {
+    /// Decides the commands in their order, up to the first answer at which to `stop`, makes all events
+    /// durable with one write, and answers.
+    pub(super) fn commit(
+        &mut self,
+        requests: &[(Policy, Command)],
+        stop: &dyn Fn(&Result<Answer>) -> bool,
+    ) -> Result<Vec<Result<Answer>>> {
         let now = self.log.sys.clock.now()?;
         self.state = self.log.current(self.state.take())?;
         if self.state.is_none() {
             // Whoever is refused leaves nothing behind, not even an empty log.
-            let quiet = requests.iter().map(|request| without_events(request, &now)).collect();
-            if let Some(answers) = quiet {
+            if let Some(answers) = without_events(requests, stop, &now) {
                 return Ok(answers);
             }
             self.open()?;
         }
         let words = &self.log.settings.words;
         let cursor = &mut self.opened()?.cursor;
-        let mut batch = Batch { first: next(cursor)?, lines: Vec::new(), link: cursor.link };
+        let mut batch = Batch::after(cursor)?;
         let before = cursor.sequence;
         let mut answers = Vec::with_capacity(requests.len());
         for (policy, command) in requests {
-            answers.push(batch.add(cursor, words, policy, command, &now)?);
+            let answer = batch.add(cursor, words, policy, command, &now)?;
+            let enough = stop(&answer);
+            answers.push(answer);
+            if enough {
+                break;
+            }
         }
         let wrote = if cursor.sequence > before {
             self.append(&batch)?;
@@ -51,18 +62,26 @@ impl Writer<'_> {
         if let Some((policy, _)) = requests.last().filter(|_| wrote) {
             self.write_index(policy, batch.lines.len() as u64, &now)?;
         }
+        self.tell(&batch.records);
         Ok(answers)
     }
 
-    /// Makes sure that what was read of the log is durable; says whether that took a write. A writer that died or failed may have left
-    /// its last append in memory only, even where a later flush of it would report success; so it is
-    /// written again.
+    /// Tells whoever watches the log what became durable.
+    pub(super) fn tell(&self, records: &[Record]) {
+        if let (Some(observer), Some(State { cursor, .. })) = (&self.log.observer, &self.state) {
+            observer.recorded(&Recorded { log: self.log, cursor, records });
+        }
+    }
+
+    /// Makes sure that what was read of the log is durable; says whether that took a write. A writer that
+    /// died or failed may have left its last append in memory only, even where a later flush of it would
+    /// report success; so it is written again.
     pub(super) fn settle(&mut self) -> Result<bool> {
         self.open()?;
         let cursor = &self.opened()?.cursor;
         let doubtful = cursor.doubtful.is_some();
         if doubtful {
-            let nothing = Batch { first: next(cursor)?, lines: Vec::new(), link: cursor.link };
+            let nothing = Batch::after(cursor)?;
             self.append(&nothing)?;
         }
         Ok(doubtful)
@@ -166,12 +185,26 @@ impl Writer<'_> {
     }
 }
 
-/// What a command on an empty log is told, if it changes nothing.
-fn without_events((policy, command): &(Policy, Command), now: &Stamp) -> Option<Result<Answer>> {
-    match decide(&Table::new(), policy, command, now, Fence::FIRST) {
-        Ok(decision) => decision.events.is_empty().then_some(Ok(decision.answer)),
-        Err(refusal) => Some(Err(refusal.into())),
+/// What commands on an empty log are told, if they change nothing.
+fn without_events(
+    requests: &[(Policy, Command)],
+    stop: &dyn Fn(&Result<Answer>) -> bool,
+    now: &Stamp,
+) -> Option<Vec<Result<Answer>>> {
+    let mut answers = Vec::with_capacity(requests.len());
+    for (policy, command) in requests {
+        let answer = match decide(&Table::new(), policy, command, now, Fence::FIRST) {
+            Ok(decision) if decision.events.is_empty() => Ok(decision.answer),
+            Ok(_) => return None,
+            Err(refusal) => Err(refusal.into()),
+        };
+        let enough = stop(&answer);
+        answers.push(answer);
+        if enough {
+            break;
+        }
     }
+    Some(answers)
 }
 
 /// The number that the next line will have.
@@ -186,9 +219,16 @@ struct Batch {
     lines: Vec<u8>,
     /// The hash of the last one.
     link: Link,
+    /// What they say.
+    records: Vec<Record>,
 }
 
 impl Batch {
+    /// No lines yet, behind what has been read.
+    fn after(cursor: &Cursor) -> Result<Self> {
+        Ok(Self { first: next(cursor)?, lines: Vec::new(), link: cursor.link, records: Vec::new() })
+    }
+
     /// Decides a command and adds the lines of its events. What it changes in the cursor is true only
     /// once the batch is durable.
     fn add(
@@ -208,6 +248,7 @@ impl Batch {
             let start = self.lines.len();
             write::event(&mut self.lines, words, event, sequence, self.first);
             self.link = chain::seal(&mut self.lines, start, self.link);
+            self.records.extend(Record::of(sequence, event, &cursor.table));
             apply(&mut cursor.table, event)
                 .map_err(|error| Error::damaged(std::path::Path::new("the table"), "a decision", error))?;
             cursor.sequence = sequence.get();

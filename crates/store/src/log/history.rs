@@ -4,12 +4,13 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use holdfast_kernel::{Event, Fence};
+use holdfast_kernel::{Event, Fence, Lease, Table};
 use holdfast_sys::Open;
 
 use super::Log;
 use super::chain::Link;
 use super::scan::{Cursor, Source, Tail};
+use super::state::State;
 use crate::{Error, Result};
 
 /// One transition of the log.
@@ -19,6 +20,23 @@ pub struct Record {
     pub sequence: Fence,
     /// What happened.
     pub event: Event,
+    /// The lease that it happened to, as it stood before; for a grant the one that began.
+    pub lease: Lease,
+}
+
+impl Record {
+    /// The record of an event on the table before it; none if it cannot have happened to that table.
+    pub(super) fn of(sequence: Fence, event: &Event, table: &Table) -> Option<Self> {
+        let lease = match event {
+            Event::Granted { lease } => lease,
+            Event::Transferred { from: lease, .. }
+            | Event::Renewed { lease, .. }
+            | Event::Beaten { lease, .. }
+            | Event::Released { lease, .. }
+            | Event::Evicted { lease, .. } => table.get(*lease)?,
+        };
+        Some(Self { sequence, event: event.clone(), lease: lease.clone() })
+    }
 }
 
 /// What a complete check went through.
@@ -38,22 +56,26 @@ impl Log {
     /// # Errors
     /// When something cannot be read, or does not fit what precedes it.
     pub fn history(&self, visit: &mut dyn FnMut(&Record)) -> Result<Checked> {
-        self.shared(|state| {
-            let mut checked = Checked::default();
-            let Some(current) = state else { return Ok(checked) };
-            let mut before: Option<Cursor> = None;
-            for path in self.segments(current.cursor.segment)? {
-                before = Some(self.walk(&path, before.as_ref(), &mut checked, visit)?);
-            }
-            let replayed = before.is_some_and(|last| {
-                (last.sequence, &last.table) == (current.cursor.sequence, &current.cursor.table)
-            });
-            if !replayed {
-                let what = "replaying it does not give what the index says";
-                return Err(Error::damaged(&self.paths.log, "the whole of it", what));
-            }
-            Ok(checked)
+        self.looking(|state| match state {
+            Some(State { cursor, .. }) => self.replay(cursor, visit),
+            None => Ok(Checked::default()),
         })
+    }
+
+    /// Shows every record up to `current` to `visit`. Must run in a section.
+    pub(super) fn replay(&self, current: &Cursor, visit: &mut dyn FnMut(&Record)) -> Result<Checked> {
+        let mut checked = Checked::default();
+        let mut before: Option<Cursor> = None;
+        for path in self.segments(current.segment)? {
+            before = Some(self.walk(&path, before.as_ref(), &mut checked, visit)?);
+        }
+        let replayed =
+            before.is_some_and(|last| (last.sequence, &last.table) == (current.sequence, &current.table));
+        if !replayed {
+            let what = "replaying it does not give what the index says";
+            return Err(Error::damaged(&self.paths.log, "the whole of it", what));
+        }
+        Ok(checked)
     }
 
     /// The archived segments that are there, and the log. They are looked for by name, because the number
@@ -90,9 +112,11 @@ impl Log {
                 "it does not go on where the segment before ends",
             ));
         }
-        let tail = cursor.run(&source, &mut |entry| {
-            checked.records += 1;
-            visit(&Record { sequence: entry.sequence, event: entry.event.clone() });
+        let tail = cursor.run(&source, &mut |entry, table| {
+            if let Some(record) = Record::of(entry.sequence, &entry.event, table) {
+                checked.records += 1;
+                visit(&record);
+            }
         })?;
         if let Tail::Torn { len } = tail {
             checked.torn_bytes += len - cursor.len;

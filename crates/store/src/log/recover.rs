@@ -61,7 +61,13 @@ impl Log {
     /// # Errors
     /// When the system fails, or nothing can be read at all.
     pub fn recover(&self, policy: &Policy, repair: bool) -> Result<Recovery> {
-        self.exclusively(|writer| writer.recover(policy, repair))
+        self.exclusively(|writer| {
+            let recovery = writer.recover(policy, repair)?;
+            if repair {
+                writer.tell(&[]);
+            }
+            Ok(recovery)
+        })
     }
 }
 

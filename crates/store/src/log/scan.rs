@@ -74,13 +74,14 @@ impl Cursor {
         Ok((Self { log, segment, table, sequence, link, len, doubtful: Some(len) }, before))
     }
 
-    /// Reads on to the end of the file, applying every line and showing it to `visit`.
-    pub(super) fn run(&mut self, source: &Source<'_>, visit: &mut dyn FnMut(&Entry)) -> Result<Tail> {
+    /// Reads on to the end of the file, showing every line and the table before it to `visit` and applying
+    /// it then.
+    pub(super) fn run(&mut self, source: &Source<'_>, visit: &mut dyn FnMut(&Entry, &Table)) -> Result<Tail> {
         let mut table = std::mem::take(&mut self.table);
         let tail = self.read_on(source, &mut |line, _| {
             let entry = read::entry(line, source.words)?;
+            visit(&entry, &table);
             apply(&mut table, &entry.event).map_err(|error| error.to_string())?;
-            visit(&entry);
             Ok((entry.sequence.get(), entry.batch.get()))
         });
         self.table = table;

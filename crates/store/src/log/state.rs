@@ -56,7 +56,7 @@ impl State {
         let (cursor, tail) = match &claimed {
             Some(claimed) if is_true_of(claimed, &*handle, &stat)? => {
                 let mut cursor = claimed.clone();
-                let tail = cursor.run(&source, &mut |_| {})?;
+                let tail = cursor.run(&source, &mut |_, _| {})?;
                 (cursor, tail)
             }
             _ => {
@@ -88,7 +88,7 @@ impl State {
         }
         let before = self.cursor.len;
         let source = Source { path: &paths.log, handle: &*self.handle, words };
-        self.torn = length(&self.cursor.run(&source, &mut |_| {})?);
+        self.torn = length(&self.cursor.run(&source, &mut |_, _| {})?);
         if self.cursor.len > before && index::vouches(sys, &paths.index, &self.cursor) {
             self.cursor.doubtful = None;
         }

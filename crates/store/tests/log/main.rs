@@ -4,6 +4,7 @@
 
 mod damage;
 mod index;
+mod observer;
 mod segments;
 mod support;
 mod writing;

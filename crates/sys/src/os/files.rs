@@ -3,7 +3,7 @@
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io;
-use std::os::unix::ffi::OsStrExt;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
@@ -132,6 +132,12 @@ impl Files for OsFiles {
 
     fn stat(&self, path: &Path) -> Result<Stat> {
         rustix::fs::lstat(path).map(|stat| known(&stat)).map_err(|error| Error::new("look at", path, error))
+    }
+
+    fn read_link(&self, path: &Path) -> Result<PathBuf> {
+        let target = rustix::fs::readlink(path, Vec::new());
+        let target = target.map_err(|error| Error::new("read the link", path, error))?;
+        Ok(PathBuf::from(OsString::from_vec(target.into_bytes())))
     }
 
     fn list(&self, path: &Path) -> Result<Vec<OsString>> {

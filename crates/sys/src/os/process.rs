@@ -3,13 +3,19 @@
 use std::io;
 use std::path::PathBuf;
 
-use rustix::process::{Pid, getpid, getppid, test_kill_process};
+use rustix::process::{Pid, geteuid, getpid, getppid, test_kill_process};
 
 use super::clock::{kernel_boot_id, time_namespace_shift};
 use crate::{Error, Liveness, ProcessId, Processes, Result};
 
 /// The machine's processes.
 pub struct OsProcesses;
+
+/// The number of the user in whose name this process acts.
+#[must_use]
+pub fn effective_user() -> u32 {
+    geteuid().as_raw()
+}
 
 impl Processes for OsProcesses {
     fn me(&self) -> Result<ProcessId> {

@@ -1,0 +1,72 @@
+//! Where HEAD is: on a branch, born or not, or on a commit. One or two small files; this is on the way of
+//! every command.
+
+use std::path::Path;
+
+use holdfast_sys::Files;
+
+use crate::refs::{self, Content};
+use crate::{Error, ObjectId, RefName, Repository, Result};
+
+/// Where HEAD is.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Head {
+    /// On a branch, which need not have a commit yet.
+    Branch(RefName),
+    /// On a commit, apart from any branch.
+    Detached(ObjectId),
+}
+
+impl Head {
+    /// The branch, if HEAD is on one.
+    #[must_use]
+    pub const fn branch(&self) -> Option<&RefName> {
+        match self {
+            Self::Branch(name) => Some(name),
+            Self::Detached(_) => None,
+        }
+    }
+}
+
+impl Repository {
+    /// Where HEAD of this worktree is. A branch that is another name of a branch counts as that one.
+    ///
+    /// # Errors
+    /// When HEAD cannot be read, or [`Error::Reftable`] when only git can read it.
+    pub fn head(&self, files: &dyn Files) -> Result<Head> {
+        if self.has_reftable() {
+            return Err(Error::Reftable { git_dir: self.git_dir.clone() });
+        }
+        at(files, &self.git_dir, &self.common_dir)
+    }
+
+    /// The commit that HEAD of this worktree is on; none on a branch without one.
+    ///
+    /// # Errors
+    /// As [`Repository::head`].
+    pub fn head_commit(&self, files: &dyn Files) -> Result<Option<ObjectId>> {
+        match self.head(files)? {
+            Head::Branch(name) => self.resolve(files, &name),
+            Head::Detached(id) => Ok(Some(id)),
+        }
+    }
+
+    /// The object that a ref is on; none if there is no such ref.
+    ///
+    /// # Errors
+    /// When the ref cannot be read, or [`Error::Reftable`] when only git can read it.
+    pub fn resolve(&self, files: &dyn Files, name: &RefName) -> Result<Option<ObjectId>> {
+        if self.has_reftable() {
+            return Err(Error::Reftable { git_dir: self.git_dir.clone() });
+        }
+        Ok(refs::follow(files, &self.git_dir, &self.common_dir, name)?.1)
+    }
+}
+
+/// Where HEAD of the worktree with this git directory is.
+pub(crate) fn at(files: &dyn Files, git_dir: &Path, common_dir: &Path) -> Result<Head> {
+    match refs::read(files, &git_dir.join("HEAD"))? {
+        Content::Id(id) => Ok(Head::Detached(id)),
+        Content::Symbolic(name) => Ok(Head::Branch(refs::end(files, git_dir, common_dir, name)?)),
+    }
+}

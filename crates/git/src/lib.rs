@@ -1,0 +1,37 @@
+//! The only code that knows git: where a repository is, its worktrees, branches, trees, configuration,
+//! hooks and trailers.
+//!
+//! What every command needs (the repository, the worktree, the branch) is read by hand from a handful of
+//! small files through [`holdfast_sys::Files`], without a child process and without libgit2. Objects are
+//! read through libgit2 ([`objects`]), opened only by those who ask for one. Where git itself must act, its
+//! own program is started ([`run`]). Nothing here reads the environment: a door passes an [`Environment`].
+
+pub mod config;
+pub mod discover;
+pub mod error;
+pub mod head;
+pub mod hooks;
+pub mod objects;
+pub mod repository;
+pub mod run;
+pub mod trailers;
+pub mod worktrees;
+
+mod environment;
+mod format;
+mod oid;
+mod paths;
+mod refname;
+mod refs;
+
+pub use config::Config;
+pub use discover::{Found, discover};
+pub use environment::Environment;
+pub use error::{Error, Result};
+pub use head::Head;
+pub use objects::Objects;
+pub use oid::ObjectId;
+pub use refname::RefName;
+pub use repository::{Place, Repository};
+pub use run::Git;
+pub use worktrees::Worktree;

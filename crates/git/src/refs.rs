@@ -1,0 +1,124 @@
+//! Refs as git keeps them in files: one file each, or a line in `packed-refs`. A ref's name is a path, so
+//! only a checked [`RefName`] ever becomes one.
+
+use std::os::unix::ffi::OsStringExt;
+use std::path::{Path, PathBuf};
+
+use holdfast_sys::Files;
+
+use crate::paths::{self, is_space};
+use crate::{Error, ObjectId, RefName, Result};
+
+/// As many refs as git follows one after the other.
+const LONGEST_CHAIN: usize = 5;
+
+/// Room for millions of refs.
+const LARGEST_PACKED: usize = 1 << 30;
+
+/// What a ref's file holds.
+pub(crate) enum Content {
+    /// The name of another ref.
+    Symbolic(RefName),
+    /// An object.
+    Id(ObjectId),
+}
+
+/// Reads the ref's file at `path`. A symbolic link into `refs/` is the old form of a symbolic ref.
+pub(crate) fn read(files: &dyn Files, path: &Path) -> Result<Content> {
+    let bytes = match raw(files, path)? {
+        Raw::Bytes(bytes) => bytes,
+        Raw::Link(target) if target.starts_with(b"refs/") => [b"ref: ", &target[..]].concat(),
+        Raw::Link(_) => paths::read(files, path, paths::SMALL)?,
+    };
+    let bad = |fault| Error::BadRef { path: path.to_path_buf(), fault };
+    let text = paths::trim(&bytes);
+    if let Some(name) = text.strip_prefix(b"ref:") {
+        let name = RefName::new(paths::trim(name)).ok_or_else(|| bad("it names a ref that cannot be one"))?;
+        return Ok(Content::Symbolic(name));
+    }
+    let word = text.split(|byte| is_space(*byte)).next().unwrap_or_default();
+    ObjectId::from_hex(word).map(Content::Id).ok_or_else(|| bad("it names neither a ref nor an object"))
+}
+
+enum Raw {
+    Bytes(Vec<u8>),
+    Link(Vec<u8>),
+}
+
+fn raw(files: &dyn Files, path: &Path) -> Result<Raw> {
+    match paths::read_plain(files, path, paths::SMALL) {
+        Err(error) if paths::is_link(files, path, &error) => {
+            Ok(Raw::Link(files.read_link(path)?.into_os_string().into_vec()))
+        }
+        done => done.map(Raw::Bytes),
+    }
+}
+
+/// Whether the file at `path` looks like a HEAD. This is less than [`read`] asks for: with reftable, HEAD is
+/// a file whose only purpose is to pass this test.
+pub(crate) fn looks_like_head(files: &dyn Files, path: &Path) -> Result<bool> {
+    let bytes = match paths::if_visible(raw(files, path)) {
+        Ok(Some(Raw::Bytes(bytes))) => bytes,
+        Ok(Some(Raw::Link(target))) => return Ok(target.starts_with(b"refs/")),
+        Ok(None) | Err(Error::TooLarge { .. } | Error::NotAFile { .. }) => return Ok(false),
+        Err(error) => return Err(error),
+    };
+    let symbolic = bytes.strip_prefix(b"ref:").is_some_and(|name| paths::trim(name).starts_with(b"refs/"));
+    let digits = bytes.iter().take_while(|byte| byte.is_ascii_hexdigit()).count();
+    Ok(symbolic || digits >= 40)
+}
+
+/// The ref that `name` is in the end, whether it exists or not: a symbolic ref is another name of a ref.
+pub(crate) fn end(files: &dyn Files, git_dir: &Path, common_dir: &Path, name: RefName) -> Result<RefName> {
+    let mut end = name.clone();
+    for _ in 0..LONGEST_CHAIN {
+        match loose(files, &path_of(git_dir, common_dir, &end))? {
+            Some(Content::Symbolic(next)) => end = next,
+            Some(Content::Id(_)) | None => return Ok(end),
+        }
+    }
+    Err(Error::RefLoop { name })
+}
+
+/// The ref that `name` is in the end, and the object that it is on, if it is there.
+pub(crate) fn follow(
+    files: &dyn Files,
+    git_dir: &Path,
+    common_dir: &Path,
+    name: &RefName,
+) -> Result<(RefName, Option<ObjectId>)> {
+    let end = end(files, git_dir, common_dir, name.clone())?;
+    let id = match loose(files, &path_of(git_dir, common_dir, &end))? {
+        Some(Content::Id(id)) => Some(id),
+        Some(Content::Symbolic(_)) => return Err(Error::RefLoop { name: name.clone() }),
+        None => packed(files, common_dir, &end)?,
+    };
+    Ok((end, id))
+}
+
+fn path_of(git_dir: &Path, common_dir: &Path, name: &RefName) -> PathBuf {
+    let base = if name.is_per_worktree() { git_dir } else { common_dir };
+    base.join(name.as_path())
+}
+
+/// What the ref's own file holds, if it has one. A directory in its place belongs to other refs.
+fn loose(files: &dyn Files, path: &Path) -> Result<Option<Content>> {
+    match paths::if_there(read(files, path)) {
+        Err(Error::NotAFile { .. }) => Ok(None),
+        content => content,
+    }
+}
+
+/// The object that a ref in `packed-refs` is on.
+fn packed(files: &dyn Files, common_dir: &Path, name: &RefName) -> Result<Option<ObjectId>> {
+    let path = common_dir.join("packed-refs");
+    let Some(bytes) = paths::read_if_there(files, &path, LARGEST_PACKED)? else { return Ok(None) };
+    for line in bytes.split(|byte| *byte == b'\n') {
+        let Some(digits) = line.strip_suffix(name.as_bytes()).and_then(|rest| rest.strip_suffix(b" ")) else {
+            continue;
+        };
+        let fault = "a line holds no object";
+        return ObjectId::from_hex(digits).map(Some).ok_or(Error::BadRef { path, fault });
+    }
+    Ok(None)
+}

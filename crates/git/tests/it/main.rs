@@ -1,0 +1,16 @@
+//! What this crate says about real repositories, against what git says about the same ones.
+#![expect(clippy::disallowed_methods, reason = "these tests make real repositories with the real git")]
+#![expect(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test fails by panicking")]
+
+mod config;
+mod discovery;
+mod environment;
+mod head;
+mod hostile;
+mod machine;
+mod objects;
+mod program;
+mod sandbox;
+mod trailers;
+mod trust;
+mod worktrees;

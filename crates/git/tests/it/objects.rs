@@ -1,0 +1,223 @@
+//! Commits, trees and blobs.
+
+use std::path::{Path, PathBuf};
+
+use holdfast_git::objects::{Mode, TreeFile};
+use holdfast_git::{Error, ObjectId, Objects};
+use holdfast_sys::os::OsFiles;
+
+use crate::sandbox::Sandbox;
+
+fn open(sandbox: &Sandbox, dir: &Path) -> Objects {
+    Objects::open(&sandbox.found(dir), &sandbox.env(), dir).unwrap()
+}
+
+fn head_tree(sandbox: &Sandbox, dir: &Path, objects: &Objects) -> ObjectId {
+    let commit = sandbox.found(dir).head_commit(&OsFiles).unwrap().unwrap();
+    objects.commit(&commit).unwrap().tree
+}
+
+/// `git ls-tree` in the form of ours.
+fn theirs(sandbox: &Sandbox, dir: &Path, prefix: &str) -> Vec<TreeFile> {
+    let list = sandbox.git(dir, &["ls-tree", "-r", "-z", "--full-tree", "HEAD", "--", prefix]);
+    let entry = |line: &[u8]| {
+        let tab = line.iter().position(|byte| *byte == b'\t').unwrap();
+        let mut words = line[..tab].split(|byte| *byte == b' ');
+        let mode = match words.next().unwrap() {
+            b"100644" => Mode::File,
+            b"100755" => Mode::Executable,
+            b"120000" => Mode::Symlink,
+            b"160000" => Mode::Submodule,
+            other => panic!("{other:?}"),
+        };
+        let id = ObjectId::from_hex(words.nth(1).unwrap()).unwrap();
+        TreeFile { path: line[tab + 1..].to_vec(), mode, id }
+    };
+    list.split(|byte| *byte == 0).filter(|line| !line.is_empty()).map(entry).collect()
+}
+
+fn issues(sandbox: &Sandbox, dir: &Path, count: usize) {
+    for n in 0..count {
+        sandbox.file(dir.join(format!(".jit/issues/{n:03}/issue.json")), format!("{{\"id\":{n}}}\n"));
+    }
+    sandbox.commit(dir, "issues");
+}
+
+#[track_caller]
+fn agree(sandbox: &Sandbox, dir: &Path) {
+    let objects = open(sandbox, dir);
+    let tree = head_tree(sandbox, dir, &objects);
+    for (ours, git) in
+        [("", "."), (".jit/issues/", ".jit/issues/"), ("/.jit/issues", ".jit/issues"), ("none", "none")]
+    {
+        let files = objects.files_below(&tree, ours.as_bytes()).unwrap();
+        assert_eq!(files, theirs(sandbox, dir, git), "{ours}");
+    }
+    for file in objects.files_below(&tree, b".jit").unwrap() {
+        let content = sandbox.ask(dir, &["cat-file", "blob", &file.id.to_string()]).stdout;
+        assert_eq!(objects.blob(&file.id, 1 << 20).unwrap(), content);
+    }
+}
+
+#[test]
+fn loose_packed_and_both() {
+    let sandbox = Sandbox::new();
+    let main = sandbox.repository("main");
+    issues(&sandbox, &main, 30);
+    agree(&sandbox, &main);
+    sandbox.git(&main, &["gc", "--quiet"]);
+    agree(&sandbox, &main);
+    issues(&sandbox, &main, 40);
+    agree(&sandbox, &main);
+}
+
+#[test]
+fn from_a_linked_worktree_a_bare_one_and_a_borrower() {
+    let sandbox = Sandbox::new();
+    let main = sandbox.repository("main");
+    issues(&sandbox, &main, 3);
+    sandbox.git(&main, &["worktree", "add", "--quiet", "../linked"]);
+    issues(&sandbox, &sandbox.root.join("linked"), 5);
+    agree(&sandbox, &sandbox.root.join("linked"));
+    sandbox.git(&sandbox.root, &["clone", "--quiet", "--bare", "main", "bare.git"]);
+    agree(&sandbox, &sandbox.root.join("bare.git"));
+    sandbox.git(&sandbox.root, &["clone", "--quiet", "--shared", "main", "borrower"]);
+    issues(&sandbox, &sandbox.root.join("borrower"), 7);
+    agree(&sandbox, &sandbox.root.join("borrower"));
+}
+
+#[test]
+fn links_submodules_and_odd_names() {
+    use std::os::unix::ffi::OsStrExt;
+    let sandbox = Sandbox::new();
+    let outer = sandbox.with_submodule();
+    std::os::unix::fs::symlink("/etc/passwd", outer.join("link")).unwrap();
+    sandbox.file(outer.join(std::ffi::OsStr::from_bytes(b"odd/\xff\n\x1b")), "odd");
+    let run = sandbox.file(outer.join("run"), "#!/bin/sh\n");
+    std::fs::set_permissions(run, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    sandbox.commit(&outer, "odd things");
+    agree(&sandbox, &outer);
+    let objects = open(&sandbox, &outer);
+    let tree = head_tree(&sandbox, &outer, &objects);
+    let mode = |path: &[u8]| objects.entry(&tree, path).unwrap().map(|entry| entry.mode);
+    assert_eq!(mode(b"link"), Some(Mode::Symlink));
+    assert_eq!(mode(b"sub"), Some(Mode::Submodule));
+    assert_eq!(mode(b"run"), Some(Mode::Executable));
+    assert_eq!(mode(b"odd"), Some(Mode::Tree));
+    assert_eq!((mode(b"odd/x"), mode(b"run/x"), mode(b"nothing")), (None, None, None));
+}
+
+#[test]
+fn commits() {
+    let sandbox = Sandbox::new();
+    let main = sandbox.repository("main");
+    sandbox.git(&main, &["checkout", "--quiet", "-b", "side"]);
+    sandbox.commit(&main, "side");
+    sandbox.git(&main, &["checkout", "--quiet", "main"]);
+    sandbox.commit(&main, "ahead");
+    sandbox.git(&main, &["merge", "--quiet", "--no-ff", "-m", "both\n\nJIT-Lease: x", "side"]);
+    let objects = open(&sandbox, &main);
+    let head = sandbox.found(&main).head_commit(&OsFiles).unwrap().unwrap();
+    let commit = objects.commit(&head).unwrap();
+    let parents: Vec<_> = commit.parents.iter().map(ToString::to_string).collect();
+    assert_eq!(parents.join(" "), sandbox.git_text(&main, &["log", "-1", "--format=%P"]));
+    assert_eq!(commit.tree.to_string(), sandbox.git_text(&main, &["log", "-1", "--format=%T"]));
+    assert_eq!((commit.written_secs, &commit.message[..]), (1_700_000_000, &b"both\n\nJIT-Lease: x\n"[..]));
+}
+
+#[test]
+fn what_is_not_there_or_too_large() {
+    let sandbox = Sandbox::new();
+    let main = sandbox.repository("main");
+    let objects = open(&sandbox, &main);
+    let tree = head_tree(&sandbox, &main, &objects);
+    let readme = objects.entry(&tree, b"README").unwrap().unwrap().id;
+    let missing = ObjectId::from_hex(&[b'7'; 40]).unwrap();
+    assert!(objects.has(&readme) && !objects.has(&missing));
+    let said = |error: Error| error.to_string();
+    assert!(said(objects.blob(&missing, 9).unwrap_err()).contains("there is no such object"));
+    assert!(said(objects.blob(&readme, 5).unwrap_err()).contains("it is 6 bytes long; at most 5 are read"));
+    assert!(said(objects.commit(&readme).unwrap_err()).contains("it is a blob"));
+    assert_eq!(objects.blob(&readme, 6).unwrap(), b"hello\n");
+}
+
+#[test]
+fn a_damaged_object_is_an_error() {
+    let sandbox = Sandbox::new();
+    let main = sandbox.repository("main");
+    let id = sandbox.git_text(&main, &["rev-parse", "HEAD:README"]);
+    let file: PathBuf = main.join(".git/objects").join(&id[..2]).join(&id[2..]);
+    std::fs::remove_file(&file).unwrap();
+    std::fs::write(&file, b"garbage").unwrap();
+    let id = ObjectId::from_hex(id.as_bytes()).unwrap();
+    assert!(matches!(open(&sandbox, &main).blob(&id, 100), Err(Error::Object { .. })));
+}
+
+#[test]
+fn a_tree_that_spells_out_too_much() {
+    let sandbox = Sandbox::new();
+    let main = sandbox.repository("main");
+    let mut inner = sandbox.git_text(&main, &["rev-parse", "HEAD:README"]);
+    let mut kind = "100644 blob";
+    for _ in 0..10 {
+        let lines: String = (0..10).map(|n| format!("{kind} {inner}\t{n}\n")).collect();
+        inner = pipe(&sandbox, &main, &["mktree"], lines.as_bytes());
+        kind = "040000 tree";
+    }
+    let objects = open(&sandbox, &main);
+    let tree = ObjectId::from_hex(inner.as_bytes()).unwrap();
+    let error = objects.files_below(&tree, b"").unwrap_err();
+    assert!(error.to_string().contains("too many files"), "{error}");
+    assert_eq!(objects.files_below(&tree, b"1/2/3/4/5/6/7/8/9").unwrap().len(), 10);
+}
+
+fn pipe(sandbox: &Sandbox, dir: &Path, args: &[&str], input: &[u8]) -> String {
+    use std::io::Write;
+    use std::process::Stdio;
+    let mut command = sandbox.command(dir);
+    let mut child = command.args(args).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    child.stdin.take().unwrap().write_all(input).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success());
+    String::from_utf8(output.stdout).unwrap().trim().to_owned()
+}
+
+#[test]
+fn a_hook_sees_what_is_being_pushed() {
+    let mut sandbox = Sandbox::new();
+    let bare = sandbox.bare("bare.git");
+    let pusher = sandbox.root.join("pusher");
+    sandbox.git(&sandbox.root, &["clone", "--quiet", "bare.git", "pusher"]);
+    issues(&sandbox, &pusher, 2);
+    let hook = "#!/bin/sh\nread old new ref\nprintf '%s\\n' \"$PWD\" \"$GIT_DIR\" \"$GIT_OBJECT_DIRECTORY\" \
+                \"$GIT_ALTERNATE_OBJECT_DIRECTORIES\" \"$new\" > seen\ncp -r \"$GIT_OBJECT_DIRECTORY\" kept\n";
+    let hook = sandbox.file("bare.git/hooks/pre-receive", hook);
+    std::fs::set_permissions(hook, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    sandbox.git(&pusher, &["push", "--quiet", "origin", "HEAD:refs/heads/pushed"]);
+    let seen = std::fs::read_to_string(bare.join("seen")).unwrap();
+    let seen: Vec<&str> = seen.lines().collect();
+    assert_eq!(Path::new(seen[0]), bare);
+    // The quarantine is gone by the time we look, so its copy stands in for it.
+    assert!(!seen[2].is_empty() && !Path::new(seen[2]).exists());
+    sandbox.set("GIT_DIR", seen[1]);
+    sandbox.set("GIT_OBJECT_DIRECTORY", "kept");
+    sandbox.set("GIT_ALTERNATE_OBJECT_DIRECTORIES", seen[3]);
+    let objects = open(&sandbox, &bare);
+    let pushed = objects.commit(&ObjectId::from_hex(seen[4].as_bytes()).unwrap()).unwrap();
+    assert_eq!(objects.files_below(&pushed.tree, b".jit/issues").unwrap().len(), 2);
+    assert!(objects.has(&pushed.parents[0]), "what was there before is seen too");
+}
+
+#[test]
+fn what_cannot_be_read_here_is_said() {
+    let sandbox = Sandbox::new();
+    let dir = sandbox.dir("sha256");
+    sandbox.git(&dir, &["init", "--quiet", "--object-format=sha256"]);
+    let repository = sandbox.found(&dir);
+    assert!(matches!(Objects::open(&repository, &sandbox.env(), &dir), Err(Error::Sha256 { .. })));
+    let odd: &std::ffi::OsStr = std::os::unix::ffi::OsStrExt::from_bytes(b"odd-\xff");
+    let odd = sandbox.dir(odd);
+    sandbox.git(&odd, &["init", "--quiet"]);
+    let error = Objects::open(&sandbox.found(&odd), &sandbox.env(), &odd).err().unwrap();
+    assert!(error.to_string().contains("its path is not UTF-8"), "{error}");
+}

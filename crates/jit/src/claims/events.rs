@@ -1,0 +1,197 @@
+//! What happened to claims, in the envelope that events of both planes share.
+
+use holdfast_kernel::{Cause, Event, Holder, Lease, Stamp, Term};
+use holdfast_store::log::Record;
+use serde::Serialize;
+
+use crate::config::keys;
+use crate::times::rfc3339;
+
+/// An event.
+#[derive(Clone, Debug, Serialize)]
+pub struct Envelope {
+    schema_version: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sequence: Option<u64>,
+    event_type: &'static str,
+    timestamp: String,
+    actor: Actor,
+    payload: Payload,
+}
+
+/// Who did it.
+#[derive(Clone, Debug, Serialize)]
+struct Actor {
+    agent_id: String,
+    worktree_id: Option<String>,
+}
+
+/// What it was about.
+#[derive(Clone, Debug, Default, Serialize)]
+struct Payload {
+    lease_id: String,
+    issue_id: String,
+    agent_id: String,
+    worktree_id: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    branch: Option<String>,
+    fence: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    from_lease_id: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ttl_secs: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    expires_at: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cause: Option<&'static str>,
+}
+
+/// An event without an envelope.
+#[derive(Debug, Serialize)]
+struct Flat<'a> {
+    schema_version: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sequence: Option<u64>,
+    op: &'static str,
+    at: &'a str,
+    by: &'a str,
+    #[serde(flatten)]
+    payload: &'a Payload,
+}
+
+impl Envelope {
+    /// The event that a record is.
+    #[must_use]
+    pub fn of(record: &Record) -> Self {
+        Self {
+            schema_version: 1,
+            sequence: Some(record.sequence.get()),
+            event_type: kind(&record.event).0,
+            timestamp: rfc3339(record.event.at()),
+            actor: actor(record),
+            payload: payload(record),
+        }
+    }
+
+    /// The issue that it is about.
+    #[must_use]
+    pub fn issue(&self) -> &str {
+        &self.payload.issue_id
+    }
+
+    /// When, what, who, in the columns of a table.
+    #[must_use]
+    pub fn row(&self) -> [String; 6] {
+        let why = [self.payload.cause, self.payload.reason.as_deref()];
+        [
+            self.sequence.map(|number| number.to_string()).unwrap_or_default(),
+            self.timestamp.clone(),
+            self.event_type.to_owned(),
+            self.payload.issue_id.clone(),
+            self.actor.agent_id.clone(),
+            why.into_iter().flatten().collect::<Vec<_>>().join(": "),
+        ]
+    }
+}
+
+/// The line of a record in the event log, as the configuration wants it.
+#[must_use]
+pub fn line(record: &Record, style: &keys::Events) -> Vec<u8> {
+    let mut envelope = Envelope::of(record);
+    if !style.enable_sequences {
+        envelope.sequence = None;
+    }
+    let written = if style.use_unified_envelope {
+        serde_json::to_vec(&envelope)
+    } else {
+        serde_json::to_vec(&Flat {
+            schema_version: 1,
+            sequence: envelope.sequence,
+            op: kind(&record.event).1,
+            at: &envelope.timestamp,
+            by: &envelope.actor.agent_id,
+            payload: &envelope.payload,
+        })
+    };
+    // These are types of ours, whose keys are text: they always have a JSON form.
+    let mut line = written.unwrap_or_default();
+    line.push(b'\n');
+    line
+}
+
+/// The event's name in the envelope and in the log.
+const fn kind(event: &Event) -> (&'static str, &'static str) {
+    match event {
+        Event::Granted { .. } => ("claim.acquired", "acquire"),
+        Event::Renewed { .. } => ("claim.renewed", "renew"),
+        Event::Beaten { .. } => ("claim.beaten", "heartbeat"),
+        Event::Released { .. } => ("claim.released", "release"),
+        Event::Transferred { .. } => ("claim.transferred", "transfer"),
+        Event::Evicted { cause: Cause::Forced { .. }, .. } => ("claim.evicted", "force-evict"),
+        Event::Evicted { .. } => ("claim.evicted", "auto-evict"),
+    }
+}
+
+fn actor(record: &Record) -> Actor {
+    let person = |holder: &Holder| Actor {
+        agent_id: holder.agent.to_string(),
+        worktree_id: Some(holder.place.to_string()),
+    };
+    match &record.event {
+        Event::Evicted { cause: Cause::Forced { by, .. }, .. } => person(by),
+        // Time did it, and nobody.
+        Event::Evicted { .. } => Actor { agent_id: "system:jit".to_owned(), worktree_id: None },
+        _ => person(&record.lease.holder),
+    }
+}
+
+fn payload(record: &Record) -> Payload {
+    let about = |lease: &Lease| Payload {
+        lease_id: lease.id.to_string(),
+        issue_id: lease.resource.to_string(),
+        agent_id: lease.holder.agent.to_string(),
+        worktree_id: lease.holder.place.to_string(),
+        branch: lease.tags.get("branch").map(ToString::to_string),
+        fence: lease.fence.get(),
+        ..Payload::default()
+    };
+    let old = about(&record.lease);
+    match &record.event {
+        Event::Granted { lease } => granted(about(lease), lease),
+        Event::Transferred { from, lease, why } => Payload {
+            from_lease_id: Some(from.to_string()),
+            reason: Some(why.to_string()),
+            ..granted(about(lease), lease)
+        },
+        Event::Renewed { ttl, at, .. } => {
+            Payload { ttl_secs: Some(ttl.get() / 1_000), expires_at: Some(until(at, *ttl)), ..old }
+        }
+        Event::Beaten { .. } | Event::Released { .. } => old,
+        Event::Evicted { cause, .. } => match cause {
+            Cause::Expired => Payload { cause: Some("expired"), ..old },
+            Cause::Dead => Payload { cause: Some("dead"), ..old },
+            Cause::Forced { reason, .. } => {
+                Payload { cause: Some("forced"), reason: Some(reason.to_string()), ..old }
+            }
+        },
+    }
+}
+
+fn granted(payload: Payload, lease: &Lease) -> Payload {
+    let ttl_secs = match &lease.term {
+        Term::Finite { ttl, .. } => ttl.get() / 1_000,
+        Term::Indefinite { .. } => 0,
+    };
+    Payload {
+        ttl_secs: Some(ttl_secs),
+        expires_at: lease.deadline().map(|at| rfc3339(&at)),
+        reason: lease.reason.as_ref().map(ToString::to_string),
+        ..payload
+    }
+}
+
+fn until(at: &Stamp, ttl: holdfast_kernel::Millis) -> String {
+    rfc3339(&at.plus(ttl))
+}

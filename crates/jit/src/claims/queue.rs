@@ -1,0 +1,150 @@
+//! Waiting in line for one issue. Each waiter has a ticket file with a number, and holds a lock on it for as
+//! long as it lives: whoever dies leaves the line with its last breath, and the others notice.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use holdfast_sys::{Guard, Handle, LockMode, Open, Sys};
+
+use crate::agent::AgentId;
+use crate::control::Access;
+use crate::durable;
+use crate::error::Result;
+use crate::ids::IssueId;
+
+/// The line for one issue.
+pub struct Queue {
+    sys: Sys,
+    directory: PathBuf,
+    guard: PathBuf,
+    access: Access,
+}
+
+/// A place in the line. Dropping it leaves the line.
+pub struct Ticket<'a> {
+    queue: &'a Queue,
+    path: PathBuf,
+    number: u64,
+    _locked: Box<dyn Handle>,
+}
+
+impl Queue {
+    /// The line for an issue.
+    #[must_use]
+    pub fn new(sys: &Sys, control: &Path, issue: IssueId, access: Access) -> Self {
+        let locks = control.join("locks");
+        let directory = locks.join("wait").join(issue.to_string());
+        Self { sys: sys.clone(), directory, guard: locks.join("wait.lock"), access }
+    }
+
+    /// Takes a place at the end of the line.
+    ///
+    /// # Errors
+    /// When that is not possible.
+    pub fn join(&self, who: &AgentId) -> Result<Ticket<'_>> {
+        let mut guard = Guard::open(&self.sys, &self.guard, self.access.file())?;
+        let _section = guard.enter(&self.sys, LockMode::Exclusive)?;
+        durable::make_dirs(&self.sys, &self.directory, self.access.directory())?;
+        let number = self.numbers()?.last().map_or(1, |last| last + 1);
+        let path = self.path(number);
+        let handle = self.sys.files.open(&path, Open::New { mode: self.access.file() })?;
+        // Nobody else can have opened it yet.
+        handle.try_lock(LockMode::Exclusive)?;
+        handle.write_all_at(who.to_string().as_bytes(), 0)?;
+        Ok(Ticket { queue: self, path, number, _locked: handle })
+    }
+
+    /// Who stands before this ticket. Tickets of the dead are removed.
+    ///
+    /// # Errors
+    /// When that cannot be told.
+    pub fn ahead(&self, ticket: &Ticket<'_>) -> Result<Vec<String>> {
+        let mut guard = Guard::open(&self.sys, &self.guard, self.access.file())?;
+        let _section = guard.enter(&self.sys, LockMode::Exclusive)?;
+        let mut ahead = Vec::new();
+        for number in self.numbers()?.into_iter().filter(|number| *number < ticket.number) {
+            ahead.extend(self.living(number)?);
+        }
+        Ok(ahead)
+    }
+
+    /// Who has the ticket with this number, if whoever it is lives.
+    fn living(&self, number: u64) -> Result<Option<String>> {
+        let path = self.path(number);
+        let handle = match self.sys.files.open(&path, Open::Read) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            handle => handle?,
+        };
+        if handle.try_lock(LockMode::Exclusive)? {
+            self.sys.files.remove_file(&path)?;
+            return Ok(None);
+        }
+        Ok(Some(String::from_utf8_lossy(&handle.read_from(0, 256)?).into_owned()))
+    }
+
+    /// The numbers of all tickets, sorted.
+    fn numbers(&self) -> Result<Vec<u64>> {
+        let names = match self.sys.files.list(&self.directory) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
+            names => names?,
+        };
+        let mut numbers: Vec<u64> = names.iter().filter_map(|name| name.to_str()?.parse().ok()).collect();
+        numbers.sort_unstable();
+        Ok(numbers)
+    }
+
+    fn path(&self, number: u64) -> PathBuf {
+        self.directory.join(format!("{number:010}"))
+    }
+
+    fn leave(&self, path: &Path) -> Result<()> {
+        let mut guard = Guard::open(&self.sys, &self.guard, self.access.file())?;
+        let _section = guard.enter(&self.sys, LockMode::Exclusive)?;
+        self.sys.files.remove_file(path)?;
+        // Others may be in it.
+        let _ = self.sys.files.remove_dir(&self.directory);
+        Ok(())
+    }
+}
+
+impl Drop for Ticket<'_> {
+    fn drop(&mut self) {
+        // A ticket that cannot be removed is a dead one as soon as its lock is gone.
+        let _ = self.queue.leave(&self.path);
+    }
+}
+
+/// The tickets of the dead in every line, removed if `remove` is set.
+///
+/// # Errors
+/// When that cannot be told.
+pub fn dead(sys: &Sys, control: &Path, remove: bool) -> Result<Vec<PathBuf>> {
+    let locks = control.join("locks");
+    let Some(mut guard) = Guard::open_existing(sys, &locks.join("wait.lock"), 0o600)? else {
+        return Ok(Vec::new());
+    };
+    let _section = guard.enter(sys, LockMode::Exclusive)?;
+    let mut found = Vec::new();
+    for line in listed(sys, &locks.join("wait"))? {
+        for ticket in listed(sys, &line)? {
+            if sys.files.open(&ticket, Open::Read)?.try_lock(LockMode::Exclusive)? {
+                if remove {
+                    sys.files.remove_file(&ticket)?;
+                }
+                found.push(ticket);
+            }
+        }
+        if remove {
+            // Others may be in it.
+            let _ = sys.files.remove_dir(&line);
+        }
+    }
+    Ok(found)
+}
+
+fn listed(sys: &Sys, directory: &Path) -> Result<Vec<PathBuf>> {
+    match sys.files.list(directory) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
+        names => Ok(names?.into_iter().map(|name| directory.join(name)).collect()),
+    }
+}

@@ -1,0 +1,25 @@
+//! Warns an agent whose leases are about to end.
+
+use holdfast_store::View;
+
+use super::lease::percent_left;
+use crate::agent::AgentId;
+use crate::output::Printer;
+use crate::times::span;
+
+/// Warns about every lease of `agent` of which less than `threshold` percent is left.
+pub fn ending(printer: &Printer, view: &View, agent: &AgentId, threshold: u8) {
+    for lease in view.table.iter().filter(|lease| lease.holder.agent == *agent.name()) {
+        if let Some((percent, left)) = percent_left(lease, &view.now)
+            && percent < u64::from(threshold)
+        {
+            printer.warn(&format!(
+                "the lease {} on {} ends in {} ({percent} % left): jit claim renew {}",
+                lease.id,
+                lease.resource,
+                span(left),
+                lease.id
+            ));
+        }
+    }
+}

@@ -1,0 +1,30 @@
+//! One file a command. Each gets the context and what was typed, and gives a report; none prints.
+
+pub mod claim;
+pub mod heartbeat;
+pub mod init;
+pub mod issue;
+pub mod recover;
+pub mod validate;
+pub mod worktree;
+
+use crate::cli::Command;
+use crate::context::Context;
+use crate::error::Result;
+use crate::output::Report;
+
+/// Does what was typed.
+///
+/// # Errors
+/// What went wrong.
+pub fn run(context: &Context, command: Command) -> Result<Report> {
+    match command {
+        Command::Init => init::run(context),
+        Command::Issue(command) => issue::run(context, &command),
+        Command::Claim(command) => claim::run(context, &command),
+        Command::Worktree(command) => worktree::run(context, &command),
+        Command::Heartbeat(command) => heartbeat::run(context, &command),
+        Command::Recover { dry_run } => recover::run(context, dry_run),
+        Command::Validate(command) => validate::run(context, &command),
+    }
+}

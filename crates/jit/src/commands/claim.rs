@@ -1,0 +1,32 @@
+//! `jit claim`: taking, keeping, handing over and giving up claims.
+
+mod change;
+mod look;
+mod take;
+
+use crate::cli::Claim as Command;
+use crate::context::Context;
+use crate::error::Result;
+use crate::output::Report;
+
+/// Does what was typed.
+///
+/// # Errors
+/// What went wrong.
+pub fn run(context: &Context, command: &Command) -> Result<Report> {
+    match command {
+        Command::Acquire { issue, terms, wait } => take::acquire(context, issue, terms, wait.as_deref()),
+        Command::Next { terms, priority, resume } => take::next(context, terms, priority.as_deref(), *resume),
+        Command::Create { issue, terms } => take::create(context, issue, terms),
+        Command::Renew { lease, ttl } => change::renew(context, lease, ttl.as_deref()),
+        Command::Heartbeat { lease } => change::beat(context, lease),
+        Command::Release { lease } => change::release(context, lease),
+        Command::Transfer { lease, to_agent, to_worktree, reason } => {
+            change::transfer(context, lease, to_agent, to_worktree, reason)
+        }
+        Command::ForceEvict { lease, reason } => change::evict(context, lease, reason),
+        Command::Status { issue, agent } => look::status(context, issue.as_deref(), agent.as_deref()),
+        Command::List => look::status(context, None, None),
+        Command::History { issue } => look::history(context, issue.as_deref()),
+    }
+}

@@ -1,0 +1,52 @@
+//! `jit init`: the directories that issues are kept in. Running it again changes nothing.
+
+use std::path::Path;
+
+use holdfast_sys::Sys;
+use serde_json::json;
+
+use crate::context::Context;
+use crate::durable;
+use crate::error::Result;
+use crate::output::Report;
+use crate::workspace::Workspace;
+use crate::worktree;
+
+/// What belongs to one worktree or one machine and must not be committed.
+const IGNORED: &str = "# What belongs to this worktree alone.\n\
+    /worktree.json\n/cache/\n\
+    # Claims, where they are kept here instead of in the git directory.\n\
+    /claims.*\n/locks/\n/heartbeat/\n/events/control.*\n\
+    .*.new-*\n";
+
+/// Starts tracking issues here.
+///
+/// # Errors
+/// When the directories cannot be made.
+pub fn run(context: &Context) -> Result<Report> {
+    let workspace = Workspace::find(context)?;
+    let data = workspace.own_data()?;
+    let known = durable::is_dir(&context.sys, &data.join("issues"))?;
+    lay_out(&context.sys, &data)?;
+    let identity = worktree::ensure(context, &workspace)?;
+    let verb = if known { "issues are already tracked" } else { "issues are tracked" };
+    let json = json!({ "jit": {
+        "path": data.to_string_lossy(),
+        "control": workspace.control.to_string_lossy(),
+        "created": !known,
+    }, "worktree": identity });
+    let text = format!("{verb} in {} (worktree {})\n", data.display(), identity.worktree_id);
+    Ok(Report::new(text, &json).brief(data.to_string_lossy()))
+}
+
+/// Makes the directories of a data plane that are missing.
+///
+/// # Errors
+/// When they cannot be made.
+pub fn lay_out(sys: &Sys, data: &Path) -> Result<()> {
+    for name in ["issues", "gates/results", "events"] {
+        durable::make_dirs(sys, &data.join(name), 0o755)?;
+    }
+    durable::create(sys, &data.join(".gitignore"), IGNORED.as_bytes(), 0o644)?;
+    Ok(())
+}

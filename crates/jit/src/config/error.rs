@@ -1,0 +1,82 @@
+//! Why a configuration could not be read or changed. Nothing has been written when one of these comes back.
+
+use std::path::PathBuf;
+
+use super::problem::{Fault, Problems};
+
+/// Why a configuration could not be read or changed.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The operating system failed.
+    #[error(transparent)]
+    Sys(#[from] holdfast_sys::Error),
+    /// Files say what cannot be.
+    #[error("{0}")]
+    Invalid(Problems),
+    /// There is no such key.
+    #[error("there is no configuration key {key}")]
+    UnknownKey {
+        /// What was asked for.
+        key: String,
+        /// What may have been meant.
+        near: Vec<&'static str>,
+    },
+    /// The key has no value and no default.
+    #[error("{key} is not set")]
+    NotSet {
+        /// The key.
+        key: String,
+    },
+    /// The key cannot have that value.
+    #[error("{key} cannot be set: {fault}")]
+    BadValue {
+        /// The key.
+        key: String,
+        /// What is wrong with the value.
+        fault: Fault,
+    },
+    /// The key belongs to the user, not to the repository.
+    #[error("{key} is the user's own and is never kept in a repository")]
+    NotForRepositories {
+        /// The key.
+        key: String,
+    },
+    /// There is no file to keep the setting in.
+    #[error("there is no {place} to keep the setting in")]
+    Nowhere {
+        /// What is missing.
+        place: &'static str,
+    },
+    /// The file is written in a way that is not changed by machine.
+    #[error("{}:{line}: {key} is written in a way that cannot be changed automatically", path.display())]
+    ByHand {
+        /// The file.
+        path: PathBuf,
+        /// The line to look at.
+        line: usize,
+        /// The key.
+        key: String,
+    },
+}
+
+impl Error {
+    /// What to do about it.
+    #[must_use]
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            Self::Sys(_) => None,
+            Self::Invalid(_) => Some("correct the file, then run `jit config validate`".to_owned()),
+            Self::UnknownKey { near, .. } if near.is_empty() => {
+                Some("`jit config show` lists every key".to_owned())
+            }
+            Self::UnknownKey { near, .. } => Some(format!("did you mean {}?", near.join(", "))),
+            Self::NotSet { key } => Some(format!("`jit config set {key} <value>` sets it")),
+            Self::BadValue { .. } => None,
+            Self::NotForRepositories { key } => Some(format!("`jit config set --global {key} <value>`")),
+            Self::Nowhere { .. } => {
+                Some("run it in a repository after `jit init`, or with --global".to_owned())
+            }
+            Self::ByHand { .. } => Some("edit the file, then run `jit config validate`".to_owned()),
+        }
+    }
+}

@@ -1,0 +1,145 @@
+//! Every key, once: its name, its type, its default, its bounds and what it does. Reading, showing,
+//! changing, checking and the manual page are derived from here; nothing about a key is said elsewhere.
+
+use holdfast_kernel::Millis;
+
+use super::form::Form;
+use super::key::{Key, Schema, Section, sections};
+use super::texts;
+use super::value::{Typed, Value};
+use super::words::{EnforceLeases, ForeignClaims, WorktreeMode};
+
+/// The longest time that a lease can be granted for, in seconds.
+const LONGEST: u64 = Millis::LONGEST.get() / 1_000;
+
+const DAY: u64 = 86_400;
+
+/// A length of time.
+const SECONDS: Form = Form::Number { least: 1, most: LONGEST };
+
+/// How often something is done.
+const INTERVAL: Form = Form::Number { least: 1, most: DAY };
+
+/// How many leases there may be.
+const COUNT: Form = Form::Number { least: 0, most: 1_000_000 };
+
+fn texts(words: &[&str]) -> Vec<String> {
+    words.iter().map(|word| (*word).to_owned()).collect()
+}
+
+sections! {
+    /// How jit works in git worktrees.
+    Worktree at "worktree" {
+        /// Whether the worktrees of one repository share their claims.
+        mode: WorktreeMode = WorktreeMode::Auto, WorktreeMode::FORM;
+        /// What happens to a write to an issue without a lease on it.
+        enforce_leases: EnforceLeases = EnforceLeases::Strict, EnforceLeases::FORM;
+    }
+
+    /// Leases: how long they last, how they are kept alive, how many there may be.
+    Coordination at "coordination" {
+        /// Seconds that a lease lasts if nobody asks for more or less; held within the range below.
+        default_ttl_secs: u64 = 600, SECONDS;
+        /// The shortest lease, in seconds.
+        min_ttl_secs: u64 = 1, SECONDS;
+        /// The longest lease with an end, in seconds.
+        max_ttl_secs: u64 = 7 * DAY, SECONDS;
+        /// Whether leases without an end (a ttl of 0) may be had at all.
+        allow_indefinite: bool = true, Form::Switch;
+        /// Leases without an end that one agent may hold at once.
+        max_indefinite_leases_per_agent: u32 = 2, COUNT;
+        /// Leases without an end that there may be in the repository at once.
+        max_indefinite_leases_per_repo: u32 = 10, COUNT;
+        /// Seconds of silence after which a lease without an end is stale and allows no writes.
+        stale_threshold_secs: u64 = 3_600, SECONDS;
+        /// Seconds between the beats of `jit heartbeat run`.
+        heartbeat_interval_secs: u64 = 30, INTERVAL;
+        /// Whether `jit heartbeat run` renews leases that are about to end.
+        auto_renew_leases: bool = false, Form::Switch;
+        /// Commands warn when less than this part of a lease is left, in percent; 0 never warns.
+        lease_renewal_threshold_pct: u8 = 10, Form::Number { least: 0, most: 100 };
+        /// The group of users of this machine that share the repository's claims; none keeps them private.
+        shared_group: Option<String> = None, Form::Text(texts::GROUP);
+    }
+
+    /// Leases of one kind of agents, `ci` in `ci:nightly`. What is not set is as for everybody.
+    Kind at "coordination.kinds.<kind>" {
+        /// Their shortest lease, in seconds.
+        min_ttl_secs: Option<u64> = None, SECONDS;
+        /// Their longest lease with an end, in seconds.
+        max_ttl_secs: Option<u64> = None, SECONDS;
+        /// Whether they may have leases without an end.
+        allow_indefinite: Option<bool> = None, Form::Switch;
+    }
+
+    /// Changes that concern everybody: configuration, gates, types.
+    GlobalOperations at "global_operations" {
+        /// Whether such a change needs a branch that has the main branch's history.
+        require_main_history: bool = true, Form::Switch;
+        /// The branches on which such a change may be made.
+        allowed_branches: Vec<String> = texts(&["main", "develop"]), Form::List(texts::BRANCH);
+    }
+
+    /// Lock files.
+    Locks at "locks" {
+        /// Seconds after which a lock that is still held is reported as suspect.
+        max_age_secs: u64 = 3_600, SECONDS;
+        /// Whether a lock says beside it who holds it.
+        enable_metadata: bool = true, Form::Switch;
+    }
+
+    /// Event logs.
+    Events at "events" {
+        /// Whether events are numbered.
+        enable_sequences: bool = true, Form::Switch;
+        /// Whether all events have the same envelope.
+        use_unified_envelope: bool = true, Form::Switch;
+    }
+
+    /// What checks and hooks insist on.
+    Enforcement at "enforcement" {
+        /// What a check makes of an issue whose last writer held a lease of another clone.
+        foreign_claims: ForeignClaims = ForeignClaims::Warn, ForeignClaims::FORM;
+    }
+
+    /// Types of issues.
+    Types at "types" {
+        /// The types from the widest to the narrowest; an issue belongs to one of a wider type.
+        hierarchy: Vec<String> = texts(&["milestone", "epic", "story", "task"]), Form::List(texts::TYPE);
+    }
+
+    /// Who works here.
+    Agent at "agent" {
+        /// The identity that claims are made under, unless `--agent-id` or `JIT_AGENT_ID` says otherwise.
+        id: Option<String> = None, Form::Text(texts::AGENT_ID);
+        /// When this identity was made.
+        created_at: Option<String> = None, Form::Text(texts::MOMENT);
+        /// What a person calls this agent.
+        description: Option<String> = None, Form::Text(texts::DESCRIPTION);
+        /// Seconds that this agent's leases last, before `coordination.default_ttl_secs`.
+        default_ttl_secs: Option<u64> = None, SECONDS;
+    }
+
+    /// What is done for this agent by itself.
+    Behavior at "behavior" {
+        /// Whether acquiring a claim starts `jit heartbeat run`.
+        auto_heartbeat: bool = false, Form::Switch;
+        /// Seconds between its beats, before `coordination.heartbeat_interval_secs`.
+        heartbeat_interval: Option<u64> = None, INTERVAL;
+    }
+}
+
+/// The keys of `config.toml`.
+pub static CONFIG: Schema = Schema(&[
+    Worktree::SECTION,
+    Coordination::SECTION,
+    Kind::SECTION,
+    GlobalOperations::SECTION,
+    Locks::SECTION,
+    Events::SECTION,
+    Enforcement::SECTION,
+    Types::SECTION,
+]);
+
+/// The keys of `agent.toml`.
+pub static AGENT: Schema = Schema(&[Agent::SECTION, Behavior::SECTION]);

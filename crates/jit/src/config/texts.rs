@@ -1,0 +1,113 @@
+//! What texts in a configuration may be. Every one of them ends up in a file name, a message or a
+//! comparison, so none may be empty, endless or hold what a terminal acts on.
+
+use holdfast_kernel::{Name, Text};
+
+use super::form::TextForm;
+
+/// The identity of an agent.
+pub(super) const AGENT_ID: TextForm =
+    TextForm { what: "an agent's identity, kind:name, such as agent:alice", check: is_agent_id };
+
+/// A moment.
+pub(super) const MOMENT: TextForm = TextForm {
+    what: "a moment such as 2026-01-03T12:00:00Z",
+    check: |text| text.parse::<jiff::Timestamp>().is_ok(),
+};
+
+/// Whatever a person wants to say.
+pub(super) const DESCRIPTION: TextForm = TextForm {
+    what: "a description of 1 to 1,024 bytes on one line",
+    check: |text| text.trim() == text && Text::new(text).is_ok(),
+};
+
+/// A group of the machine's users.
+pub(super) const GROUP: TextForm = TextForm {
+    what: "a group's name: up to 32 letters, digits, dots, hyphens and underscores, no hyphen first",
+    check: |text| !text.starts_with('-') && is_short(text, |byte| is_plain(byte) || byte == b'.'),
+};
+
+/// A type of issues.
+pub(super) const TYPE: TextForm = TextForm {
+    what: "a type's name: up to 32 lower-case letters, digits, hyphens and underscores",
+    check: is_kind,
+};
+
+/// A branch.
+pub(super) const BRANCH: TextForm = TextForm { what: "a branch's name", check: is_branch };
+
+/// What is said about kinds of agents wherever one is asked for.
+pub(super) const KIND: &str = "a kind is up to 32 lower-case letters, digits, hyphens and underscores";
+
+/// Whether a text can be the kind of an agent.
+pub(super) fn is_kind(text: &str) -> bool {
+    is_short(text, |byte| is_plain(byte) && !byte.is_ascii_uppercase())
+}
+
+fn is_agent_id(text: &str) -> bool {
+    text.split_once(':').is_some_and(|(kind, name)| is_kind(kind) && !name.is_empty())
+        && Name::new(text).is_ok()
+        && !text.contains(char::is_whitespace)
+}
+
+fn is_short(text: &str, allowed: impl Fn(u8) -> bool) -> bool {
+    (1..=32).contains(&text.len()) && text.bytes().all(allowed)
+}
+
+const fn is_plain(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_'
+}
+
+/// Git's own rules, as far as a typing mistake can break them.
+fn is_branch(text: &str) -> bool {
+    Name::new(text).is_ok()
+        && !text.starts_with(['-', '/'])
+        && !text.ends_with(['/', '.'])
+        && !["..", "//", "@{"].iter().any(|part| text.contains(part))
+        && !text.contains([' ', '~', '^', ':', '?', '*', '[', '\\'])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_identity_has_a_kind_and_a_name() {
+        for good in ["agent:alice", "ci:github-actions", "agent:a/b.c", "human:Zoë"] {
+            assert!(is_agent_id(good), "{good}");
+        }
+        for bad in [
+            "",
+            "alice",
+            "Agent:alice",
+            ":alice",
+            "agent:",
+            "agent:a b",
+            "agent:a\n",
+            "a b:c",
+            "agent:\u{7f}",
+        ] {
+            assert!(!is_agent_id(bad), "{bad:?}");
+        }
+        assert!(!is_agent_id(&format!("agent:{}", "a".repeat(300))));
+    }
+
+    #[test]
+    fn a_branch_is_what_git_would_take() {
+        for good in ["main", "release/1.2", "feature/a-b"] {
+            assert!(is_branch(good), "{good}");
+        }
+        for bad in ["", "a b", "-a", "/a", "a/", "a..b", "a//b", "a@{1}", "a*", "a\tb", "a."] {
+            assert!(!is_branch(bad), "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn names_are_short_and_plain() {
+        assert!((GROUP.check)("dev.team_1") && (TYPE.check)("user-story") && is_kind("ci"));
+        for bad in ["", "a b", "ü", "a/b", &"a".repeat(33)] {
+            assert!(!(GROUP.check)(bad) && !(TYPE.check)(bad) && !is_kind(bad), "{bad:?}");
+        }
+        assert!(!(GROUP.check)("-x"));
+    }
+}

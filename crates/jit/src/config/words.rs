@@ -1,0 +1,71 @@
+//! Settings that are one word of a few. Each word is written down once, with what it means.
+
+use super::form::{Choice, Form};
+use super::value::{Typed, Value};
+
+macro_rules! words {
+    ($(
+        $(#[doc = $about:literal])+
+        pub enum $name:ident { $( #[doc = $means:literal] $variant:ident = $word:literal, )+ }
+    )+) => {$(
+        $(#[doc = $about])+
+        #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+        pub enum $name { $( #[doc = $means] $variant, )+ }
+
+        impl $name {
+            pub(super) const FORM: Form =
+                Form::Word(&[$(Choice { word: $word, means: $means.trim_ascii() }),+]);
+
+            /// The word.
+            #[must_use]
+            pub const fn as_str(self) -> &'static str {
+                match self { $(Self::$variant => $word),+ }
+            }
+        }
+
+        impl Typed for $name {
+            fn to_value(&self) -> Option<Value> {
+                Some(Value::Text(self.as_str().to_owned()))
+            }
+
+            fn from_value(value: Option<&Value>) -> Option<Self> {
+                match value {
+                    $(Some(Value::Text(word)) if word == $word => Some(Self::$variant),)+
+                    _ => None,
+                }
+            }
+        }
+    )+};
+}
+
+words! {
+    /// Whether the worktrees of one repository share their claims.
+    pub enum WorktreeMode {
+        /// as git says: shared in a git repository, alone outside of one
+        Auto = "auto",
+        /// always; it is an error to be outside of a git repository
+        On = "on",
+        /// never; claims are kept in this worktree's `.jit/` alone
+        Off = "off",
+    }
+
+    /// What happens to a write without a lease.
+    pub enum EnforceLeases {
+        /// it is refused
+        Strict = "strict",
+        /// it is done, with a warning
+        Warn = "warn",
+        /// it is done
+        Off = "off",
+    }
+
+    /// What a check makes of a fence that another clone's log has issued.
+    pub enum ForeignClaims {
+        /// it is an error
+        Reject = "reject",
+        /// it is a warning
+        Warn = "warn",
+        /// it passes
+        Allow = "allow",
+    }
+}

@@ -1,0 +1,114 @@
+//! The control plane's directories, and who may look into them: their owner only, or the members of one
+//! group. They are made when the first write needs them.
+
+use std::io;
+use std::path::Path;
+
+use holdfast_sys::{Kind, Sys, os};
+
+use crate::durable;
+use crate::error::{Error, Result};
+
+/// Who may use the control plane.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Access {
+    group: Option<u32>,
+}
+
+impl Access {
+    /// Who may use it, by the name of the group that shares it. From here on this process makes files that
+    /// the group can write.
+    ///
+    /// # Errors
+    /// When there is no such group.
+    pub fn of(sys: &Sys, group: Option<&str>) -> Result<Self> {
+        let group = group.map(|name| find_group(sys, name)).transpose()?;
+        if group.is_some() {
+            os::keep_group_bits();
+        }
+        Ok(Self { group })
+    }
+
+    /// Permission bits of a file.
+    #[must_use]
+    pub const fn file(self) -> u32 {
+        if self.group.is_some() { 0o660 } else { 0o600 }
+    }
+
+    /// Permission bits of a directory. In a shared one new files get its group.
+    #[must_use]
+    pub const fn directory(self) -> u32 {
+        if self.group.is_some() { 0o2770 } else { 0o700 }
+    }
+}
+
+/// The directories below the control plane. The last one is made last, so that it shows that all are there.
+const DIRECTORIES: [&str; 3] = ["heartbeat", "events", "locks"];
+
+/// Makes the control plane at `path`, if it is not there, and lets the right people in.
+///
+/// # Errors
+/// When that is not possible.
+pub fn prepare(sys: &Sys, path: &Path, access: Access) -> Result<()> {
+    let known = match sys.files.stat(&path.join("locks")) {
+        Ok(stat) => Some(stat.mode),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+        Err(error) => return Err(error.into()),
+    };
+    let shared = access.group.is_some();
+    if known.is_some_and(|mode| (mode & 0o070 != 0) == shared) {
+        return Ok(());
+    }
+    // Outside of git claims live in `.jit/` beside issues, which everybody may read.
+    let own = !path.ends_with(crate::workspace::DATA);
+    durable::make_dirs(sys, path, if own { 0o700 } else { 0o755 })?;
+    if own {
+        admit(path, access)?;
+    }
+    for name in DIRECTORIES {
+        let directory = path.join(name);
+        durable::make_dirs(sys, &directory, 0o700)?;
+        if own || name != "events" {
+            admit_files(sys, &directory, access)?;
+            admit(&directory, access)?;
+        }
+    }
+    admit_files(sys, path, access)
+}
+
+fn admit(path: &Path, access: Access) -> Result<()> {
+    if let Some(group) = access.group {
+        os::set_group(path, group)?;
+    }
+    Ok(os::set_mode(path, access.directory())?)
+}
+
+fn admit_files(sys: &Sys, directory: &Path, access: Access) -> Result<()> {
+    for name in sys.files.list(directory)? {
+        let path = directory.join(&name);
+        let ours =
+            !directory.ends_with(crate::workspace::DATA) || name.to_string_lossy().starts_with("claims.");
+        if ours && sys.files.stat(&path)?.kind == Kind::File {
+            if let Some(group) = access.group {
+                os::set_group(&path, group)?;
+            }
+            os::set_mode(&path, access.file())?;
+        }
+    }
+    Ok(())
+}
+
+/// The number of a group of this machine.
+fn find_group(sys: &Sys, name: &str) -> Result<u32> {
+    let groups = durable::read(sys, Path::new("/etc/group"), 1 << 24)?.unwrap_or_default();
+    let groups = String::from_utf8_lossy(&groups);
+    let number = groups.lines().find_map(|line| {
+        let mut fields = line.split(':');
+        (fields.next() == Some(name)).then(|| fields.nth(1)?.parse().ok()).flatten()
+    });
+    number.ok_or_else(|| Error::BadValue {
+        what: "coordination.shared_group",
+        given: name.to_owned(),
+        why: "this machine has no such group".into(),
+    })
+}

@@ -1,0 +1,107 @@
+//! Files that are replaced whole: after a crash there is the old one or the new one, never a mixture.
+
+use std::io;
+use std::path::Path;
+
+use holdfast_sys::{Kind, Open, Result, Sys};
+
+/// Puts a file with this content in the place of `path`, durably.
+///
+/// # Errors
+/// When that failed; the old one is then still there.
+pub fn replace(sys: &Sys, path: &Path, content: &[u8], mode: u32) -> Result<()> {
+    let beside = beside(sys, path)?;
+    let written = write(sys, &beside, content, mode).and_then(|()| sys.files.rename(&beside, path));
+    cleared(sys, &beside, written)?;
+    sys.files.sync_dir(directory(path))
+}
+
+/// Puts a file with this content at `path` if nothing is there, durably; says whether it did.
+///
+/// # Errors
+/// When that failed.
+pub fn create(sys: &Sys, path: &Path, content: &[u8], mode: u32) -> Result<bool> {
+    let beside = beside(sys, path)?;
+    let written = write(sys, &beside, content, mode).and_then(|()| sys.files.rename_new(&beside, path));
+    match cleared(sys, &beside, written) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(false),
+        done => {
+            done?;
+            sys.files.sync_dir(directory(path))?;
+            Ok(true)
+        }
+    }
+}
+
+/// Makes a directory and those above it that are missing, durably.
+///
+/// # Errors
+/// When that failed.
+pub fn make_dirs(sys: &Sys, path: &Path, mode: u32) -> Result<()> {
+    match sys.files.create_dir(path, mode) {
+        Ok(()) => sys.files.sync_dir(directory(path)),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound && path.parent().is_some() => {
+            make_dirs(sys, directory(path), mode)?;
+            make_dirs(sys, path, mode)
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// The content of a regular file of at most `limit` bytes; none if there is none. A link is not followed.
+///
+/// # Errors
+/// When there is something else in its place, or it cannot be read.
+pub fn read(sys: &Sys, path: &Path, limit: usize) -> Result<Option<Vec<u8>>> {
+    let invalid =
+        |why: &str| holdfast_sys::Error::new("read", path, io::Error::new(io::ErrorKind::InvalidData, why));
+    let handle = match sys.files.open(path, Open::Read) {
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+            return Ok(None);
+        }
+        handle => handle?,
+    };
+    if handle.stat()?.kind != Kind::File {
+        return Err(invalid("it is not a file"));
+    }
+    let bytes = handle.read_from(0, limit + 1)?;
+    if bytes.len() > limit { Err(invalid("it is far too large")) } else { Ok(Some(bytes)) }
+}
+
+/// Whether there is a directory of that name.
+///
+/// # Errors
+/// When the system cannot tell.
+pub fn is_dir(sys: &Sys, path: &Path) -> Result<bool> {
+    match sys.files.stat(path) {
+        Ok(stat) => Ok(stat.kind == Kind::Directory),
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+            Ok(false)
+        }
+        Err(error) => Err(error),
+    }
+}
+
+fn beside(sys: &Sys, path: &Path) -> Result<std::path::PathBuf> {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    Ok(directory(path).join(format!(".{name}.new-{:032x}", sys.entropy.nonce()?)))
+}
+
+fn directory(path: &Path) -> &Path {
+    path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+fn write(sys: &Sys, path: &Path, content: &[u8], mode: u32) -> Result<()> {
+    let file = sys.files.open(path, Open::New { mode })?;
+    file.write_all_at(content, 0)?;
+    file.sync()
+}
+
+/// Removes what is of no use to anybody half-written. The first failure is the one to report.
+fn cleared(sys: &Sys, beside: &Path, written: Result<()>) -> Result<()> {
+    if written.is_err() {
+        let _ = sys.files.remove_file(beside);
+    }
+    written
+}

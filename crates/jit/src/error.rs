@@ -1,0 +1,399 @@
+//! Everything that can go wrong, as the person who typed the command reads it: what failed, why, and what
+//! to type next. The kind of the error decides the exit code; nothing else does.
+
+use std::path::PathBuf;
+
+use holdfast_kernel::{Lease, LeaseId, Refusal};
+use serde_json::{Value, json};
+
+use crate::times;
+
+/// How the program ends.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Exit {
+    /// It went well.
+    Ok,
+    /// It failed.
+    Failed,
+    /// It was not understood.
+    Usage,
+    /// It speaks of something that is not there.
+    NotFound,
+    /// Somebody else holds it.
+    Conflict,
+    /// The caller's lease is missing, lost, stale or fenced out.
+    Lease,
+    /// What was given or configured cannot be.
+    Invalid,
+    /// A check found problems.
+    Problems,
+    /// Git or the file system failed.
+    Io,
+    /// A signal ended it.
+    Signal(u8),
+}
+
+impl Exit {
+    /// The exit code.
+    #[must_use]
+    pub const fn code(self) -> u8 {
+        match self {
+            Self::Ok => 0,
+            Self::Failed => 1,
+            Self::Usage => 2,
+            Self::NotFound => 3,
+            Self::Conflict => 4,
+            Self::Lease => 5,
+            Self::Invalid => 6,
+            Self::Problems => 7,
+            Self::Io => 10,
+            Self::Signal(number) => 128 + number,
+        }
+    }
+}
+
+/// What can go wrong.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// What was typed is no command.
+    #[error("{0}")]
+    Usage(String),
+    /// Nobody has started tracking issues here.
+    #[error("there is no .jit directory in {} or above it", .0.display())]
+    NotInitialised(PathBuf),
+    /// There is no worktree here to keep issues in.
+    #[error("{} has no worktree, so there are no issues here", .0.display())]
+    NoWorktree(PathBuf),
+    /// The configuration insists on a git repository.
+    #[error("worktree.mode is 'on', but {} is not in a git repository", .0.display())]
+    NotInGit(PathBuf),
+    /// There is no such issue.
+    #[error("there is no issue {0}")]
+    NoIssue(String),
+    /// There is no such worktree.
+    #[error("there is no worktree {0}")]
+    NoSuchWorktree(String),
+    /// Nothing that is claimed has this id.
+    #[error("no claim has the lease or issue id {0}: it was released, taken away, or never made")]
+    NoLease(String),
+    /// Several ids begin like this.
+    #[error("{prefix} is the beginning of {} ids", candidates.len())]
+    Ambiguous {
+        /// What was typed.
+        prefix: String,
+        /// What it may mean.
+        candidates: Vec<String>,
+    },
+    /// A text that is no id and no beginning of one.
+    #[error("'{0}' is not an id: an id, or its first 4 characters or more, is digits and letters")]
+    BadId(String),
+    /// Nobody said who asks.
+    #[error("this needs to know which agent you are")]
+    NoAgent,
+    /// A text that is no agent id.
+    #[error("'{text}' is not an agent id: {why}")]
+    BadAgent {
+        /// The text.
+        text: String,
+        /// Why not.
+        why: &'static str,
+    },
+    /// A value that cannot be.
+    #[error("{what} cannot be '{given}': {why}")]
+    BadValue {
+        /// What it is.
+        what: &'static str,
+        /// What was given.
+        given: String,
+        /// Why not.
+        why: String,
+    },
+    /// There is nothing to claim.
+    #[error("no issue is available")]
+    NothingAvailable,
+    /// The heartbeat of this holder runs already.
+    #[error("the heartbeat of {0} runs already")]
+    HeartbeatRuns(String),
+    /// Others wait for the same issue and came earlier.
+    #[error("{issue} is free or about to be, but {ahead} came earlier")]
+    InLine {
+        /// The issue.
+        issue: String,
+        /// Who came earlier.
+        ahead: String,
+    },
+    /// The rules do not allow it.
+    #[error("{}", refusal_text(.0))]
+    Refused(Box<Refusal>),
+    /// A file does not hold what belongs there.
+    #[error("{} cannot be used: {why}", path.display())]
+    BadFile {
+        /// The file.
+        path: PathBuf,
+        /// Why not.
+        why: String,
+    },
+    /// The claims cannot be used.
+    #[error(transparent)]
+    Store(holdfast_store::Error),
+    /// The operating system failed.
+    #[error(transparent)]
+    Sys(#[from] holdfast_sys::Error),
+    /// Git failed.
+    #[error(transparent)]
+    Git(#[from] holdfast_git::Error),
+    /// The configuration cannot be used.
+    #[error(transparent)]
+    Config(#[from] crate::config::Error),
+    /// A signal ended it.
+    #[error("interrupted")]
+    Interrupted(u8),
+}
+
+/// The result of whatever a command does.
+pub type Result<T> = std::result::Result<T, Error>;
+
+impl From<holdfast_store::Error> for Error {
+    fn from(error: holdfast_store::Error) -> Self {
+        match error {
+            holdfast_store::Error::Refused(refusal) => refusal.into(),
+            holdfast_store::Error::Sys(error) => Self::Sys(error),
+            other => Self::Store(other),
+        }
+    }
+}
+
+impl From<Refusal> for Error {
+    fn from(refusal: Refusal) -> Self {
+        Self::Refused(Box::new(refusal))
+    }
+}
+
+impl Error {
+    /// How the program ends because of it.
+    #[must_use]
+    pub fn exit(&self) -> Exit {
+        match self {
+            Self::Usage(_) => Exit::Usage,
+            Self::NotInitialised(_)
+            | Self::NoWorktree(_)
+            | Self::NoIssue(_)
+            | Self::NoSuchWorktree(_)
+            | Self::NothingAvailable => Exit::NotFound,
+            Self::NoLease(_) => Exit::Lease,
+            Self::Ambiguous { .. }
+            | Self::BadId(_)
+            | Self::NoAgent
+            | Self::BadAgent { .. }
+            | Self::BadValue { .. }
+            | Self::NotInGit(_)
+            | Self::Config(_) => Exit::Invalid,
+            Self::InLine { .. } | Self::HeartbeatRuns(_) => Exit::Conflict,
+            Self::Refused(refusal) => refused(refusal),
+            Self::BadFile { .. } | Self::Store(_) | Self::Sys(_) | Self::Git(_) => Exit::Io,
+            Self::Interrupted(signal) => Exit::Signal(*signal),
+        }
+    }
+
+    /// The code that `spec/errors.md` explains.
+    #[must_use]
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::Usage(_) => "USAGE",
+            Self::NotInitialised(_) => "NOT_INITIALISED",
+            Self::NoWorktree(_) => "NO_WORKTREE",
+            Self::NotInGit(_) => "NOT_IN_GIT",
+            Self::NoIssue(_) => "ISSUE_NOT_FOUND",
+            Self::NoSuchWorktree(_) => "WORKTREE_NOT_FOUND",
+            Self::NoLease(_) => "LEASE_NOT_FOUND",
+            Self::Ambiguous { .. } => "AMBIGUOUS_ID",
+            Self::BadId(_) => "BAD_ID",
+            Self::NoAgent => "NO_AGENT",
+            Self::BadAgent { .. } => "BAD_AGENT",
+            Self::BadValue { .. } => "BAD_VALUE",
+            Self::NothingAvailable => "NOTHING_AVAILABLE",
+            Self::InLine { .. } => "IN_LINE",
+            Self::HeartbeatRuns(_) => "HEARTBEAT_RUNS",
+            Self::Refused(refusal) => match &**refusal {
+                Refusal::NotFound { .. } => "LEASE_NOT_FOUND",
+                other => other.code(),
+            },
+            Self::BadFile { .. } => "BAD_FILE",
+            Self::Store(holdfast_store::Error::Newer { .. }) => "NEWER_FORMAT",
+            Self::Store(_) => "DAMAGED",
+            Self::Sys(_) => "IO",
+            Self::Git(_) => "GIT",
+            Self::Config(_) => "CONFIG",
+            Self::Interrupted(_) => "INTERRUPTED",
+        }
+    }
+
+    /// Why it went wrong, the nearest cause first.
+    #[must_use]
+    pub fn causes(&self) -> Vec<String> {
+        let mut causes = Vec::new();
+        let mut cause = std::error::Error::source(self);
+        while let Some(error) = cause {
+            causes.push(error.to_string());
+            cause = error.source();
+        }
+        causes
+    }
+
+    /// What to type next.
+    #[must_use]
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            Self::Usage(_) => Some("jit --help".into()),
+            Self::NotInitialised(_) => Some("jit init".into()),
+            Self::NoWorktree(_) => Some("git worktree add <path>, and run jit there".into()),
+            Self::NotInGit(_) => Some("git init, or jit config set worktree.mode auto".into()),
+            Self::NoIssue(_) => Some("jit issue list".into()),
+            Self::NoSuchWorktree(_) => Some("jit worktree list".into()),
+            Self::NoLease(_) => Some("jit claim list".into()),
+            Self::Ambiguous { candidates, .. } => Some(format!("one of {}", candidates.join(", "))),
+            Self::NoAgent | Self::BadAgent { .. } => Some("export JIT_AGENT_ID=agent:your-name".into()),
+            Self::NothingAvailable => Some("jit claim list shows who works on what".into()),
+            Self::HeartbeatRuns(_) => Some("jit heartbeat status".into()),
+            Self::InLine { issue, .. } => Some(format!("jit claim acquire {issue} --wait 600")),
+            Self::Refused(refusal) => refusal_hint(refusal),
+            Self::Store(holdfast_store::Error::Newer { .. }) => Some("update this program".into()),
+            Self::Store(_) => Some("jit recover --dry-run says what is wrong, jit recover repairs it".into()),
+            Self::Git(error) => Some(error.hint()),
+            Self::Config(error) => error.hint(),
+            Self::Sys(error) => sys_hint(error),
+            Self::BadId(_) | Self::BadValue { .. } | Self::BadFile { .. } | Self::Interrupted(_) => None,
+        }
+    }
+
+    /// What a program can go on with.
+    fn details(&self) -> Value {
+        match self {
+            Self::Ambiguous { prefix, candidates } => json!({ "prefix": prefix, "candidates": candidates }),
+            Self::Refused(refusal) => refusal_details(refusal),
+            Self::Sys(error) => json!({ "path": error.path.display().to_string(), "causes": self.causes() }),
+            _ => json!({ "causes": self.causes() }),
+        }
+    }
+
+    /// The error as JSON.
+    #[must_use]
+    pub fn document(&self) -> Value {
+        json!({ "error": {
+            "code": self.code(),
+            "message": self.to_string(),
+            "hint": self.hint(),
+            "details": self.details(),
+        }})
+    }
+}
+
+const fn refused(refusal: &Refusal) -> Exit {
+    match refusal {
+        Refusal::Held { .. }
+        | Refusal::ClockSkew { .. }
+        | Refusal::AlreadyHeld { .. }
+        | Refusal::HeldShared { .. }
+        | Refusal::NotHolder { .. }
+        | Refusal::SameHolder { .. }
+        | Refusal::LimitReached { .. } => Exit::Conflict,
+        Refusal::NotFound { .. }
+        | Refusal::Expired { .. }
+        | Refusal::Stale { .. }
+        | Refusal::FencedOut { .. } => Exit::Lease,
+        Refusal::NotIndefinite { .. }
+        | Refusal::NotFinite { .. }
+        | Refusal::TtlOutOfRange { .. }
+        | Refusal::DeadlineTooFar { .. }
+        | Refusal::IndefiniteForbidden
+        | Refusal::ReasonRequired => Exit::Invalid,
+        Refusal::DuplicateId { .. } | Refusal::FencesExhausted | Refusal::CounterBehind { .. } => {
+            Exit::Failed
+        }
+    }
+}
+
+/// A refusal in words, with the moment at which a lease ends.
+fn refusal_text(refusal: &Refusal) -> String {
+    let Refusal::Held { blocker, retry_after: Some(wait), .. } = refusal else { return refusal.to_string() };
+    let until = blocker.deadline().map(|at| times::rfc3339(&at)).unwrap_or_default();
+    format!(
+        "{} is held by {} until {until}: try again in {}, or sooner if it is released",
+        blocker.resource,
+        blocker.holder,
+        times::span(*wait)
+    )
+}
+
+fn refusal_hint(refusal: &Refusal) -> Option<String> {
+    let again = |lease: &Lease| format!("jit claim acquire {}", lease.resource);
+    Some(match refusal {
+        Refusal::Held { blocker, retry_after: Some(span), .. } => {
+            format!("{} --wait {}", again(blocker), span.get().div_ceil(1_000) + 1)
+        }
+        Refusal::Held { blocker, .. } | Refusal::ClockSkew { blocker, .. } => {
+            format!("if its holder is gone: jit claim force-evict {} --reason '…'", blocker.id)
+        }
+        Refusal::NotHolder { lease } => format!("jit claim status --issue {}", lease.resource),
+        Refusal::NotFound { .. } => "jit claim list".into(),
+        Refusal::Expired { lease, .. } => again(lease),
+        Refusal::Stale { lease, .. } | Refusal::NotFinite { lease } => {
+            format!("jit claim heartbeat {}", lease.id)
+        }
+        Refusal::NotIndefinite { lease } => format!("jit claim renew {}", lease.id),
+        Refusal::FencedOut { resource, .. } => format!("jit claim status --issue {resource}"),
+        Refusal::ReasonRequired => "add --reason '…', or give a --ttl above 0".into(),
+        Refusal::IndefiniteForbidden => "give a --ttl above 0".into(),
+        Refusal::LimitReached { .. } => "jit claim list shows what is held".into(),
+        Refusal::CounterBehind { .. } => "jit recover".into(),
+        Refusal::DuplicateId { .. } => "run the same command again".into(),
+        _ => return None,
+    })
+}
+
+fn refusal_details(refusal: &Refusal) -> Value {
+    let shown = |lease: &Lease| {
+        json!({
+            "lease_id": lease.id.to_string(),
+            "issue_id": lease.resource.as_str(),
+            "agent_id": lease.holder.agent.as_str(),
+            "worktree_id": lease.holder.place.as_str(),
+            "fence": lease.fence.get(),
+            "acquired_at": times::rfc3339(&lease.granted),
+            "expires_at": lease.deadline().map(|at| times::rfc3339(&at)),
+        })
+    };
+    let id = |lease: &LeaseId| json!({ "lease_id": lease.to_string() });
+    match refusal {
+        Refusal::Held { blocker, retry_after, .. } => {
+            let secs = retry_after.map(|span| span.get().div_ceil(1_000));
+            json!({ "held_by": shown(blocker), "retry_after_secs": secs })
+        }
+        Refusal::ClockSkew { blocker, .. } => json!({ "held_by": shown(blocker) }),
+        Refusal::AlreadyHeld { lease }
+        | Refusal::HeldShared { lease }
+        | Refusal::NotHolder { lease }
+        | Refusal::SameHolder { lease }
+        | Refusal::Expired { lease, .. }
+        | Refusal::Stale { lease, .. }
+        | Refusal::NotIndefinite { lease }
+        | Refusal::NotFinite { lease }
+        | Refusal::CounterBehind { lease, .. } => json!({ "lease": shown(lease) }),
+        Refusal::NotFound { lease } | Refusal::DuplicateId { lease } => id(lease),
+        Refusal::FencedOut { current, presented, .. } => {
+            json!({ "fence": presented.get(), "held_by": current.iter().map(shown).collect::<Vec<_>>() })
+        }
+        Refusal::LimitReached { limit, kind } => json!({ "limit": limit, "of": kind.to_string() }),
+        _ => json!({}),
+    }
+}
+
+fn sys_hint(error: &holdfast_sys::Error) -> Option<String> {
+    use std::io::ErrorKind::{PermissionDenied, ReadOnlyFilesystem, StorageFull};
+    match error.kind() {
+        StorageFull => Some("free some space, then run the same command again: nothing was lost".into()),
+        ReadOnlyFilesystem => Some("remount it for writing: nothing was changed".into()),
+        PermissionDenied => Some(format!("ls -ld {}", error.path.display())),
+        _ => None,
+    }
+}

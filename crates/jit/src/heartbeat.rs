@@ -1,0 +1,128 @@
+//! Signs of life: a small file an agent in the control plane, and the loop that keeps claims alive while
+//! their holder works. The loop ends by itself, because a claim that is kept alive for nobody is held for
+//! ever.
+
+mod daemon;
+
+use std::path::Path;
+use std::process::Stdio;
+
+use holdfast_kernel::Holder;
+use holdfast_sys::Sys;
+use serde::{Deserialize, Serialize};
+
+pub use daemon::{Daemon, End, parent};
+
+use crate::claims::heartbeat_file;
+use crate::context::{Context, Identity};
+use crate::control::Access;
+use crate::durable;
+use crate::error::{Error, Result};
+use crate::times::rfc3339;
+use crate::workspace::Workspace;
+
+/// More than a sign of life can be.
+const LONGEST: usize = 1 << 16;
+
+/// A sign of life.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Beat {
+    /// Who.
+    pub agent_id: String,
+    /// Where.
+    pub worktree_id: String,
+    /// On which branch.
+    pub branch: Option<String>,
+    /// The process that gave it.
+    pub pid: u32,
+    /// When.
+    pub last_beat: String,
+    /// When the next one is due.
+    pub interval_secs: u64,
+}
+
+/// Writes a sign of life.
+///
+/// # Errors
+/// When it cannot be written.
+pub fn write(context: &Context, workspace: &Workspace, holder: &Holder, interval_secs: u64) -> Result<()> {
+    let sys = &context.sys;
+    let beat = Beat {
+        agent_id: holder.agent.to_string(),
+        worktree_id: holder.place.to_string(),
+        branch: workspace.branch(context)?,
+        pid: std::process::id(),
+        last_beat: rfc3339(&sys.clock.now()?),
+        interval_secs,
+    };
+    let mut text = serde_json::to_vec_pretty(&beat).unwrap_or_default();
+    text.push(b'\n');
+    let access = Access::of(sys, workspace.config.coordination.shared_group.as_deref())?;
+    let path = heartbeat_file(&workspace.control, holder.agent.as_str());
+    Ok(durable::replace(sys, &path, &text, access.file())?)
+}
+
+/// All signs of life, by agent, and what could not be read.
+///
+/// # Errors
+/// When they cannot be listed.
+pub fn all(sys: &Sys, control: &Path) -> Result<(Vec<Beat>, Vec<Error>)> {
+    let directory = control.join("heartbeat");
+    let names = match sys.files.list(&directory) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Vec::new(),
+        names => names?,
+    };
+    let (mut beats, mut problems) = (Vec::new(), Vec::new());
+    for name in names.iter().filter(|name| is_beat(&name.to_string_lossy())) {
+        match read(sys, &directory.join(name)) {
+            Ok(beat) => beats.extend(beat),
+            Err(error) => problems.push(error),
+        }
+    }
+    Ok((beats, problems))
+}
+
+fn is_beat(name: &str) -> bool {
+    name.ends_with(".json") && !name.starts_with('.')
+}
+
+fn read(sys: &Sys, path: &Path) -> Result<Option<Beat>> {
+    let bad = |error: serde_json::Error| Error::BadFile { path: path.to_path_buf(), why: error.to_string() };
+    let bytes = durable::read(sys, path, LONGEST)?;
+    bytes.map(|bytes| serde_json::from_slice(&bytes).map_err(bad)).transpose()
+}
+
+/// Starts the loop in the background, if the agent's file asks for it. One that runs already makes a second
+/// one end at once.
+pub fn start(context: &Context, identity: &Identity) {
+    if !identity.file.behavior.auto_heartbeat {
+        return;
+    }
+    if let Err(error) = spawn(context, identity) {
+        context.printer.warn(&format!("the heartbeat could not be started: {error}"));
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "the agent's file asked for this process")]
+fn spawn(context: &Context, identity: &Identity) -> std::io::Result<()> {
+    use std::os::unix::process::CommandExt as _;
+    let parent = context.sys.processes.parent().map_err(|error| error.source)?;
+    std::process::Command::new(std::env::current_exe()?)
+        .arg("-C")
+        .arg(&context.start)
+        .args([
+            "--agent-id",
+            &identity.agent.to_string(),
+            "heartbeat",
+            "run",
+            "--parent",
+            &parent.to_string(),
+        ])
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        // A signal to the shell's foreground job is not meant for it; it ends with its parent.
+        .process_group(0)
+        .spawn()
+        .map(drop)
+}

@@ -1,0 +1,37 @@
+//! The environment, read once and nowhere else.
+#![expect(clippy::disallowed_methods, reason = "this is where the door reads its environment")]
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use holdfast_git::Environment;
+use holdfast_sys::os::effective_user;
+
+/// What the environment says.
+#[derive(Debug)]
+pub struct Vars {
+    /// `JIT_AGENT_ID`.
+    pub agent_id: Option<OsString>,
+    /// Where the user's files are: `JIT_CONFIG_HOME`, else `jit` below the usual place.
+    pub config_home: Option<PathBuf>,
+    /// What git takes from it.
+    pub git: Environment,
+    /// Where the program was started.
+    pub directory: std::io::Result<PathBuf>,
+}
+
+impl Vars {
+    /// Reads the environment.
+    #[must_use]
+    pub fn read() -> Self {
+        let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
+        let xdg = || set("XDG_CONFIG_HOME").map(|home| PathBuf::from(home).join("jit"));
+        let home = || set("HOME").map(|home| PathBuf::from(home).join(".config/jit"));
+        Self {
+            agent_id: set("JIT_AGENT_ID"),
+            config_home: set("JIT_CONFIG_HOME").map(PathBuf::from).or_else(xdg).or_else(home),
+            git: Environment::read(effective_user(), |name| std::env::var_os(name)),
+            directory: std::env::current_dir(),
+        }
+    }
+}

@@ -1,0 +1,188 @@
+//! A repository in a temporary directory, and short ways to run the program in it.
+
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+
+use serde_json::Value;
+
+/// The program.
+pub(crate) const JIT: &str = env!("CARGO_BIN_EXE_jit");
+
+/// A repository that issues are tracked in.
+pub(crate) struct Bench {
+    dir: tempfile::TempDir,
+}
+
+/// What the program answered.
+pub(crate) struct Answer {
+    pub(crate) code: Option<i32>,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+}
+
+impl Answer {
+    pub(crate) fn from(output: Output) -> Self {
+        let text = |bytes| String::from_utf8(bytes).unwrap();
+        Self { code: output.status.code(), stdout: text(output.stdout), stderr: text(output.stderr) }
+    }
+
+    pub(crate) fn json(&self) -> Value {
+        serde_json::from_str(&self.stdout).unwrap_or_else(|_| panic!("{self}"))
+    }
+
+    /// This answer, if it ended well.
+    pub(crate) fn ok(self) -> Self {
+        assert_eq!(self.code, Some(0), "{self}");
+        self
+    }
+
+    /// This answer, if it ended with this code.
+    pub(crate) fn fails(self, code: i32) -> Self {
+        assert_eq!(self.code, Some(code), "{self}");
+        self
+    }
+}
+
+impl std::fmt::Display for Answer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "exit {:?}\nstdout: {}\nstderr: {}", self.code, self.stdout, self.stderr)
+    }
+}
+
+impl Bench {
+    /// A git repository with one commit and one worktree.
+    pub(crate) fn new() -> Self {
+        let bench = Self::empty();
+        bench.git(&["init", "-q", "-b", "main", "repo"], bench.dir.path());
+        bench.git(&["commit", "-q", "--allow-empty", "-m", "first"], &bench.repo());
+        bench.jit(&["init"]).ok();
+        bench
+    }
+
+    /// A directory that nothing is in.
+    pub(crate) fn empty() -> Self {
+        Self { dir: tempfile::tempdir().unwrap() }
+    }
+
+    pub(crate) fn root(&self) -> &Path {
+        self.dir.path()
+    }
+
+    pub(crate) fn repo(&self) -> PathBuf {
+        self.dir.path().join("repo")
+    }
+
+    /// A file of the control plane.
+    pub(crate) fn control(&self, name: &str) -> PathBuf {
+        self.repo().join(".git/jit").join(name)
+    }
+
+    pub(crate) fn git(&self, args: &[&str], at: &Path) {
+        let done = self.dressed(Command::new("git")).args(args).current_dir(at).output().unwrap();
+        assert!(done.status.success(), "git {args:?}: {}", String::from_utf8_lossy(&done.stderr));
+    }
+
+    /// Adds a worktree.
+    pub(crate) fn worktree(&self, name: &str) -> PathBuf {
+        let path = self.dir.path().join(name);
+        self.git(&["worktree", "add", "-q", path.to_str().unwrap()], &self.repo());
+        path
+    }
+
+    /// A command with an environment that nobody else has a say in.
+    pub(crate) fn dressed(&self, mut command: Command) -> Command {
+        command.env_clear().env("PATH", std::env::var_os("PATH").unwrap()).env("HOME", self.dir.path());
+        command.env("JIT_CONFIG_HOME", self.dir.path().join("config")).env("GIT_CONFIG_NOSYSTEM", "1");
+        for (name, value) in [("NAME", "t"), ("EMAIL", "t@example.org")] {
+            command.env(format!("GIT_AUTHOR_{name}"), value).env(format!("GIT_COMMITTER_{name}"), value);
+        }
+        command
+    }
+
+    /// The program, to be run at `at` by `agent`.
+    pub(crate) fn command(&self, agent: &str, args: &[&str], at: &Path) -> Command {
+        let mut command = self.dressed(Command::new(JIT));
+        command.args(args).current_dir(at).env("JIT_AGENT_ID", agent);
+        command
+    }
+
+    pub(crate) fn run_at(&self, agent: &str, args: &[&str], at: &Path) -> Answer {
+        Answer::from(self.command(agent, args, at).output().unwrap())
+    }
+
+    pub(crate) fn run(&self, agent: &str, args: &[&str]) -> Answer {
+        self.run_at(agent, args, &self.repo())
+    }
+
+    pub(crate) fn jit(&self, args: &[&str]) -> Answer {
+        self.run("agent:a", args)
+    }
+
+    pub(crate) fn spawn(&self, agent: &str, args: &[&str], at: &Path) -> Child {
+        let mut command = self.command(agent, args, at);
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+    }
+
+    /// Creates an issue and gives its id.
+    pub(crate) fn issue(&self, title: &str) -> String {
+        self.jit(&["-q", "issue", "create", "--title", title]).ok().stdout.trim().to_owned()
+    }
+
+    /// Creates an issue, has `agent` claim it and gives the ids of both.
+    pub(crate) fn claimed(&self, agent: &str) -> (String, String) {
+        let issue = self.issue("claimed");
+        let lease = self.run(agent, &["-q", "claim", "acquire", &issue]).ok().stdout.trim().to_owned();
+        (issue, lease)
+    }
+
+    pub(crate) fn config(&self, text: &str) {
+        std::fs::write(self.repo().join(".jit/config.toml"), text).unwrap();
+    }
+
+    /// Everything in the repository that the program keeps, with its content.
+    pub(crate) fn snapshot(&self) -> Vec<(PathBuf, Vec<u8>, std::time::SystemTime)> {
+        let mut files = Vec::new();
+        for directory in [self.repo().join(".jit"), self.repo().join(".git/jit")] {
+            collect(&directory, &mut files);
+        }
+        files.sort();
+        files
+    }
+
+    /// The claims as the program lists them.
+    pub(crate) fn leases(&self) -> Vec<Value> {
+        self.jit(&["--json", "claim", "list"]).ok().json()["leases"].as_array().unwrap().clone()
+    }
+}
+
+fn collect(directory: &Path, files: &mut Vec<(PathBuf, Vec<u8>, std::time::SystemTime)>) {
+    for entry in std::fs::read_dir(directory).unwrap() {
+        let path = entry.unwrap().path();
+        let modified = std::fs::symlink_metadata(&path).unwrap().modified().unwrap();
+        if path.is_dir() {
+            collect(&path, files);
+            files.push((path, Vec::new(), modified));
+        } else {
+            let content = std::fs::read(&path).unwrap();
+            files.push((path, content, modified));
+        }
+    }
+}
+
+/// Waits until something holds, and gives up after a while.
+pub(crate) fn until(what: &str, mut holds: impl FnMut() -> bool) {
+    let start = std::time::Instant::now();
+    while !holds() {
+        assert!(start.elapsed().as_secs() < 60, "waited in vain until {what}");
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+}
+
+/// Whether a program is installed; says so if it is not.
+pub(crate) fn has(program: &str) -> bool {
+    let there = Command::new(program).arg("--version").output().is_ok_and(|output| output.status.success());
+    if !there {
+        println!("skipped: {program} is not installed (apt-get install {program})");
+    }
+    there
+}
