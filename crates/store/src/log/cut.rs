@@ -72,6 +72,9 @@ impl Writer<'_> {
 
     /// Puts a complete segment in the place of the log.
     pub(super) fn replace_log(&mut self, next: &std::path::Path, policy: &Policy, now: &Stamp) -> Result<()> {
+        // The old log's other name has to be durable before it loses this one: a directory may forget the
+        // one and remember the other, and then nothing leads to its records any more.
+        self.log.sys.files.sync_dir(self.log.paths.directory())?;
         // Until the directory is durable the old log may come back; whoever opens the new one before its
         // first record makes the directory durable again before anything is acknowledged.
         self.log.sys.files.rename(next, &self.log.paths.log)?;
