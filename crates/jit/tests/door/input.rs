@@ -90,7 +90,7 @@ fn a_setting_that_cannot_be_is_named_with_its_line() {
     let bench = Bench::new();
     bench.config("[coordination]\ndefault_ttl_secs = \"soon\"\n");
     let refused = bench.jit(&["--json", "claim", "list"]).fails(6);
-    assert_eq!(refused.json()["error"]["code"], "CONFIG");
+    assert_eq!(refused.json()["error"]["code"], "CONFIG_INVALID");
     assert!(refused.stderr.contains("config.toml:2"), "{refused}");
     bench.config("[coordination]\ndefault_ttl_secs = 30\nmax_ttl_secs = 60\n");
     let issue = bench.issue("work");
