@@ -1,6 +1,7 @@
 //! One file a command. Each gets the context and what was typed, and gives a report; none prints.
 
 pub mod claim;
+pub mod config;
 pub mod heartbeat;
 pub mod init;
 pub mod issue;
@@ -23,6 +24,7 @@ pub fn run(context: &Context, command: Command) -> Result<Report> {
         Command::Issue(command) => issue::run(context, &command),
         Command::Claim(command) => claim::run(context, &command),
         Command::Worktree(command) => worktree::run(context, &command),
+        Command::Config(command) => config::run(context, &command),
         Command::Heartbeat(command) => heartbeat::run(context, &command),
         Command::Recover { dry_run } => recover::run(context, dry_run),
         Command::Validate(command) => validate::run(context, &command),

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use holdfast_kernel::{Lease, LeaseId, Refusal};
 use serde_json::{Value, json};
 
-use crate::times;
+use crate::{commands, config, times};
 
 /// How the program ends.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -144,7 +144,7 @@ pub enum Error {
     Git(#[from] holdfast_git::Error),
     /// The configuration cannot be used.
     #[error(transparent)]
-    Config(#[from] crate::config::Error),
+    Config(#[from] config::Error),
     /// A signal ended it.
     #[error("interrupted")]
     Interrupted(u8),
@@ -186,8 +186,8 @@ impl Error {
             | Self::NoAgent
             | Self::BadAgent { .. }
             | Self::BadValue { .. }
-            | Self::NotInGit(_)
-            | Self::Config(_) => Exit::Invalid,
+            | Self::NotInGit(_) => Exit::Invalid,
+            Self::Config(error) => error.exit(),
             Self::InLine { .. } | Self::HeartbeatRuns(_) => Exit::Conflict,
             Self::Refused(refusal) => refused(refusal),
             Self::BadFile { .. } | Self::Store(_) | Self::Sys(_) | Self::Git(_) => Exit::Io,
@@ -223,7 +223,7 @@ impl Error {
             Self::Store(_) => "DAMAGED",
             Self::Sys(_) => "IO",
             Self::Git(_) => "GIT",
-            Self::Config(_) => "CONFIG",
+            Self::Config(error) => error.code(),
             Self::Interrupted(_) => "INTERRUPTED",
         }
     }
@@ -271,6 +271,7 @@ impl Error {
         match self {
             Self::Ambiguous { prefix, candidates } => json!({ "prefix": prefix, "candidates": candidates }),
             Self::Refused(refusal) => refusal_details(refusal),
+            Self::Config(error) => config_details(error),
             Self::Sys(error) => json!({ "path": error.path.display().to_string(), "causes": self.causes() }),
             _ => json!({ "causes": self.causes() }),
         }
@@ -384,6 +385,15 @@ fn refusal_details(refusal: &Refusal) -> Value {
             json!({ "fence": presented.get(), "held_by": current.iter().map(shown).collect::<Vec<_>>() })
         }
         Refusal::LimitReached { limit, kind } => json!({ "limit": limit, "of": kind.to_string() }),
+        _ => json!({}),
+    }
+}
+
+fn config_details(error: &config::Error) -> Value {
+    match error {
+        config::Error::Invalid(problems) => json!({ "problems": commands::config::problems(&problems.0) }),
+        config::Error::UnknownKey { near, .. } => json!({ "candidates": near }),
+        config::Error::BadValue { key, fault } => json!({ "key": key, "problem": fault.kind.code() }),
         _ => json!({}),
     }
 }

@@ -47,16 +47,9 @@ impl Workspace {
     /// # Errors
     /// When git or the configuration stands in the way.
     pub fn find(context: &Context) -> Result<Self> {
-        let files = &*context.sys.files;
-        let repository = match discover(files, &context.start, &context.vars.git)? {
-            Found::Repository(repository) => Some(*repository),
-            Found::Nothing { .. } => None,
-        };
-        let root = match &repository {
-            Some(repository) => repository.work_tree().map(Path::to_path_buf),
-            None => Some(outside_git(context)?),
-        };
-        let config = Config::load(&context.sys, &sources(context, root.as_deref()))?;
+        let ground = Ground::find(context)?;
+        let config = Config::load(&context.sys, &ground.sources(context))?;
+        let Ground { repository, root } = ground;
         let control = control(context, &config, repository.as_ref(), root.as_deref())?;
         Ok(Self { repository, root, control, config })
     }
@@ -107,25 +100,65 @@ impl Workspace {
     /// # Errors
     /// When git stands in the way.
     pub fn branch(&self, context: &Context) -> Result<Option<String>> {
-        let Some(repository) = &self.repository else { return Ok(None) };
-        let head = match repository.head(&*context.sys.files) {
-            Err(GitError::Reftable { .. }) => Git::in_dir(repository.git_dir()).head(),
-            head => head,
-        };
-        Ok(Some(match head? {
-            Head::Branch(name) => name.to_string(),
-            Head::Detached(_) => "HEAD".to_owned(),
-        }))
+        branch(context, self.repository.as_ref())
     }
 }
 
-/// The files that the configuration is made of.
-fn sources(context: &Context, root: Option<&Path>) -> Sources {
-    Sources {
-        repository: root.map(|root| root.join(DATA).join("config.toml")),
-        user: context.user_file("config.toml"),
-        system: Some(SYSTEM_CONFIG.into()),
+/// Where the worktree is, whatever is configured there: also a configuration that is wrong can be found.
+pub struct Ground {
+    /// The repository; none outside of git.
+    pub repository: Option<Repository>,
+    /// The root of the worktree; none in a bare repository.
+    pub root: Option<PathBuf>,
+}
+
+impl Ground {
+    /// The worktree that the context is in.
+    ///
+    /// # Errors
+    /// When git stands in the way.
+    pub fn find(context: &Context) -> Result<Self> {
+        let files = &*context.sys.files;
+        let repository = match discover(files, &context.start, &context.vars.git)? {
+            Found::Repository(repository) => Some(*repository),
+            Found::Nothing { .. } => None,
+        };
+        let root = match &repository {
+            Some(repository) => repository.work_tree().map(Path::to_path_buf),
+            None => Some(outside_git(context)?),
+        };
+        Ok(Self { repository, root })
     }
+
+    /// The files that the configuration is made of.
+    #[must_use]
+    pub fn sources(&self, context: &Context) -> Sources {
+        Sources {
+            repository: self.root.as_ref().map(|root| root.join(DATA).join("config.toml")),
+            user: context.user_file("config.toml"),
+            system: Some(SYSTEM_CONFIG.into()),
+        }
+    }
+
+    /// The branch of the worktree: none outside of git, `HEAD` where there is no branch.
+    ///
+    /// # Errors
+    /// When git stands in the way.
+    pub fn branch(&self, context: &Context) -> Result<Option<String>> {
+        branch(context, self.repository.as_ref())
+    }
+}
+
+fn branch(context: &Context, repository: Option<&Repository>) -> Result<Option<String>> {
+    let Some(repository) = repository else { return Ok(None) };
+    let head = match repository.head(&*context.sys.files) {
+        Err(GitError::Reftable { .. }) => Git::in_dir(repository.git_dir()).head(),
+        head => head,
+    };
+    Ok(Some(match head? {
+        Head::Branch(name) => name.to_string(),
+        Head::Detached(_) => "HEAD".to_owned(),
+    }))
 }
 
 /// Outside of git: the nearest directory that has a `.jit/`, else the one that was started in.

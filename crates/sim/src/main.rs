@@ -5,6 +5,7 @@ use std::time::Instant;
 
 use holdfast_sim::explore::random::{self, Campaign, Summary};
 use holdfast_sim::explore::{exhaustive, sites::Sites, small};
+use holdfast_sim::shrink::{Failing, shrink};
 use holdfast_sim::subject::Subject;
 use holdfast_sim::subjects;
 use holdfast_sys::sim::Line;
@@ -13,6 +14,9 @@ const USAGE: &str = "usage:
   holdfast-sim random [--seeds 10000] [--start 0] [--medium all]
   holdfast-sim replay --seed n --medium log|record|directory|reference
   holdfast-sim exhaustive [--medium all]";
+
+/// How many runs it may take to make a failing one short.
+const SHRINKING: u64 = 15_000;
 
 fn main() -> ExitCode {
     if cfg!(panic = "abort") {
@@ -109,11 +113,14 @@ impl Arguments {
         let mut broken = 0;
         for subject in &self.subjects {
             let mut sites = Sites::default();
-            for small in small::all(subject) {
+            for small in small::all() {
                 let report = exhaustive::explore(subject, &small.plan, u64::MAX);
                 println!("every run of {}, {}: {report}", subject.name(), small.name);
                 sites.add(&report.sites);
                 broken += usize::from(report.found.is_some());
+                if let Some(failing) = report.found {
+                    show(subject, failing, &format!("every run of {}, {}", subject.name(), small.name));
+                }
             }
             for line in sites.to_string().lines() {
                 println!("every run of {}: {line}", subject.name());
@@ -137,22 +144,29 @@ fn media(word: &str) -> Result<Vec<Subject>, String> {
 /// Prints the shortest run that breaks what the seed breaks; says whether there is one.
 fn explain(subject: &Subject, seed: u64) -> bool {
     let medium = subject.name();
-    let Some((failing, outcome)) = random::explain(subject, seed) else {
+    let Some(failing) = random::failing(subject, seed) else {
         println!("seed {seed} {medium}: nothing breaks");
         return false;
     };
-    // What the last look does call by call is of no interest; what it is told is.
-    let of_interest = |line: &&Line| line.who != "inspector" || !line.what.contains(" → ");
-    for line in outcome.trace.iter().filter(of_interest) {
-        println!("seed {seed} {medium}: {line}");
-    }
-    for violation in &outcome.violations {
-        println!("seed {seed} {medium}: {violation}");
-    }
-    let calm = failing.answers.iter().filter(|answer| **answer != 0).count();
-    println!("seed {seed} {medium}: {} steps, {calm} choices that are not calm", failing.plan.len());
+    show(subject, failing, &format!("seed {seed} {medium}"));
     println!(
         "seed {seed} {medium}: again: cargo run -p holdfast-sim --profile sim -- replay --medium {medium} --seed {seed}"
     );
     true
+}
+
+/// Prints a failing run, as short as it can be made; every line begins with `label`.
+fn show(subject: &Subject, failing: Failing, label: &str) {
+    let failing = shrink(subject, failing, SHRINKING);
+    let outcome = failing.traced(subject);
+    // What the last look does call by call is of no interest; what it is told is.
+    let of_interest = |line: &&Line| line.who != "inspector" || !line.what.contains(" → ");
+    for line in outcome.trace.iter().filter(of_interest) {
+        println!("{label}: {line}");
+    }
+    for violation in &outcome.violations {
+        println!("{label}: {violation}");
+    }
+    let wild = failing.answers.iter().filter(|answer| **answer != 0).count();
+    println!("{label}: {} steps, {wild} choices that are not calm", failing.plan.len());
 }

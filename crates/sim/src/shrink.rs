@@ -5,7 +5,7 @@ use holdfast_sys::sim::{Odds, Random, Recording, Replay};
 
 use crate::check::{Property, Violation};
 use crate::plan::{Plan, Script};
-use crate::run::run;
+use crate::run::{Outcome, run};
 use crate::subject::Subject;
 
 /// A run that breaks something.
@@ -17,6 +17,16 @@ pub struct Failing {
     pub answers: Vec<usize>,
     /// What it breaks.
     pub violation: Violation,
+}
+
+impl Failing {
+    /// Runs it once more and writes everything down.
+    #[must_use]
+    pub fn traced(&self, subject: &Subject) -> Outcome {
+        let mut plan = self.plan.clone();
+        plan.config.trace = true;
+        run(subject, &plan, Replay::new(self.answers.clone()))
+    }
 }
 
 /// How many runs a smaller plan gets to fail in.

@@ -37,6 +37,7 @@ impl Check {
 pub fn run(context: &Context, command: &Command) -> Result<Report> {
     let checks = match command {
         Command::Leases => leases(context)?,
+        Command::Config => vec![Check::new("config", config(context)?)],
     };
     let mut text = String::new();
     for check in &checks {
@@ -47,6 +48,11 @@ pub fn run(context: &Context, command: &Command) -> Result<Report> {
     }
     let exit = if checks.iter().all(|check| check.ok) { Exit::Ok } else { Exit::Problems };
     Ok(Report::new(crate::output::clean(&text), &json!({ "checks": checks })).exit(exit))
+}
+
+fn config(context: &Context) -> Result<Vec<String>> {
+    let problems = super::config::validate(context)?;
+    Ok(problems.iter().map(ToString::to_string).collect())
 }
 
 fn leases(context: &Context) -> Result<Vec<Check>> {

@@ -13,6 +13,7 @@ use super::problem::{Problem, ProblemKind, Problems};
 use super::replace;
 use super::source::{LONGEST, Layer, Source};
 use super::{AgentFile, Config, Error, Sources, Value};
+use crate::durable;
 
 /// Where everything that is configured is kept.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -112,7 +113,7 @@ impl Target {
     fn make_dirs(&self, sys: &Sys) -> Result<(), Error> {
         // The file's own directory is the guard's, or the one above it.
         match self.guard.parent().filter(|dir| !dir.as_os_str().is_empty()) {
-            Some(dir) => Ok(replace::make_dir(sys, dir, self.dir_mode)?),
+            Some(dir) => Ok(durable::make_dirs(sys, dir, self.dir_mode)?),
             None => Ok(()),
         }
     }

@@ -2,7 +2,9 @@
 
 use std::path::PathBuf;
 
+use super::keys::AGENT;
 use super::problem::{Fault, Problems};
+use crate::error::Exit;
 
 /// Why a configuration could not be read or changed.
 #[derive(Debug, thiserror::Error)]
@@ -41,6 +43,22 @@ pub enum Error {
         /// The key.
         key: String,
     },
+    /// What concerns everybody is changed elsewhere.
+    #[error("the repository's configuration is changed on {allowed}, not on {branch}")]
+    WrongBranch {
+        /// The branch of this worktree.
+        branch: String,
+        /// Where it may be changed.
+        allowed: String,
+    },
+    /// The main branch has gone on without this one.
+    #[error(
+        "this branch does not have everything that {main} has, so it cannot change what concerns everybody"
+    )]
+    Behind {
+        /// The main branch.
+        main: String,
+    },
     /// There is no file to keep the setting in.
     #[error("there is no {place} to keep the setting in")]
     Nowhere {
@@ -60,6 +78,37 @@ pub enum Error {
 }
 
 impl Error {
+    /// How the program ends because of it.
+    #[must_use]
+    pub const fn exit(&self) -> Exit {
+        match self {
+            Self::Sys(_) => Exit::Io,
+            Self::UnknownKey { .. } | Self::NotSet { .. } | Self::Nowhere { .. } => Exit::NotFound,
+            Self::WrongBranch { .. } | Self::Behind { .. } => Exit::Conflict,
+            Self::Invalid(_)
+            | Self::BadValue { .. }
+            | Self::NotForRepositories { .. }
+            | Self::ByHand { .. } => Exit::Invalid,
+        }
+    }
+
+    /// The code that programs know it by.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::Sys(_) => "IO",
+            Self::Invalid(_) => "CONFIG_INVALID",
+            Self::UnknownKey { .. } => "CONFIG_UNKNOWN_KEY",
+            Self::NotSet { .. } => "CONFIG_NOT_SET",
+            Self::BadValue { .. } => "CONFIG_BAD_VALUE",
+            Self::NotForRepositories { .. } => "CONFIG_USERS_OWN",
+            Self::WrongBranch { .. } => "CONFIG_WRONG_BRANCH",
+            Self::Behind { .. } => "CONFIG_BEHIND_MAIN",
+            Self::Nowhere { .. } => "CONFIG_NOWHERE",
+            Self::ByHand { .. } => "CONFIG_BY_HAND",
+        }
+    }
+
     /// What to do about it.
     #[must_use]
     pub fn hint(&self) -> Option<String> {
@@ -70,9 +119,14 @@ impl Error {
                 Some("`jit config show` lists every key".to_owned())
             }
             Self::UnknownKey { near, .. } => Some(format!("did you mean {}?", near.join(", "))),
-            Self::NotSet { key } => Some(format!("`jit config set {key} <value>` sets it")),
+            Self::NotSet { key } if AGENT.key(key).is_some() => {
+                Some(format!("jit config set --global {key} <value>"))
+            }
+            Self::NotSet { key } => Some(format!("jit config set {key} <value>")),
             Self::BadValue { .. } => None,
-            Self::NotForRepositories { key } => Some(format!("`jit config set --global {key} <value>`")),
+            Self::NotForRepositories { key } => Some(format!("jit config set --global {key} <value>")),
+            Self::WrongBranch { .. } => Some("change it there, or with --global for yourself".to_owned()),
+            Self::Behind { main } => Some(format!("git rebase {main}")),
             Self::Nowhere { .. } => {
                 Some("run it in a repository after `jit init`, or with --global".to_owned())
             }

@@ -74,9 +74,9 @@ sections! {
 
     /// Changes that concern everybody: configuration, gates, types.
     GlobalOperations at "global_operations" {
-        /// Whether such a change needs a branch that has the main branch's history.
+        /// Whether such a change needs a branch that has everything that the main branch has.
         require_main_history: bool = true, Form::Switch;
-        /// The branches on which such a change may be made.
+        /// The branches on which such a change may be made; a repository that has none of them is not held to it.
         allowed_branches: Vec<String> = texts(&["main", "develop"]), Form::List(texts::BRANCH);
     }
 

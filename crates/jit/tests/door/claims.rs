@@ -10,7 +10,10 @@ fn a_claim_is_taken_kept_and_given_back() {
     assert_eq!(first["already_held"], false);
     let lease = &first["lease"];
     assert_eq!((&lease["issue_id"], &lease["agent_id"]), (&issue.as_str().into(), &"agent:a".into()));
-    assert_eq!((&lease["ttl_secs"], &lease["branch"], &lease["stale"]), (&60.into(), &"main".into(), &false.into()));
+    assert_eq!(
+        (&lease["ttl_secs"], &lease["branch"], &lease["stale"]),
+        (&60.into(), &"main".into(), &false.into())
+    );
     assert!(lease["worktree_id"].as_str().unwrap().starts_with("wt:"), "{lease}");
     let id = lease["lease_id"].as_str().unwrap();
     let renewed = bench.jit(&["--json", "claim", "renew", id, "--ttl", "120"]).ok().json();
@@ -73,9 +76,16 @@ fn what_is_released_or_over_is_available_at_once_everywhere() {
     assert_eq!(next["lease"]["issue_id"], issue.as_str());
     bench.run("agent:c", &["claim", "acquire", &issue, "--wait", "5"]).ok();
     let history = bench.jit(&["--json", "claim", "history", "--issue", &issue]).ok().json();
-    let kinds: Vec<_> =
-        history["events"].as_array().unwrap().iter().map(|event| event["event_type"].as_str().unwrap()).collect();
-    assert_eq!(kinds, ["claim.acquired", "claim.released", "claim.acquired", "claim.evicted", "claim.acquired"]);
+    let kinds: Vec<_> = history["events"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|event| event["event_type"].as_str().unwrap())
+        .collect();
+    assert_eq!(
+        kinds,
+        ["claim.acquired", "claim.released", "claim.acquired", "claim.evicted", "claim.acquired"]
+    );
 }
 
 #[test]
@@ -105,12 +115,28 @@ fn a_claim_is_handed_over_with_a_higher_fence() {
     let (issue, lease) = bench.claimed("agent:a");
     let other = bench.worktree("other");
     let place = bench.run_at("agent:b", &["-q", "worktree", "info"], &other).ok().stdout;
-    let to = |place: &str| bench.jit(&["--json", "claim", "transfer", &lease, "--to-agent", "agent:b", "--to-worktree", place, "--reason", "review"]);
+    let to = |place: &str| {
+        bench.jit(&[
+            "--json",
+            "claim",
+            "transfer",
+            &lease,
+            "--to-agent",
+            "agent:b",
+            "--to-worktree",
+            place,
+            "--reason",
+            "review",
+        ])
+    };
     to("wt:00000000").fails(3);
     let before = bench.leases()[0]["fence"].as_u64().unwrap();
     let handed = to(place.trim()).ok().json();
     assert!(handed["lease"]["fence"].as_u64().unwrap() > before);
-    assert_eq!((&handed["lease"]["agent_id"], &handed["lease"]["branch"]), (&"agent:b".into(), &"other".into()));
+    assert_eq!(
+        (&handed["lease"]["agent_id"], &handed["lease"]["branch"]),
+        (&"agent:b".into(), &"other".into())
+    );
     bench.jit(&["claim", "release", &issue]).fails(4);
     bench.run_at("agent:b", &["claim", "release", &issue], &other).ok();
 }
@@ -124,7 +150,10 @@ fn an_operator_takes_a_claim_away_and_the_log_says_so() {
     bench.jit(&["claim", "renew", &lease]).fails(5);
     let history = bench.jit(&["--json", "claim", "history"]).ok().json();
     let last = history["events"].as_array().unwrap().last().unwrap();
-    assert_eq!((&last["actor"]["agent_id"], &last["payload"]["reason"]), (&"human:op".into(), &"it hangs".into()));
+    assert_eq!(
+        (&last["actor"]["agent_id"], &last["payload"]["reason"]),
+        (&"human:op".into(), &"it hangs".into())
+    );
     bench.run("agent:b", &["claim", "acquire", &issue]).ok();
 }
 
@@ -133,10 +162,18 @@ fn leases_without_a_deadline_need_a_reason_and_have_limits() {
     let bench = Bench::new();
     bench.config("[coordination]\nmax_indefinite_leases_per_agent = 2\nmax_indefinite_leases_per_repo = 3\nstale_threshold_secs = 1\n");
     let issues: Vec<String> = (0..5).map(|n| bench.issue(&n.to_string())).collect();
-    let take = |agent: &str, n: usize| bench.run(agent, &["--json", "claim", "acquire", &issues[n], "--ttl", "0", "--reason", "long"]);
-    assert_eq!(bench.jit(&["--json", "claim", "acquire", &issues[0], "--ttl", "0"]).fails(6).json()["error"]["code"], "REASON_REQUIRED");
+    let take = |agent: &str, n: usize| {
+        bench.run(agent, &["--json", "claim", "acquire", &issues[n], "--ttl", "0", "--reason", "long"])
+    };
+    assert_eq!(
+        bench.jit(&["--json", "claim", "acquire", &issues[0], "--ttl", "0"]).fails(6).json()["error"]["code"],
+        "REASON_REQUIRED"
+    );
     let first = take("agent:a", 0).ok().json();
-    assert_eq!((&first["lease"]["reason"], &first["lease"]["expires_at"]), (&"long".into(), &serde_json::Value::Null));
+    assert_eq!(
+        (&first["lease"]["reason"], &first["lease"]["expires_at"]),
+        (&"long".into(), &serde_json::Value::Null)
+    );
     take("agent:a", 1).ok();
     assert_eq!(take("agent:a", 2).fails(4).json()["error"]["code"], "LIMIT_REACHED");
     take("agent:b", 2).ok();
@@ -213,7 +250,10 @@ fn the_control_plane_is_private_or_the_groups() {
     bench.config(&format!("[coordination]\nshared_group = \"{name}\"\n"));
     bench.claimed("agent:a");
     assert_eq!((mode(""), mode("locks"), mode("events")), (0o2770, 0o2770, 0o2770));
-    assert_eq!((mode("claims.jsonl"), mode("claims.index.json"), mode("locks/claims.lock")), (0o660, 0o660, 0o660));
+    assert_eq!(
+        (mode("claims.jsonl"), mode("claims.index.json"), mode("locks/claims.lock")),
+        (0o660, 0o660, 0o660)
+    );
     bench.config("[coordination]\nshared_group = \"no-such-group\"\n");
     bench.jit(&["claim", "release", "0000"]).fails(6);
 }

@@ -1,6 +1,15 @@
 //! The door with real processes: what agents are told is what the log says, whatever happens to them.
-#![expect(clippy::disallowed_methods, reason = "these tests start processes and look at files behind their back")]
-#![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on shall stop")]
+#![expect(
+    clippy::disallowed_methods,
+    reason = "these tests start processes and look at files behind their back"
+)]
+#![expect(clippy::disallowed_macros, reason = "a test that is skipped says why")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test that cannot go on shall stop"
+)]
 
 mod bench;
 mod claims;

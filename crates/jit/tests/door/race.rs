@@ -36,8 +36,9 @@ fn sixty_four_processes_on_one_issue_have_one_winner() {
 fn sixteen_agents_that_ask_for_the_next_issue_get_different_ones() {
     let bench = Bench::new();
     let issues: BTreeSet<String> = (0..12).map(|n| bench.issue(&n.to_string())).collect();
-    let children =
-        (0..16).map(|n| bench.spawn(&format!("agent:{n}"), &["--json", "claim", "next"], &bench.repo())).collect();
+    let children = (0..16)
+        .map(|n| bench.spawn(&format!("agent:{n}"), &["--json", "claim", "next"], &bench.repo()))
+        .collect();
     let answers = finish(children);
     let taken: Vec<String> = answers
         .iter()
@@ -54,7 +55,8 @@ fn sixteen_agents_that_ask_for_the_next_issue_get_different_ones() {
 fn one_worktree_has_one_identity_however_many_ask_first() {
     let bench = Bench::new();
     let other = bench.worktree("other");
-    let children = (0..16).map(|n| bench.spawn(&format!("agent:{n}"), &["-q", "worktree", "info"], &other)).collect();
+    let children =
+        (0..16).map(|n| bench.spawn(&format!("agent:{n}"), &["-q", "worktree", "info"], &other)).collect();
     let ids: BTreeSet<String> = finish(children).into_iter().map(|answer| answer.ok().stdout).collect();
     assert_eq!(ids.len(), 1, "{ids:?}");
 }
@@ -74,8 +76,12 @@ fn every_number_is_given_once_and_every_event_is_projected_once() {
     };
     std::thread::scope(|scope| (0..8).for_each(|n| drop(scope.spawn(move || churn(n)))));
     let history = bench.jit(&["--json", "claim", "history"]).ok().json();
-    let numbers: Vec<u64> =
-        history["events"].as_array().unwrap().iter().map(|event| event["sequence"].as_u64().unwrap()).collect();
+    let numbers: Vec<u64> = history["events"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|event| event["sequence"].as_u64().unwrap())
+        .collect();
     assert_eq!(numbers, (1..=numbers.len() as u64).collect::<Vec<_>>());
     let projected = std::fs::read_to_string(bench.control("events/control.jsonl")).unwrap();
     let projected: Vec<serde_json::Value> =
@@ -83,7 +89,8 @@ fn every_number_is_given_once_and_every_event_is_projected_once() {
     assert_eq!(&projected, history["events"].as_array().unwrap());
     let mut held: BTreeMap<String, String> = BTreeMap::new();
     for event in &projected {
-        let (issue, lease) = (event["payload"]["issue_id"].to_string(), event["payload"]["lease_id"].to_string());
+        let (issue, lease) =
+            (event["payload"]["issue_id"].to_string(), event["payload"]["lease_id"].to_string());
         match event["event_type"].as_str().unwrap() {
             "claim.acquired" => assert_eq!(held.insert(issue, lease), None, "two holders"),
             "claim.released" => assert_eq!(held.remove(&issue), Some(lease)),

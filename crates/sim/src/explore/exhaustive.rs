@@ -10,9 +10,10 @@ use holdfast_sys::sim::{Choice, Choices, Moment, Remnant};
 
 use super::sites::{Site, Sites};
 use crate::actor::PROTECTED;
-use crate::check::Violation;
+use crate::check::Property;
 use crate::plan::Plan;
 use crate::run::run;
+use crate::shrink::Failing;
 use crate::subject::Subject;
 
 /// What an exploration went through.
@@ -32,8 +33,8 @@ pub struct Report {
     pub remnants: u64,
     /// The counts of all sites.
     pub sites: Sites,
-    /// The run that broke something, and what it broke.
-    pub found: Option<(Vec<usize>, Vec<Violation>)>,
+    /// The run that broke what was looked for.
+    pub found: Option<Failing>,
     /// Whether there was nothing left to try.
     pub complete: bool,
 }
@@ -44,9 +45,7 @@ impl fmt::Display for Report {
         write!(f, "{schedules} schedules, {states} states, {kills} kills, {power_losses} power losses, ")?;
         write!(f, "{remnants} remnants, ")?;
         match &self.found {
-            Some((_, violations)) => {
-                violations.iter().try_for_each(|violation| write!(f, "BROKEN {violation} "))
-            }
+            Some(failing) => write!(f, "BROKEN {}", failing.violation),
             None if self.complete => f.write_str("nothing breaks"),
             None => f.write_str("nothing broke before it was cut off"),
         }
@@ -56,17 +55,12 @@ impl fmt::Display for Report {
 /// Tries every run of a plan, at most `most` of them, until one breaks something.
 #[must_use]
 pub fn explore(subject: &Subject, plan: &Plan, most: u64) -> Report {
-    explore_until(subject, plan, most, |violations| !violations.is_empty())
+    explore_until(subject, plan, most, |_| true)
 }
 
 /// Tries every run of a plan, at most `most` of them, until one breaks what is looked for.
 #[must_use]
-pub fn explore_until(
-    subject: &Subject,
-    plan: &Plan,
-    most: u64,
-    wanted: impl Fn(&[Violation]) -> bool,
-) -> Report {
+pub fn explore_until(subject: &Subject, plan: &Plan, most: u64, wanted: impl Fn(Property) -> bool) -> Report {
     let map = Arc::new(Mutex::new(Map::default()));
     let mut report = Report::default();
     let mut todo: Vec<Vec<u16>> = vec![Vec::new()];
@@ -79,9 +73,10 @@ pub fn explore_until(
         report.schedules += 1;
         report.recognised += u64::from(outcome.stopped);
         let points = std::mem::take(&mut locked(&map).points);
-        if wanted(&outcome.violations) {
+        let found = outcome.violations.into_iter().find(|violation| wanted(violation.property));
+        if let Some(violation) = found {
             let answers = points.iter().map(|point| usize::from(point.answer)).collect();
-            report.found = Some((answers, outcome.violations));
+            report.found = Some(Failing { plan: plan.clone(), answers, violation });
             return finish(report, &map);
         }
         branch(&points, from, &mut todo);
@@ -225,7 +220,8 @@ impl Map {
 /// Where the process is, if it is the medium that brought it there.
 fn site(at: &Moment<'_>) -> Option<Site> {
     let (verb, path) = at.call();
-    (verb != "sleep" && !path.starts_with(PROTECTED)).then(|| Site::new(verb, path))
+    let by_the_medium = !verb.is_empty() && verb != "sleep" && !path.starts_with(PROTECTED);
+    by_the_medium.then(|| Site::new(verb, path))
 }
 
 #[cfg(test)]

@@ -4,16 +4,13 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use holdfast_sys::sim::{Random, Recording, Replay};
+use holdfast_sys::sim::{Random, Recording};
 
 use crate::check::Violation;
 use crate::plan::generate::plan;
 use crate::run::{Outcome, run};
-use crate::shrink::{Failing, shrink};
+use crate::shrink::Failing;
 use crate::subject::Subject;
-
-/// How many runs the shrinker may use.
-const SHRINKING: u64 = 15_000;
 
 /// Which seeds are tried on what.
 #[derive(Clone, Debug)]
@@ -83,21 +80,12 @@ fn work(campaign: &Campaign, next: &AtomicU64, summary: &Mutex<Summary>, tell: &
     }
 }
 
-/// The shortest run that breaks what this seed breaks, and everything that happens in it.
+/// The run of this seed, if it breaks something.
 #[must_use]
-pub fn explain(subject: &Subject, seed: u64) -> Option<(Failing, Outcome)> {
+pub fn failing(subject: &Subject, seed: u64) -> Option<Failing> {
     let plan = plan(subject, seed);
     let recording = Recording::new(Random::new(seed));
     let outcome = run(subject, &plan, recording.clone());
     let violation = outcome.violations.into_iter().next()?;
-    let failing = Failing { plan, answers: recording.answers(), violation };
-    let failing = shrink(subject, failing, SHRINKING);
-    let outcome = traced(subject, &failing);
-    Some((failing, outcome))
-}
-
-fn traced(subject: &Subject, failing: &Failing) -> Outcome {
-    let mut plan = failing.plan.clone();
-    plan.config.trace = true;
-    run(subject, &plan, Replay::new(failing.answers.clone()))
+    Some(Failing { plan, answers: recording.answers(), violation })
 }

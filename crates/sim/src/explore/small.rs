@@ -1,10 +1,12 @@
-//! Plans that are small enough to try every run of: two or three processes, one resource, a few steps each.
+//! Plans that are small enough to try every run of: two or three processes, one resource, one to three
+//! operations each. In some of them everybody is there at once, and one thing may go wrong at every call; in
+//! the others one comes after the other, and two things may, so that also what cleans up after a crash
+//! crashes.
 
 use holdfast_kernel::Mode;
-use holdfast_sys::sim::{Config, Faults, Odds};
+use holdfast_sys::sim::{Config, Faults, NameOrder, Odds};
 
 use crate::plan::{Plan, Script, Step, policy};
-use crate::subject::Subject;
 
 /// A plan and what it is about.
 #[derive(Clone, Debug)]
@@ -17,44 +19,45 @@ pub struct Small {
 
 const ONCE: Odds = Odds::new(0, 1);
 const TWICE: Odds = Odds::new(0, 2);
-const KILL: Faults = Faults { kill: ONCE, ..Faults::NONE };
-const POWER: Faults = Faults { power_loss: ONCE, ..Faults::NONE };
-const DISK: Faults = Faults { eio: ONCE, ..Faults::NONE };
-
-/// All of them, as far as the subject can follow.
-#[must_use]
-pub fn all(subject: &Subject) -> Vec<Small> {
-    let mut plans = vec![
-        small("two take turns, one dies", KILL, vec![take_and_release(0), take_and_release(1)]),
-        small("two take turns, the power goes", POWER, vec![take_and_release(0), take_and_release(1)]),
-        small("two steal from one", KILL, vec![take(0), steal(1), steal(2)]),
-        small("a write and an eviction", KILL, vec![take_and_write(0), evict_and_take(1)]),
-        small("dies and comes back, twice", KILL_TWICE, vec![keep(0), after(0, keep(0)), after(1, keep(0))]),
-        small("dies, comes back, the power goes", KILL_AND_POWER, vec![keep(0), after(0, keep(0))]),
-        small("the power goes twice", POWER_TWICE, vec![keep(0), after(0, keep(0))]),
-        small("the disk fails", DISK, vec![take_and_release(0), take(1)]),
-        small("the disk fails, the power goes", DISK_AND_POWER, vec![take(0), after(0, take(0))]),
-    ];
-    if subject.has_upkeep() {
-        let tidy = script(1, vec![Step::KeepUp, Step::View]);
-        plans.push(small("upkeep, and one dies", KILL, vec![keep(0), tidy.clone()]));
-        plans.push(small("upkeep, and the power goes", POWER, vec![keep(0), tidy]));
-    }
-    plans
-}
-
-const KILL_TWICE: Faults = Faults { kill: TWICE, ..Faults::NONE };
-const POWER_TWICE: Faults = Faults { power_loss: TWICE, ..Faults::NONE };
+const CALM: Faults = Faults::NONE;
+const KILL: Faults = Faults { kill: ONCE, ..CALM };
+const KILL_TWICE: Faults = Faults { kill: TWICE, ..CALM };
+const POWER: Faults = Faults { power_loss: ONCE, ..CALM };
+const POWER_TWICE: Faults = Faults { power_loss: TWICE, ..CALM };
+const DISK: Faults = Faults { eio: ONCE, ..CALM };
 const KILL_AND_POWER: Faults = Faults { power_loss: ONCE, ..KILL };
 const DISK_AND_POWER: Faults = Faults { power_loss: ONCE, ..DISK };
+const DISK_AND_KILL: Faults = Faults { kill: ONCE, ..DISK };
 
-/// A plan of one epoch, followed by another one in which everybody comes back.
+/// All of them.
+#[must_use]
+pub fn all() -> Vec<Small> {
+    let come_and_go = || vec![take_and_release(0), take_and_release(1)];
+    let one_by_one = || vec![keep(0), after(0, tidy(0)), after(1, take(1))];
+    vec![
+        small("two take turns, one dies", KILL, come_and_go()),
+        small("two take turns, the power goes", POWER, come_and_go()),
+        small("two take turns, the disk fails", DISK, come_and_go()),
+        small("two steal from one", CALM, vec![take(0), steal(1), steal(2)]),
+        small("two steal from one, one dies", KILL, vec![take(0), steal(1)]),
+        small("a write and an eviction, one dies", KILL, vec![take_and_write(0), evict_and_take(1)]),
+        small("somebody tidies up, one dies", KILL, vec![take(0), tidy(1)]),
+        small("somebody tidies up, the power goes", POWER, vec![take(0), tidy(1)]),
+        small("one by one, two die", KILL_TWICE, one_by_one()),
+        small("one by one, one dies, the power goes", KILL_AND_POWER, one_by_one()),
+        small("one by one, the power goes twice", POWER_TWICE, one_by_one()),
+        small("one by one, the disk fails, one dies", DISK_AND_KILL, one_by_one()),
+        small("one by one, the disk fails, the power goes", DISK_AND_POWER, one_by_one()),
+    ]
+}
+
+/// A plan of one epoch; if the power may go, the same is tried once more afterwards.
 #[must_use]
 pub fn small(name: &'static str, faults: Faults, scripts: Vec<Script>) -> Small {
-    let config = Config { faults, call_us: 0, max_calls: 20_000, ..Config::default() };
-    let again = faults.power_loss.at_most > 0;
+    let names = NameOrder::PerName;
+    let config = Config { faults, names, call_us: 0, max_calls: 20_000, ..Config::default() };
     let mut epochs = vec![scripts];
-    if again {
+    if faults.power_loss.at_most > 0 {
         epochs.push(vec![take(0)]);
     }
     let plan = Plan {
@@ -99,6 +102,10 @@ pub fn steal(holder: usize) -> Script {
 
 fn keep(holder: usize) -> Script {
     script(holder, vec![ACQUIRE, Step::Renew(0), Step::Release(0)])
+}
+
+fn tidy(holder: usize) -> Script {
+    script(holder, vec![Step::KeepUp, ACQUIRE])
 }
 
 fn take_and_write(holder: usize) -> Script {

@@ -132,6 +132,9 @@ impl Writer<'_> {
 
     /// Makes `batch` durable behind the last good line.
     fn append(&mut self, batch: &Batch) -> Result<()> {
+        if let Some(why) = &self.opened()?.unwritable {
+            return Err(why.again().into());
+        }
         self.set_torn_tail_aside()?;
         let sys = &self.log.sys;
         let paths = &self.log.paths;

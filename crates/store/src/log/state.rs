@@ -44,12 +44,14 @@ pub(super) struct State {
     pub(super) cursor: Cursor,
     /// The length of the file where it goes on behind the last good line.
     pub(super) torn: Option<u64>,
+    /// Why it can only be read, if it cannot be written.
+    pub(super) unwritable: Option<holdfast_sys::Error>,
 }
 
 impl State {
     /// Opens the log and reads it; none if there never was one.
     pub(super) fn load(sys: &Sys, paths: &Paths, words: &Words) -> Result<Option<Self>> {
-        let Some(handle) = open(sys, paths)? else { return Ok(None) };
+        let Some((handle, unwritable)) = open(sys, paths)? else { return Ok(None) };
         let stat = handle.stat()?;
         let source = Source { path: &paths.log, handle: &*handle, words };
         let claimed = index::read(sys, &paths.index, words);
@@ -68,7 +70,7 @@ impl State {
         if let Some(claimed) = claimed {
             never_less(&paths.log, &claimed, &cursor)?;
         }
-        Ok(Some(Self { identity: stat.identity, torn: length(&tail), cursor, handle }))
+        Ok(Some(Self { identity: stat.identity, torn: length(&tail), cursor, handle, unwritable }))
     }
 
     /// Reads what others have added since; false if the log is another file by now, or if nothing of what
@@ -103,14 +105,14 @@ fn length(tail: &Tail) -> Option<u64> {
     }
 }
 
-/// Opens the log for writing, or for reading where it cannot be written.
-fn open(sys: &Sys, paths: &Paths) -> Result<Option<Box<dyn Handle>>> {
-    let opened = match sys.files.open(&paths.log, Open::Write) {
-        Err(error) if is_read_only(error.kind()) => sys.files.open(&paths.log, Open::Read),
-        opened => opened,
+/// Opens the log for writing, or for reading where it cannot be written, with the reason why not.
+fn open(sys: &Sys, paths: &Paths) -> Result<Option<(Box<dyn Handle>, Option<holdfast_sys::Error>)>> {
+    let (opened, why) = match sys.files.open(&paths.log, Open::Write) {
+        Err(error) if is_read_only(error.kind()) => (sys.files.open(&paths.log, Open::Read), Some(error)),
+        opened => (opened, None),
     };
     match opened {
-        Ok(handle) if handle.stat()?.kind == Kind::File => Ok(Some(handle)),
+        Ok(handle) if handle.stat()?.kind == Kind::File => Ok(Some((handle, why))),
         Ok(_) => Err(Error::damaged(&paths.log, "the whole of it", "it is not a file")),
         Err(error) if error.kind() == io::ErrorKind::NotFound => not_there(sys, paths),
         Err(error) => Err(error.into()),

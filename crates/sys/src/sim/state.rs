@@ -249,9 +249,15 @@ impl State {
         self.trace.line(at, &proc.name, || format!("{call} → {told:?}"));
     }
 
+    /// A hash of the disk and of who waits for what on it, to be had before the disk is taken apart.
     pub(super) fn disk_digest(&self) -> u128 {
         let mut mix = Mix::new(4);
         self.disk.digest(&mut mix);
+        for (_, proc) in self.current() {
+            if let Status::Blocked(node) = proc.status {
+                mix.word(self.disk.known(node).identity.inode);
+            }
+        }
         mix.finish()
     }
 
@@ -275,7 +281,7 @@ impl State {
     fn digest_proc(&self, proc: &Proc, mix: &mut Mix) {
         let (status, detail) = match proc.status {
             Status::Ready => (0, 0),
-            Status::Blocked(node) => (1, self.disk.known(node).identity.inode),
+            Status::Blocked(_) => (1, 0),
             Status::Asleep(until) => (2, until),
             Status::After(other) => (3, other as u64),
             // What the dead knew changes nothing any more.

@@ -6,7 +6,8 @@ use std::sync::{Arc, Mutex};
 
 use holdfast_kernel::Millis;
 use holdfast_sys::sim::{
-    Choice, Choices, Config, End, Fate, Line, Made, Moment, Process, Random, Recording, Replay, World,
+    Choice, Choices, Config, End, Fate, Fault, Faults, Line, Made, Moment, Odds, Process, Random, Recording,
+    Replay, World,
 };
 use holdfast_sys::{Guard, LockMode, Sys};
 
@@ -159,6 +160,29 @@ fn the_fingerprint_tells_apart_what_differs() {
     assert_eq!(bodies.map(after), bodies.map(after));
     let what_nobody_knows_any_more = |sys: &Sys| drop(sys.files.stat(Path::new("/d")));
     assert_eq!(after(what_nobody_knows_any_more), after(|_| {}));
+}
+
+#[test]
+fn there_is_a_fingerprint_while_a_sync_fails_and_somebody_waits_for_a_lock() {
+    let asked = Arc::new(Mutex::new(BTreeSet::new()));
+    let seen = Arc::clone(&asked);
+    let choices = By(move |what, _, at: &Moment<'_>| {
+        if matches!(what, Choice::Survive(_)) {
+            seen.lock().unwrap().insert(at.fingerprint());
+        }
+        // The other one gets as far as the lock, then the sync fails.
+        usize::from(matches!(what, Choice::Schedule | Choice::Fault(Fault::Eio)) && at.call().0 == "flush")
+    });
+    let faults = Faults { eio: Odds::new(0, 1), ..Faults::NONE };
+    let mut world = World::new(Config { faults, ..Config::default() }, choices);
+    let body = |sys: Sys| {
+        let handle = create(&sys, "/f");
+        handle.lock(LockMode::Exclusive).unwrap();
+        handle.write_all_at(&[1; 600], 0).unwrap();
+        let _ = handle.sync();
+    };
+    world.run(["a", "b"].map(|name| Process::new(name, 0, body)).into());
+    assert!(asked.lock().unwrap().len() > 1);
 }
 
 #[test]

@@ -1,0 +1,117 @@
+//! Claims that are kept alive by themselves, and a loop that ends by itself.
+
+use std::process::Command;
+
+use crate::bench::{Answer, Bench, until};
+
+fn renewals(bench: &Bench) -> usize {
+    let history = bench.jit(&["--json", "claim", "history"]).ok().json();
+    let events = history["events"].as_array().unwrap();
+    events.iter().filter(|event| event["event_type"] == "claim.renewed").count()
+}
+
+#[test]
+fn a_short_lease_is_renewed_until_it_is_released() {
+    let bench = Bench::new();
+    bench.config("[coordination]\nauto_renew_leases = true\n");
+    let issue = bench.issue("work");
+    bench.jit(&["claim", "acquire", &issue, "--ttl", "2"]).ok();
+    let daemon = bench.spawn("agent:a", &["--json", "heartbeat", "run", "--interval", "1"], &bench.repo());
+    until("it was renewed twice", || renewals(&bench) >= 2);
+    bench.run("agent:b", &["claim", "acquire", &issue]).fails(4);
+    let heard = bench.jit(&["--json", "heartbeat", "status"]).ok().json();
+    assert_eq!(heard["heartbeats"][0]["agent_id"], "agent:a");
+    bench.jit(&["heartbeat", "run"]).fails(4);
+    bench.jit(&["claim", "release", &issue]).ok();
+    let ended = Answer::from(daemon.wait_with_output().unwrap()).ok();
+    assert_eq!(ended.json()["heartbeat"]["ended"], "no claim is left");
+}
+
+#[test]
+fn without_renewal_the_loop_ends_with_the_lease_and_says_so() {
+    let bench = Bench::new();
+    let issue = bench.issue("work");
+    bench.jit(&["claim", "acquire", &issue, "--ttl", "1"]).ok();
+    let ended = bench.jit(&["heartbeat", "run"]).fails(5);
+    assert!(ended.stdout.contains("ran out"), "{ended}");
+    assert!(ended.stderr.contains("jit claim renew"), "it warns before: {ended}");
+}
+
+#[test]
+fn a_lease_without_a_deadline_is_kept_from_going_stale() {
+    let bench = Bench::new();
+    bench.config("[coordination]\nstale_threshold_secs = 2\n");
+    let issue = bench.issue("work");
+    bench.jit(&["claim", "acquire", &issue, "--ttl", "0", "--reason", "long"]).ok();
+    let daemon = bench.spawn("agent:a", &["heartbeat", "run", "--interval", "1"], &bench.repo());
+    let beats = || {
+        let history = bench.jit(&["--json", "claim", "history"]).ok().json();
+        history["events"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .filter(|event| event["event_type"] == "claim.beaten")
+            .count()
+    };
+    until("it has beaten four times", || beats() >= 4);
+    assert_eq!(bench.leases()[0]["stale"], false);
+    bench.run("human:op", &["claim", "force-evict", &issue, "--reason", "enough"]).ok();
+    Answer::from(daemon.wait_with_output().unwrap()).ok();
+}
+
+#[test]
+fn the_loop_ends_with_the_process_that_it_works_for() {
+    let bench = Bench::new();
+    bench.claimed("agent:a");
+    let mut parent = Command::new("sleep").arg("600").spawn().unwrap();
+    let pid = parent.id().to_string();
+    let daemon = bench.spawn("agent:a", &["heartbeat", "run", "--parent", &pid], &bench.repo());
+    until("it has beaten", || bench.control("heartbeat/agent:a.json").exists());
+    parent.kill().unwrap();
+    parent.wait().unwrap();
+    let ended = Answer::from(daemon.wait_with_output().unwrap()).ok();
+    assert!(ended.stdout.contains("is gone"), "{ended}");
+}
+
+#[test]
+fn a_signal_ends_the_loop_at_once() {
+    let bench = Bench::new();
+    bench.claimed("agent:a");
+    let daemon = bench.spawn("agent:a", &["heartbeat", "run"], &bench.repo());
+    until("it has beaten", || bench.control("heartbeat/agent:a.json").exists());
+    let sent = Command::new("kill").args(["-TERM", &daemon.id().to_string()]).status().unwrap();
+    assert!(sent.success());
+    assert_eq!(daemon.wait_with_output().unwrap().status.code(), Some(143));
+}
+
+#[test]
+fn an_agent_that_asks_for_it_has_its_claims_kept_alive() {
+    let bench = Bench::new();
+    std::fs::create_dir_all(bench.root().join("config")).unwrap();
+    let file = bench.root().join("config/agent.toml");
+    std::fs::write(
+        &file,
+        "[agent]\nid = \"agent:auto\"\n[behavior]\nauto_heartbeat = true\nheartbeat_interval = 1\n",
+    )
+    .unwrap();
+    let issue = bench.issue("work");
+    let mut shell = bench.dressed(Command::new("sh"));
+    shell.args(["-c", &format!("'{}' claim acquire {issue} --ttl 2 && read wait", crate::bench::JIT)]);
+    let mut shell = shell.current_dir(bench.repo()).stdin(std::process::Stdio::piped()).spawn().unwrap();
+    until("it was renewed", || renewals(&bench) >= 2);
+    drop(shell.stdin.take());
+    shell.wait().unwrap();
+    until("nobody keeps it alive any more", || bench.leases().is_empty());
+}
+
+#[test]
+fn whoever_has_little_time_left_is_warned() {
+    let bench = Bench::new();
+    bench.config("[coordination]\nlease_renewal_threshold_pct = 100\n");
+    let (_, lease) = bench.claimed("agent:a");
+    let warned = bench.jit(&["claim", "list"]).ok();
+    assert!(warned.stderr.contains(&format!("jit claim renew {lease}")), "{warned}");
+    assert!(bench.run("agent:b", &["claim", "list"]).ok().stderr.is_empty());
+    bench.config("[coordination]\nlease_renewal_threshold_pct = 0\n");
+    assert!(bench.jit(&["claim", "list"]).ok().stderr.is_empty());
+}
