@@ -21,6 +21,7 @@ A file does not have to be there. One that is must be right: an unknown key, a v
 range, a key that is there twice, or a file that is a link, a pipe, longer than 1 MiB or not UTF-8 stops every
 command with exit code 6, and all mistakes are named at once, each with its file and line.
 
+<!-- not run by the tests: it would change the settings of whoever runs it -->
 ```sh
 jit config show                                   # every key, its value and where it comes from
 jit config get coordination.default_ttl_secs      # one value, for scripts
