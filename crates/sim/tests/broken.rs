@@ -36,7 +36,8 @@ fn find(name: &'static str, open: fn(&Sys) -> Result<Box<dyn Medium>>, breaks: &
 
 #[test]
 fn a_steal_by_renaming_over_the_lock_has_two_winners() {
-    let seen = find("shared_tmp_steal", broken::shared_tmp_steal::open, &[Property::OneWriter, Property::Fences]);
+    let seen =
+        find("shared_tmp_steal", broken::shared_tmp_steal::open, &[Property::OneWriter, Property::Fences]);
     println!("{seen}");
 }
 

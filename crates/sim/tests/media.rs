@@ -6,8 +6,9 @@ use holdfast_sim::subject::Subject;
 use holdfast_sim::subjects;
 
 /// Plans whose every run is tried; of the others, as many as there is time for.
-const WHOLE: [&str; 1] = ["two take turns, one dies"];
-const MOST: u64 = 700;
+const WHOLE: [&str; 3] =
+    ["two take turns, one dies", "somebody tidies up, one dies", "one by one, the disk fails, one dies"];
+const MOST: u64 = 1_500;
 const SEEDS: u64 = 300;
 
 fn explore(subject: &Subject) {
