@@ -1,14 +1,7 @@
 //! Moments and spans as people and programs read them.
 
-use holdfast_kernel::{Millis, Stamp};
-
-/// A moment in UTC as RFC 3339 has it.
-#[must_use]
-pub fn rfc3339(at: &Stamp) -> String {
-    let ms = i64::try_from(at.wall_ms()).unwrap_or(i64::MAX);
-    // A stamp lies between 1970 and 9999, which every timestamp can be.
-    jiff::Timestamp::from_millisecond(ms).map_or_else(|_| String::new(), |moment| moment.to_string())
-}
+use holdfast_kernel::Millis;
+pub use holdfast_store::rfc3339;
 
 /// A span in the two units that matter.
 #[must_use]
@@ -36,7 +29,7 @@ mod tests {
 
     #[test]
     fn the_first_and_the_last_moment_can_be_written() {
-        assert_eq!(rfc3339(&Stamp::new(0, None).unwrap()), "1970-01-01T00:00:00Z");
+        assert_eq!(rfc3339(&Stamp::new(0, None).unwrap()), "1970-01-01T00:00:00.000Z");
         assert_eq!(rfc3339(&Stamp::new(253_402_300_799_999, None).unwrap()), "9999-12-31T23:59:59.999Z");
     }
 }

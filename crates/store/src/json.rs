@@ -9,3 +9,11 @@ mod fields;
 mod words;
 
 pub use words::Words;
+
+/// A moment as all files have it: RFC 3339 in UTC, to the millisecond.
+#[must_use]
+pub fn rfc3339(at: &holdfast_kernel::Stamp) -> String {
+    let mut out = Vec::new();
+    moment::write(&mut out, at.wall_ms());
+    String::from_utf8_lossy(&out).into_owned()
+}

@@ -21,5 +21,6 @@ mod witness;
 
 pub use codec::{Codec, Json, Stored, Unreadable};
 pub use error::{Damage, Error, Result};
+pub use json::rfc3339;
 pub use medium::{CounterId, Held, Medium, View};
 pub use witness::Witness;

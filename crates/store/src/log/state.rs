@@ -51,7 +51,7 @@ pub(super) struct State {
 impl State {
     /// Opens the log and reads it; none if there never was one.
     pub(super) fn load(sys: &Sys, paths: &Paths, words: &Words) -> Result<Option<Self>> {
-        let Some((handle, unwritable)) = open(sys, paths)? else { return Ok(None) };
+        let Some(Opened { handle, unwritable }) = open(sys, paths)? else { return Ok(None) };
         let stat = handle.stat()?;
         let source = Source { path: &paths.log, handle: &*handle, words };
         let claimed = index::read(sys, &paths.index, words);
@@ -105,14 +105,20 @@ fn length(tail: &Tail) -> Option<u64> {
     }
 }
 
-/// Opens the log for writing, or for reading where it cannot be written, with the reason why not.
-fn open(sys: &Sys, paths: &Paths) -> Result<Option<(Box<dyn Handle>, Option<holdfast_sys::Error>)>> {
-    let (opened, why) = match sys.files.open(&paths.log, Open::Write) {
+/// A log that is open, and why it can only be read if it cannot be written.
+struct Opened {
+    handle: Box<dyn Handle>,
+    unwritable: Option<holdfast_sys::Error>,
+}
+
+/// Opens the log for writing, or for reading where it cannot be written.
+fn open(sys: &Sys, paths: &Paths) -> Result<Option<Opened>> {
+    let (opened, unwritable) = match sys.files.open(&paths.log, Open::Write) {
         Err(error) if is_read_only(error.kind()) => (sys.files.open(&paths.log, Open::Read), Some(error)),
         opened => (opened, None),
     };
     match opened {
-        Ok(handle) if handle.stat()?.kind == Kind::File => Ok(Some((handle, why))),
+        Ok(handle) if handle.stat()?.kind == Kind::File => Ok(Some(Opened { handle, unwritable })),
         Ok(_) => Err(Error::damaged(&paths.log, "the whole of it", "it is not a file")),
         Err(error) if error.kind() == io::ErrorKind::NotFound => not_there(sys, paths),
         Err(error) => Err(error.into()),
