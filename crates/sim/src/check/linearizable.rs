@@ -96,13 +96,11 @@ impl<'a> Op<'a> {
     }
 }
 
-/// Until when a call of unknown outcome can still take effect: whoever dies does nothing afterwards. Of a
-/// call that failed, something may be left that only the next power loss decides about.
+/// Until when a call of unknown outcome can still take effect. Whoever dies does nothing afterwards; but what
+/// was half undone, because something had failed, may come back with the next power loss.
 fn last_chance(history: &History, call: &Call) -> Option<Moment> {
-    match call.told {
-        Told::Nothing => history.actor_end(call.by),
-        _ => history.power_losses().iter().copied().find(|moment| *moment > call.start),
-    }
+    let power_loss = history.power_losses().iter().copied().find(|moment| *moment > call.start);
+    power_loss.or_else(|| history.actor_end(call.by).filter(|_| call.told == Told::Nothing))
 }
 
 fn is_about(history: &History, call: &Call, resource: &Name) -> bool {
@@ -283,6 +281,28 @@ mod tests {
             book.history_mut().power_lost(0);
             book.grant(b, 3, 4, SECOND);
             assert_eq!(find(book.history(), &policy()).is_some(), told_again);
+        }
+    }
+
+    #[test]
+    fn what_a_dead_caller_left_half_undone_may_come_back_with_the_power_but_not_by_itself() {
+        for power_goes in [true, false] {
+            let mut book = Book::new();
+            let (a, b) = (book.actor("a"), book.actor("b"));
+            let asked = book.acquire(a, 1, Mode::Exclusive, SECOND);
+            book.begin(a, asked);
+            book.die(a);
+            let unheard = book.lease(a, 1, 4, Mode::Exclusive, SECOND);
+            let view = |table| {
+                let (counter, next) = (Some(CounterId::new(LeaseId::new(1))), Fence::new(5).unwrap());
+                Told::View(View { table, counter, next, now: stamp(0) })
+            };
+            book.call(b, Asked::View, view(Table::new()));
+            if power_goes {
+                book.history_mut().power_lost(0);
+            }
+            book.call(b, Asked::View, view(Table::restore([unheard]).unwrap()));
+            assert_eq!(find(book.history(), &policy()).is_none(), power_goes);
         }
     }
 

@@ -8,8 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use holdfast_sys::sim::{Choice, Choices, Moment, Remnant};
 
-use super::sites::{Site, Sites};
-use crate::actor::PROTECTED;
+use super::sites::{Sites, site};
 use crate::check::Property;
 use crate::plan::Plan;
 use crate::run::run;
@@ -192,36 +191,17 @@ impl Choices for Walker {
 
 impl Map {
     fn count(&mut self, what: Choice, answer: u16, at: &Moment<'_>) {
-        let mut unnamed = super::sites::Tally::default();
-        let site = site(at);
-        let tally = match site {
-            Some(site) => self.sites.at(site),
-            None => &mut unnamed,
-        };
-        match (what, answer) {
-            (_, 0) => {}
-            // The others who may be killed are waiting, each at a call of its own.
-            (Choice::Kill, 1) => {
-                self.kills += 1;
-                tally.kills += 1;
-            }
-            (Choice::Kill, _) => self.kills += 1,
-            (Choice::PowerLoss, _) => {
-                self.power_losses += 1;
-                tally.power_losses += 1;
-            }
-            (Choice::Fault(_), _) => tally.faults += 1,
-            (Choice::Survive(_), _) => self.remnants += 1,
-            (Choice::Schedule | Choice::Pause | Choice::Delay | Choice::WallJump, _) => {}
+        match what {
+            _ if answer == 0 => return,
+            Choice::Kill => self.kills += 1,
+            Choice::PowerLoss => self.power_losses += 1,
+            Choice::Survive(_) => self.remnants += 1,
+            _ => {}
+        }
+        if let Some(site) = site(at) {
+            self.sites.at(site).count(what, usize::from(answer));
         }
     }
-}
-
-/// Where the process is, if it is the medium that brought it there.
-fn site(at: &Moment<'_>) -> Option<Site> {
-    let (verb, path) = at.call();
-    let by_the_medium = !verb.is_empty() && verb != "sleep" && !path.starts_with(PROTECTED);
-    by_the_medium.then(|| Site::new(verb, path))
 }
 
 #[cfg(test)]

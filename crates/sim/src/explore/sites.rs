@@ -4,6 +4,11 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::Path;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use holdfast_sys::sim::{Choice, Choices, Moment};
+
+use crate::actor::PROTECTED;
 
 /// A kind of call on a kind of file.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -63,6 +68,19 @@ pub struct Tally {
     pub faults: u64,
 }
 
+impl Tally {
+    /// Counts an answer that was not the calm one. Of those who may be killed only the first is at this
+    /// call; the others wait, each at a call of its own.
+    pub(super) const fn count(&mut self, what: Choice, answer: usize) {
+        match (what, answer) {
+            (Choice::Kill, 1) => self.kills += 1,
+            (Choice::PowerLoss, _) => self.power_losses += 1,
+            (Choice::Fault(_), _) => self.faults += 1,
+            _ => {}
+        }
+    }
+}
+
 /// The counts of all sites.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Sites(BTreeMap<Site, Tally>);
@@ -106,6 +124,51 @@ impl fmt::Display for Sites {
         }
         Ok(())
     }
+}
+
+/// Where the process is, if it is the medium that brought it there.
+pub(super) fn site(at: &Moment<'_>) -> Option<Site> {
+    let (verb, path) = at.call();
+    let by_the_medium =
+        !verb.is_empty() && !matches!(verb, "sleep" | "look for") && !path.starts_with(PROTECTED);
+    by_the_medium.then(|| Site::new(verb, path))
+}
+
+/// Counts what another one's answers do. A clone shares the counts.
+#[derive(Clone)]
+pub struct Counting<C> {
+    choices: C,
+    sites: Arc<Mutex<Sites>>,
+}
+
+impl<C> Counting<C> {
+    /// Adds what `choices` do to `sites`.
+    pub const fn new(choices: C, sites: Arc<Mutex<Sites>>) -> Self {
+        Self { choices, sites }
+    }
+}
+
+impl<C: Choices> Choices for Counting<C> {
+    fn choose(&mut self, what: Choice, options: usize, at: &Moment<'_>) -> usize {
+        let answer = self.choices.choose(what, options, at);
+        if answer != 0
+            && let Some(site) = site(at)
+        {
+            locked(&self.sites).at(site).count(what, answer);
+        }
+        answer
+    }
+
+    fn go_on(&mut self, at: &Moment<'_>) -> bool {
+        if let Some(site) = site(at) {
+            locked(&self.sites).at(site).calls += 1;
+        }
+        self.choices.go_on(at)
+    }
+}
+
+fn locked(sites: &Mutex<Sites>) -> MutexGuard<'_, Sites> {
+    sites.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

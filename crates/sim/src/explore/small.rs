@@ -1,7 +1,7 @@
 //! Plans that are small enough to try every run of: two or three processes, one resource, one to three
 //! operations each. In some of them everybody is there at once, and one thing may go wrong at every call; in
-//! the others one comes after the other, and two things may, so that also what cleans up after a crash
-//! crashes.
+//! others one comes after the other and two things may, or one is alone and three may, so that also what
+//! cleans up after a crash crashes.
 
 use holdfast_kernel::Mode;
 use holdfast_sys::sim::{Config, Faults, NameOrder, Odds};
@@ -27,6 +27,8 @@ const POWER_TWICE: Faults = Faults { power_loss: TWICE, ..CALM };
 const DISK: Faults = Faults { eio: ONCE, ..CALM };
 const KILL_AND_POWER: Faults = Faults { power_loss: ONCE, ..KILL };
 const DISK_AND_POWER: Faults = Faults { power_loss: ONCE, ..DISK };
+const DISK_AND_POWER_TWICE: Faults = Faults { power_loss: TWICE, ..DISK };
+const EVERYTHING: Faults = Faults { kill: ONCE, ..DISK_AND_POWER };
 const DISK_AND_KILL: Faults = Faults { kill: ONCE, ..DISK };
 
 /// All of them.
@@ -40,7 +42,8 @@ pub fn all() -> Vec<Small> {
         small("two take turns, the disk fails", DISK, come_and_go()),
         small("two steal from one", CALM, vec![take(0), steal(1), steal(2)]),
         small("two steal from one, one dies", KILL, vec![take(0), steal(1)]),
-        small("a write and an eviction, one dies", KILL, vec![take_and_write(0), evict_and_take(1)]),
+        small("a write and an eviction", CALM, vec![take_and_write(0), evict_and_take(1)]),
+        small("a write and an eviction, one dies", KILL, vec![take_and_write(0), evict(1)]),
         small("somebody tidies up, one dies", KILL, vec![take(0), tidy(1)]),
         small("somebody tidies up, the power goes", POWER, vec![take(0), tidy(1)]),
         small("one by one, two die", KILL_TWICE, one_by_one()),
@@ -48,6 +51,8 @@ pub fn all() -> Vec<Small> {
         small("one by one, the power goes twice", POWER_TWICE, one_by_one()),
         small("one by one, the disk fails, one dies", DISK_AND_KILL, one_by_one()),
         small("one by one, the disk fails, the power goes", DISK_AND_POWER, one_by_one()),
+        small("one alone, the disk fails, it dies, the power goes", EVERYTHING, vec![take(0)]),
+        small("one alone, the disk fails, the power goes twice", DISK_AND_POWER_TWICE, vec![take(0)]),
     ]
 }
 
@@ -110,6 +115,10 @@ fn tidy(holder: usize) -> Script {
 
 fn take_and_write(holder: usize) -> Script {
     script(holder, vec![ACQUIRE, Step::Write(0)])
+}
+
+fn evict(holder: usize) -> Script {
+    script(holder, vec![Step::View, Step::Evict(0)])
 }
 
 fn evict_and_take(holder: usize) -> Script {

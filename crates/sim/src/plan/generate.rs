@@ -49,6 +49,20 @@ pub fn plan(subject: &Subject, seed: u64) -> Plan {
     plan
 }
 
+/// The plan of a seed in weather so bad that crashes hit what cleans up after crashes.
+#[must_use]
+pub fn storm(subject: &Subject, seed: u64) -> Plan {
+    let mut plan = plan(subject, seed);
+    plan.policy.limits = Limits::NONE;
+    plan.config.faults = Faults {
+        kill: Odds::new(30_000, 4),
+        power_loss: Odds::new(10_000, 3),
+        eio: Odds::new(80_000, 8),
+        ..Faults::some()
+    };
+    plan
+}
+
 fn below(dice: &mut Dice, limit: u64) -> usize {
     usize::try_from(dice.below(limit)).unwrap_or(0)
 }

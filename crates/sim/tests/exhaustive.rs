@@ -1,0 +1,49 @@
+//! Every run of every small plan, on every medium: nothing breaks, and every call of every medium is a place
+//! where a process was killed and where the power went.
+
+use std::sync::{Arc, Mutex};
+
+use holdfast_sim::explore::exhaustive::explore;
+use holdfast_sim::explore::sites::{Counting, Sites};
+use holdfast_sim::explore::small;
+use holdfast_sim::plan::generate::storm;
+use holdfast_sim::subject::Subject;
+use holdfast_sim::{run, subjects};
+use holdfast_sys::sim::Random;
+
+/// How many storms hit a medium, beside what is tried in every way: they go deeper.
+const STORMS: u64 = 500;
+
+fn nothing_breaks_and_every_call_is_a_crash_point(subject: &Subject) {
+    let sites = Arc::new(Mutex::new(Sites::default()));
+    for small in small::all() {
+        let report = explore(subject, &small.plan, u64::MAX);
+        println!("every run of {}, {}: {report}", subject.name(), small.name);
+        assert!(report.found.is_none() && report.complete, "{}: {report}", small.name);
+        sites.lock().unwrap().add(&report.sites);
+    }
+    for seed in 0..STORMS {
+        let counting = Counting::new(Random::new(seed), Arc::clone(&sites));
+        let outcome = run(subject, &storm(subject, seed), counting);
+        assert_eq!(outcome.violations, [], "storm {seed} of {}", subject.name());
+    }
+    let sites = sites.lock().unwrap();
+    println!("{sites}");
+    assert!(sites.iter().count() > 20, "a medium makes more kinds of calls than that");
+    assert_eq!(sites.untried().collect::<Vec<_>>(), Vec::<&_>::new(), "nobody crashed there");
+}
+
+#[test]
+fn log() {
+    nothing_breaks_and_every_call_is_a_crash_point(&subjects::log());
+}
+
+#[test]
+fn record() {
+    nothing_breaks_and_every_call_is_a_crash_point(&subjects::record());
+}
+
+#[test]
+fn directory() {
+    nothing_breaks_and_every_call_is_a_crash_point(&subjects::directory());
+}
