@@ -1,6 +1,8 @@
 //! Every run of every small plan, on every medium: nothing breaks, and every call of every medium is a place
 //! where a process was killed and where the power went.
 
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on shall stop")]
+
 use std::sync::{Arc, Mutex};
 
 use holdfast_sim::explore::exhaustive::explore;
