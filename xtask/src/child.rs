@@ -15,6 +15,8 @@ pub(crate) struct Child {
 pub(crate) struct Ended {
     /// Whether it said that all is well.
     pub(crate) ok: bool,
+    /// How it ended, in words: its exit status, or the signal that it was killed by.
+    pub(crate) how: String,
     /// What it printed on its standard output.
     pub(crate) out: String,
     /// What it printed on its standard error.
@@ -57,7 +59,7 @@ impl Child {
             Ok(child) => child,
             Err(why) => {
                 let err = format!("cannot start {}: {why}\n", self.command.get_program().display());
-                return Ended { ok: false, out: String::new(), err };
+                return Ended { ok: false, how: "was not started".into(), out: String::new(), err };
             }
         };
         let (out, err) = (child.stdout.take(), child.stderr.take());
@@ -67,8 +69,10 @@ impl Child {
             let err = scope.spawn(move || err.map(|from| copy(from, show.then(std::io::stderr))));
             (out.join().ok().flatten().unwrap_or_default(), err.join().ok().flatten().unwrap_or_default())
         });
-        let ok = child.wait().is_ok_and(|status| status.success());
-        Ended { ok, out, err }
+        match child.wait() {
+            Ok(status) => Ended { ok: status.success(), how: status.to_string(), out, err },
+            Err(why) => Ended { ok: false, how: why.to_string(), out, err },
+        }
     }
 }
 
@@ -101,6 +105,13 @@ mod tests {
     fn both_outputs_and_the_verdict_are_kept() {
         let ended = Child::new(Path::new("."), "sh", &["-c", "echo out; echo err >&2; exit 3"]).quiet().run();
         assert_eq!((ended.ok, ended.out.as_str(), ended.err.as_str()), (false, "out\n", "err\n"));
+        assert_eq!(ended.how, "exit status: 3");
+    }
+
+    #[test]
+    fn a_program_that_is_killed_says_by_what() {
+        let ended = Child::new(Path::new("."), "sh", &["-c", "kill -9 $$"]).quiet().run();
+        assert!(!ended.ok && ended.how.contains("signal: 9"), "{}", ended.how);
     }
 
     #[test]

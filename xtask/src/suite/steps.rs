@@ -1,4 +1,5 @@
-//! The steps that are a call of another program.
+//! The steps that are a call of another program. Those that compile all use the profile of the tests, so that
+//! they share what build scripts make; the C code of a dependency is compiled once.
 
 use std::path::Path;
 
@@ -17,9 +18,9 @@ pub(super) fn format(root: &Path) -> Outcome {
 
 /// Whether the compiler's and clippy's rules hold everywhere.
 pub(super) fn lints(root: &Path) -> Outcome {
-    let words = ["clippy", "--workspace", "--all-targets", "--all-features", "--", "-D", "warnings"];
-    let all = Child::cargo(root, &words).run();
-    verdict(&[all])
+    let words = ["clippy", "--workspace", "--all-targets", "--all-features", "--profile", "test"];
+    let words: Vec<&str> = words.into_iter().chain(["--", "-D", "warnings"]).collect();
+    verdict(&[Child::cargo(root, &words).run()])
 }
 
 /// What shellcheck says of the scripts.
@@ -62,12 +63,13 @@ pub(super) fn doc_tests(root: &Path) -> Outcome {
 pub(super) fn simulation(root: &Path, length: Length) -> Outcome {
     let seeds = length.seeds.to_string();
     let ended = Child::cargo(root, &["sim", "random", "--seeds", &seeds]).run();
-    Outcome::one(ended.ok, format!("{seeds} random seeds"))
+    let last = ended.out.lines().last().unwrap_or("it did not come to its end");
+    Outcome::one(ended.ok, last)
 }
 
 /// Whether the documentation builds without a broken link.
 pub(super) fn documentation(root: &Path) -> Outcome {
-    let words = ["doc", "--workspace", "--no-deps", "--all-features"];
+    let words = ["doc", "--workspace", "--no-deps", "--all-features", "--profile", "test"];
     verdict(&[Child::cargo(root, &words).env("RUSTDOCFLAGS", "-D warnings").run()])
 }
 
@@ -84,6 +86,6 @@ pub(super) fn licences(root: &Path) -> Outcome {
 
 /// One check for each program that ended.
 fn verdict(ended: &[Ended]) -> Outcome {
-    let passed = ended.iter().filter(|ended| ended.ok).count();
-    Outcome::Ran { passed, failed: ended.len() - passed, note: String::new() }
+    let failed: Vec<&str> = ended.iter().filter(|ended| !ended.ok).map(|ended| ended.how.as_str()).collect();
+    Outcome::Ran { passed: ended.len() - failed.len(), failed: failed.len(), note: failed.join(", ") }
 }

@@ -13,8 +13,12 @@ pub(super) fn outcome(ended: &Ended) -> Outcome {
         failed += more_failed;
     }
     let silent = !ended.ok && failed == 0;
-    let note = if silent { "the runner failed before it had run every test" } else { "" };
-    Outcome::Ran { passed, failed: failed + usize::from(silent), note: note.into() }
+    let note = format!("the runner failed before it had run every test ({})", ended.how);
+    Outcome::Ran {
+        passed,
+        failed: failed + usize::from(silent),
+        note: if silent { note } else { String::new() },
+    }
 }
 
 /// `Summary [ 1.2s] 12 tests run: 11 passed, 1 failed, 0 skipped`
@@ -42,7 +46,7 @@ mod tests {
     use super::*;
 
     fn ended(ok: bool, err: &str) -> Ended {
-        Ended { ok, out: String::new(), err: err.into() }
+        Ended { ok, how: "exit status: 1".into(), out: String::new(), err: err.into() }
     }
 
     #[test]
