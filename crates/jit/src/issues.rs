@@ -15,13 +15,14 @@ use crate::durable;
 use crate::error::{Error, Result};
 use crate::ids::{IssueId, Typed};
 use crate::workspace::Workspace;
+use crate::writes::is_marked;
 
 pub use issue::{Document, Issue};
 pub use set::{BadLine, Change, Line, Set};
 pub use state::{Priority, State, UnknownWord, typed};
 
 /// More than anybody writes about one issue.
-const LONGEST: usize = 4 << 20;
+pub(crate) const LONGEST: usize = 4 << 20;
 
 /// The issues that can be seen from one worktree: its own, and the main worktree's where it has none.
 pub struct Issues<'a> {
@@ -58,15 +59,37 @@ impl<'a> Issues<'a> {
         typed.only(self.ids()?)?.ok_or_else(missing)
     }
 
-    /// Writes an issue to this worktree.
+    /// What the command stands on.
+    #[must_use]
+    pub const fn context(&self) -> &'a Context {
+        self.context
+    }
+
+    /// Where the issues are seen from.
+    #[must_use]
+    pub const fn workspace(&self) -> &'a Workspace {
+        self.workspace
+    }
+
+    /// What this worktree itself has of an issue.
     ///
     /// # Errors
-    /// When that failed.
-    pub fn write(&self, issue: &Issue) -> Result<()> {
-        let directory = home(&self.workspace.own_data()?).join(&issue.id);
-        let sys = &self.context.sys;
-        durable::make_dirs(sys, &directory, 0o755)?;
-        Ok(durable::replace(sys, &directory.join("issue.json"), &issue.bytes(), 0o644)?)
+    /// When it has one that cannot be read.
+    pub fn local(&self, id: IssueId) -> Result<Option<Issue>> {
+        let path = file(&self.workspace.own_data()?, id);
+        if self.is_there(&path) { load(&self.context.sys, id, &path).map(Some) } else { Ok(None) }
+    }
+
+    /// What each layer that has a file holds there, the nearest first. The file is named from `.jit/` on.
+    ///
+    /// # Errors
+    /// When one cannot be read.
+    pub fn copies(&self, relative: &str) -> Result<Vec<Vec<u8>>> {
+        let mut copies = Vec::new();
+        for data in self.layers()? {
+            copies.extend(durable::read(&self.context.sys, &data.join(relative), LONGEST)?);
+        }
+        Ok(copies)
     }
 
     /// Reads an issue.
@@ -76,6 +99,14 @@ impl<'a> Issues<'a> {
     pub fn read(&self, id: IssueId) -> Result<Issue> {
         let path = self.find(id)?.ok_or_else(|| Error::NoIssue(id.to_string()))?;
         load(&self.context.sys, id, &path)
+    }
+
+    /// The copy that a change of an issue starts from. It costs the same however many issues there are.
+    ///
+    /// # Errors
+    /// When there is none, or it cannot be read.
+    pub fn base(&self, id: IssueId) -> Result<Issue> {
+        self.read(id)
     }
 
     /// Reads all issues.
@@ -97,7 +128,10 @@ impl<'a> Issues<'a> {
     }
 
     /// The ids of all issues, each once.
-    fn ids(&self) -> Result<Vec<IssueId>> {
+    ///
+    /// # Errors
+    /// When they cannot be listed.
+    pub fn ids(&self) -> Result<Vec<IssueId>> {
         let mut ids = Vec::new();
         for data in self.layers()? {
             let names = match self.context.sys.files.list(&home(&data)) {
@@ -108,6 +142,7 @@ impl<'a> Issues<'a> {
         }
         ids.sort();
         ids.dedup();
+        ids.retain(|id| !self.is_deleted(*id));
         Ok(ids)
     }
 
@@ -117,8 +152,17 @@ impl<'a> Issues<'a> {
         if let Some(path) = own.map(|data| file(&data, id)).filter(|path| self.is_there(path)) {
             return Ok(Some(path));
         }
+        if self.is_deleted(id) {
+            return Ok(None);
+        }
         let main = self.workspace.main_data(self.context)?;
         Ok(main.map(|data| file(&data, id)).filter(|path| self.is_there(path)))
+    }
+
+    /// Whether an issue was deleted in this worktree, wherever else it still is.
+    fn is_deleted(&self, id: IssueId) -> bool {
+        let Some(data) = self.workspace.data() else { return false };
+        is_marked(&self.context.sys, &data, id) && !self.is_there(&file(&data, id))
     }
 
     fn is_there(&self, path: &Path) -> bool {
