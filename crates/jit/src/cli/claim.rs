@@ -1,0 +1,110 @@
+//! `jit claim`: names, flags and help.
+
+use clap::{Args, Subcommand};
+
+use super::CreateIssue;
+
+/// How a claim is asked for.
+#[derive(Args, Debug, Default)]
+pub struct Terms {
+    /// How long the claim lasts, in seconds; 0 for no deadline, which needs a reason
+    #[arg(long, value_name = "SECONDS", allow_hyphen_values = true)]
+    pub ttl: Option<String>,
+    /// Why it is claimed
+    #[arg(long, value_name = "TEXT")]
+    pub reason: Option<String>,
+}
+
+/// Claims.
+#[derive(Subcommand, Debug)]
+pub enum Claim {
+    /// Claim an issue
+    Acquire {
+        /// The issue
+        issue: String,
+        /// How.
+        #[command(flatten)]
+        terms: Terms,
+        /// Wait that long for it to become free, in seconds
+        #[arg(long, value_name = "SECONDS", allow_hyphen_values = true)]
+        wait: Option<String>,
+    },
+    /// Claim the best issue that is available
+    Next {
+        /// How.
+        #[command(flatten)]
+        terms: Terms,
+        /// Only issues of this priority
+        #[arg(long)]
+        priority: Option<String>,
+        /// Go on with what this agent has claimed here already, if it has
+        #[arg(long)]
+        resume: bool,
+    },
+    /// Create an issue and claim it
+    Create {
+        /// The issue.
+        #[command(flatten)]
+        issue: CreateIssue,
+        /// How.
+        #[command(flatten)]
+        terms: Terms,
+    },
+    /// Prolong a claim
+    Renew {
+        /// The lease, or the issue
+        lease: String,
+        /// How long from now on, in seconds; as long as before if not given
+        #[arg(long, value_name = "SECONDS", allow_hyphen_values = true)]
+        ttl: Option<String>,
+    },
+    /// Give a sign of life for a claim without a deadline
+    Heartbeat {
+        /// The lease, or the issue
+        lease: String,
+    },
+    /// Give a claim back
+    Release {
+        /// The lease, or the issue
+        lease: String,
+    },
+    /// Hand a claim to another agent
+    Transfer {
+        /// The lease, or the issue
+        lease: String,
+        /// Who gets it
+        #[arg(long, value_name = "ID")]
+        to_agent: String,
+        /// The worktree it works in
+        #[arg(long, value_name = "ID")]
+        to_worktree: String,
+        /// Why
+        #[arg(long, value_name = "TEXT")]
+        reason: String,
+    },
+    /// Take a claim away from its holder
+    ForceEvict {
+        /// The lease, or the issue
+        lease: String,
+        /// Why
+        #[arg(long, value_name = "TEXT")]
+        reason: String,
+    },
+    /// Show who has claimed what
+    Status {
+        /// Only claims on this issue
+        #[arg(long)]
+        issue: Option<String>,
+        /// Only claims of this agent
+        #[arg(long)]
+        agent: Option<String>,
+    },
+    /// List all claims
+    List,
+    /// Show everything that happened to claims
+    History {
+        /// Only to claims on this issue
+        #[arg(long)]
+        issue: Option<String>,
+    },
+}
