@@ -14,18 +14,30 @@ use crate::reference;
 use crate::scaffold::ROOT;
 use crate::subject::Subject;
 
-/// Every medium that is shipped.
+/// Every medium that is shipped, in every way that it can be set.
 #[must_use]
 pub fn all() -> Vec<Subject> {
-    vec![log(), record(), directory()]
+    vec![log(), log_with_durable_index(), record(), directory()]
 }
 
-/// The log medium.
+/// The log medium as it is by default; its upkeep is to cut it.
 #[must_use]
 pub fn log() -> Subject {
-    Subject::new("log", |sys| Ok(Box::new(open_log(sys))))
+    Subject::new("log", |sys| Ok(Box::new(open_log(sys, false))))
         .replaying(replay_log)
-        .kept_up(|sys, policy| open_log(sys).cut(policy).map(drop))
+        .kept_up(|sys, policy| open_log(sys, false).cut(policy).map(drop))
+}
+
+/// The log medium with an index that is made durable too; its upkeep is to have it repaired and cut.
+#[must_use]
+pub fn log_with_durable_index() -> Subject {
+    Subject::new("log-with-durable-index", |sys| Ok(Box::new(open_log(sys, true))))
+        .replaying(replay_log)
+        .kept_up(|sys, policy| {
+            let log = open_log(sys, true);
+            log.recover(policy, true)?;
+            log.cut(policy).map(drop)
+        })
 }
 
 /// The record medium.
@@ -51,14 +63,14 @@ pub fn reference() -> Subject {
     Subject::new("reference", reference::open)
 }
 
-fn open_log(sys: &Sys) -> Log {
+fn open_log(sys: &Sys, fsync_index: bool) -> Log {
     let file = |name: &str| Path::new(ROOT).join(name);
     let paths = log::Paths {
         log: file("claims.jsonl"),
         index: file("claims.index.json"),
         guard: file("claims.lock"),
     };
-    Log::new(sys.clone(), paths, log::Settings::default())
+    Log::new(sys.clone(), paths, log::Settings { fsync_index, ..log::Settings::default() })
 }
 
 fn open_record(sys: &Sys) -> Record {
@@ -72,7 +84,7 @@ fn open_directory(sys: &Sys) -> Directory {
 
 /// What all records since the first one lead to, without the index and without the carried-over tables.
 fn replay_log(sys: &Sys) -> Result<View> {
-    let log = open_log(sys);
+    let log = open_log(sys, false);
     let (mut table, mut last, mut wrong) = (Table::new(), 0, None);
     log.history(&mut |record| {
         last = record.sequence.get();

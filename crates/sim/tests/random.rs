@@ -19,6 +19,11 @@ fn log() {
 }
 
 #[test]
+fn log_with_durable_index() {
+    nothing_breaks(subjects::log_with_durable_index());
+}
+
+#[test]
 fn record() {
     nothing_breaks(subjects::record());
 }
