@@ -10,9 +10,9 @@ use holdfast_store::{Error, Medium as _, Result, View, directory};
 use holdfast_sys::Sys;
 
 use crate::plan::resource;
-use crate::reference;
 use crate::scaffold::ROOT;
 use crate::subject::Subject;
+use crate::{broken, reference};
 
 /// Every medium that is shipped, in every way that it can be set.
 #[must_use]
@@ -55,6 +55,29 @@ pub fn directory() -> Subject {
     Subject::new("directory", |sys| Ok(Box::new(open_directory(sys))))
         .kept_up(|sys, _| open_directory(sys).clean().map(drop))
         .of_one_writer()
+}
+
+/// Every protocol that does not work.
+#[must_use]
+pub fn broken() -> Vec<Subject> {
+    let protocols = [
+        Subject::new("shared-tmp-steal", broken::shared_tmp_steal::open),
+        Subject::new("fence-in-lock", broken::fence_in_lock::open),
+        Subject::new("create-then-write", broken::create_then_write::open),
+        Subject::new("rename-then-mkdir", broken::rename_then_mkdir::open),
+        Subject::new("trusted-index", broken::trusted_index::open).replaying(broken::trusted_index::replay),
+        Subject::new("removed-guard", broken::removed_guard::open),
+        Subject::new("early-acknowledgement", broken::early_acknowledgement::open),
+        Subject::new("ignored-sync-failure", broken::ignored_sync_failure::open),
+    ];
+    protocols.map(|protocol| protocol.of_one_writer().of_one_resource()).into()
+}
+
+/// The medium or the protocol with this name.
+#[must_use]
+pub fn named(name: &str) -> Option<Subject> {
+    let all = all().into_iter().chain([reference()]).chain(broken());
+    all.into_iter().find(|subject| subject.name() == name)
 }
 
 /// The medium that is as simple as a correct one can be.

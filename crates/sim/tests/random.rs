@@ -1,5 +1,5 @@
 //! Some hundred seeds on every medium. Ten thousand and more are the program's:
-//! `cargo run -p holdfast-sim --profile sim -- random`.
+//! `cargo sim random`.
 
 use holdfast_sim::explore::random::{Campaign, campaign};
 use holdfast_sim::subject::Subject;
