@@ -12,9 +12,11 @@
 )]
 
 mod bench;
+mod checks;
 mod claims;
 mod clock;
 mod damage;
+mod documents;
 mod enforce;
 mod events;
 mod faults;
@@ -23,7 +25,10 @@ mod graph;
 mod guard;
 mod heartbeat;
 mod identity;
+mod import;
 mod input;
 mod kill;
+mod merge;
 mod race;
+mod users;
 mod wait;
