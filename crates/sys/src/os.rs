@@ -4,6 +4,7 @@
 mod clock;
 mod entropy;
 mod files;
+mod folder;
 mod permission;
 mod process;
 
