@@ -9,7 +9,8 @@ use crate::ObjectId;
 /// part of a path. Their order does not matter.
 #[must_use]
 pub fn directory(files: &[(&str, &[u8])]) -> Option<ObjectId> {
-    let mut files: Vec<(&str, ObjectId)> = files.iter().map(|(name, content)| (*name, blob(content))).collect();
+    let mut files: Vec<(&str, ObjectId)> =
+        files.iter().map(|(name, content)| (*name, blob(content))).collect();
     files.sort();
     let mut tree = Vec::with_capacity(files.len() * 64);
     for (name, id) in files {

@@ -4,6 +4,8 @@ mod claim;
 mod config;
 mod heartbeat;
 mod issue;
+mod query;
+mod shell;
 mod validate;
 mod worktree;
 
@@ -15,6 +17,8 @@ pub use claim::{Claim, Terms};
 pub use config::Config;
 pub use heartbeat::Heartbeat;
 pub use issue::{CreateIssue, Issue};
+pub use query::{Filters, Graph, GraphFormat, Query, Search};
+pub use shell::{Man, Schema, Shell};
 pub use validate::Validate;
 pub use worktree::Worktree;
 
@@ -55,6 +59,19 @@ pub enum Command {
     /// Issues
     #[command(subcommand)]
     Issue(Issue),
+    /// How things stand: issues, claims, what can be worked on
+    Status,
+    /// Which issues there are, can be worked on, or wait
+    #[command(subcommand)]
+    Query(Query),
+    /// What depends on what
+    #[command(subcommand)]
+    Graph(Graph),
+    /// Find issues by what is written in them
+    #[command(
+        after_help = "Examples:\n  jit search login\n  jit search 'session token' --state ready --json"
+    )]
+    Search(Search),
     /// Claims on issues: who works on what
     #[command(subcommand)]
     Claim(Claim),
@@ -76,4 +93,15 @@ pub enum Command {
     /// Look for problems
     #[command(subcommand)]
     Validate(Validate),
+    /// Print the JSON Schema of what `--json` prints
+    #[command(after_help = "Examples:\n  jit schema\n  jit schema issue show")]
+    Schema(Schema),
+    /// Print the completions of a shell
+    #[command(
+        after_help = "Example:\n  jit completions bash > ~/.local/share/bash-completion/completions/jit"
+    )]
+    Completions(Shell),
+    /// Print the manual page of a command
+    #[command(after_help = "Examples:\n  jit man | man -l -\n  jit man claim acquire > jit-claim-acquire.1")]
+    Man(Man),
 }

@@ -2,10 +2,16 @@
 
 pub mod claim;
 pub mod config;
+pub mod graph;
 pub mod heartbeat;
 pub mod init;
 pub mod issue;
+pub mod query;
 pub mod recover;
+pub mod schema;
+pub mod search;
+pub mod shell;
+pub mod status;
 pub mod validate;
 pub mod worktree;
 
@@ -22,11 +28,18 @@ pub fn run(context: &Context, command: Command) -> Result<Report> {
     match command {
         Command::Init => init::run(context),
         Command::Issue(command) => issue::run(context, &command),
+        Command::Status => status::run(context),
+        Command::Query(command) => query::run(context, &command),
+        Command::Graph(command) => graph::run(context, &command),
+        Command::Search(typed) => search::run(context, &typed),
         Command::Claim(command) => claim::run(context, &command),
         Command::Worktree(command) => worktree::run(context, &command),
         Command::Config(command) => config::run(context, &command),
         Command::Heartbeat(command) => heartbeat::run(context, &command),
         Command::Recover { dry_run } => recover::run(context, dry_run),
         Command::Validate(command) => validate::run(context, &command),
+        Command::Schema(typed) => schema::run(&typed),
+        Command::Completions(typed) => Ok(shell::completions(&typed)),
+        Command::Man(typed) => shell::man(&typed),
     }
 }
