@@ -2,6 +2,7 @@
 //! that uses libgit2, and of libgit2 only the object database: which repository that is, and whether it may
 //! be used, is decided elsewhere. Only commands that need an object open it.
 
+mod history;
 mod parse;
 
 use std::os::unix::ffi::OsStrExt;
@@ -11,6 +12,7 @@ use git2::{ErrorCode, ObjectType, Odb, Oid};
 
 use crate::{Environment, Error, ObjectId, Repository, Result};
 
+pub use history::Change;
 pub use parse::{Commit, Mode, TreeEntry};
 
 /// More files than any repository keeps below one directory of ours. Trees may name one subtree many times

@@ -2,6 +2,9 @@
 
 mod claim;
 mod config;
+mod dep;
+mod doc;
+mod gate;
 mod heartbeat;
 mod issue;
 mod query;
@@ -15,8 +18,11 @@ use clap::{Args, Parser, Subcommand};
 
 pub use claim::{Claim, Terms};
 pub use config::Config;
+pub use dep::{Dep, Label};
+pub use doc::{Doc, Export, Import};
+pub use gate::{DefineGate, Gate};
 pub use heartbeat::Heartbeat;
-pub use issue::{CreateIssue, Issue};
+pub use issue::{CreateIssue, Issue, UpdateIssue};
 pub use query::{Filters, Graph, GraphFormat, Query, Search};
 pub use shell::{Man, Schema, Shell};
 pub use validate::Validate;
@@ -72,6 +78,28 @@ pub enum Command {
         after_help = "Examples:\n  jit search login\n  jit search 'session token' --state ready --json"
     )]
     Search(Search),
+    /// What waits for what
+    #[command(subcommand)]
+    Dep(Dep),
+    /// Words on issues
+    #[command(subcommand)]
+    Label(Label),
+    /// What must be passed before an issue is done
+    #[command(subcommand)]
+    Gate(Gate),
+    /// Documents of issues
+    #[command(subcommand)]
+    Doc(Doc),
+    /// Read issues in: lines of `jit export`, or the issues.jsonl of beads
+    #[command(
+        after_help = "Issues that are not there yet are created. Those that are there are changed, which \
+        needs a claim on each.\n\nExamples:\n  jit import issues.jsonl\n  jit import .beads/issues.jsonl\n  \
+        jit -C ../other export | jit import -"
+    )]
+    Import(Import),
+    /// Write issues out, one JSON object a line
+    #[command(after_help = "Examples:\n  jit export > issues.jsonl\n  jit export 01K8ZQ")]
+    Export(Export),
     /// Claims on issues: who works on what
     #[command(subcommand)]
     Claim(Claim),

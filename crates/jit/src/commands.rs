@@ -2,10 +2,16 @@
 
 pub mod claim;
 pub mod config;
+pub mod dep;
+pub mod doc;
+pub mod export;
+pub mod gate;
 pub mod graph;
 pub mod heartbeat;
+pub mod import;
 pub mod init;
 pub mod issue;
+pub mod label;
 pub mod query;
 pub mod recover;
 pub mod schema;
@@ -32,6 +38,12 @@ pub fn run(context: &Context, command: Command) -> Result<Report> {
         Command::Query(command) => query::run(context, &command),
         Command::Graph(command) => graph::run(context, &command),
         Command::Search(typed) => search::run(context, &typed),
+        Command::Dep(command) => dep::run(context, &command),
+        Command::Label(command) => label::run(context, &command),
+        Command::Gate(command) => gate::run(context, &command),
+        Command::Doc(command) => doc::run(context, &command),
+        Command::Import(typed) => import::run(context, &typed),
+        Command::Export(typed) => export::run(context, &typed),
         Command::Claim(command) => claim::run(context, &command),
         Command::Worktree(command) => worktree::run(context, &command),
         Command::Config(command) => config::run(context, &command),

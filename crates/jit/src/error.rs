@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::{commands, config, times};
+use crate::{commands, config, times, writes};
 
 /// How the program ends.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -155,6 +155,9 @@ pub enum Error {
     /// The configuration cannot be used.
     #[error(transparent)]
     Config(#[from] config::Error),
+    /// An issue cannot be changed like that.
+    #[error(transparent)]
+    Write(#[from] writes::Error),
     /// A signal ended it.
     #[error("interrupted")]
     Interrupted(u8),
@@ -198,6 +201,7 @@ impl Error {
             | Self::BadValue { .. }
             | Self::NotInGit(_) => Exit::Invalid,
             Self::Config(error) => error.exit(),
+            Self::Write(error) => error.exit(),
             Self::InLine { .. } | Self::HeartbeatRuns(_) => Exit::Conflict,
             Self::Refused(refusal) => refused(refusal),
             Self::BadFile { .. } | Self::Unreadable { .. } | Self::Store(_) | Self::Sys(_) | Self::Git(_) => {
@@ -236,6 +240,7 @@ impl Error {
             Self::Sys(_) => "IO",
             Self::Git(_) => "GIT",
             Self::Config(error) => error.code(),
+            Self::Write(error) => error.code(),
             Self::Interrupted(_) => "INTERRUPTED",
         }
     }
@@ -273,6 +278,7 @@ impl Error {
             Self::Store(_) => Some("jit recover --dry-run says what is wrong, jit recover repairs it".into()),
             Self::Git(error) => Some(error.hint()),
             Self::Config(error) => error.hint(),
+            Self::Write(error) => error.hint(),
             Self::Sys(error) => sys_hint(error),
             Self::Unreadable { issue, .. } => {
                 Some(format!("git log -- .jit/issues/{issue} shows what it was before"))
@@ -287,6 +293,7 @@ impl Error {
             Self::Ambiguous { prefix, candidates } => json!({ "prefix": prefix, "candidates": candidates }),
             Self::Refused(refusal) => refusal_details(refusal),
             Self::Config(error) => config_details(error),
+            Self::Write(error) => error.details(),
             Self::Sys(error) => json!({ "path": error.path.display().to_string(), "causes": self.causes() }),
             _ => json!({ "causes": self.causes() }),
         }
@@ -388,18 +395,20 @@ fn refusal_hint(refusal: &Refusal) -> Option<String> {
     })
 }
 
+/// A lease, as far as whoever is refused may go on with it.
+pub(crate) fn shown(lease: &Lease) -> Value {
+    json!({
+        "lease_id": lease.id.to_string(),
+        "issue_id": lease.resource.as_str(),
+        "agent_id": lease.holder.agent.as_str(),
+        "worktree_id": lease.holder.place.as_str(),
+        "fence": lease.fence.get(),
+        "acquired_at": times::rfc3339(&lease.granted),
+        "expires_at": lease.deadline().map(|at| times::rfc3339(&at)),
+    })
+}
+
 fn refusal_details(refusal: &Refusal) -> Value {
-    let shown = |lease: &Lease| {
-        json!({
-            "lease_id": lease.id.to_string(),
-            "issue_id": lease.resource.as_str(),
-            "agent_id": lease.holder.agent.as_str(),
-            "worktree_id": lease.holder.place.as_str(),
-            "fence": lease.fence.get(),
-            "acquired_at": times::rfc3339(&lease.granted),
-            "expires_at": lease.deadline().map(|at| times::rfc3339(&at)),
-        })
-    };
     let id = |lease: &LeaseId| json!({ "lease_id": lease.to_string() });
     match refusal {
         Refusal::Held { blocker, retry_after, .. } => {

@@ -1,5 +1,5 @@
 //! The issues that can be seen from a worktree: its own, those of the commit that it is on, and those of the
-//! main worktree, as one. Nothing here writes a byte but [`Issues::write`].
+//! main worktree, as one. Nothing here writes a byte.
 
 mod issue;
 mod layer;
@@ -235,17 +235,21 @@ impl<'a> Issues<'a> {
     }
 
     /// What each layer that has a file holds there, the nearest first. The file is named from `.jit/` on. The
-    /// commit is asked only where this worktree does not have it.
+    /// commit is asked only where this worktree has neither the file nor the issue that it is named after.
     ///
     /// # Errors
     /// When one cannot be read.
     pub fn copies(&self, relative: &str) -> Result<Vec<Vec<u8>>> {
-        let read = |data: &Path| durable::read(&self.context.sys, &data.join(relative), LONGEST);
+        let sys = &self.context.sys;
+        let read = |data: &Path| durable::read(sys, &data.join(relative), LONGEST);
         let mut copies = Vec::new();
-        if let Some(data) = self.workspace.data() {
-            copies.extend(read(&data)?);
+        let own = self.workspace.data();
+        if let Some(data) = &own {
+            copies.extend(read(data)?);
         }
-        if copies.is_empty() {
+        let id = relative.split(['/', '.']).find_map(IssueId::parse);
+        let home = own.zip(id).map(|(data, id)| data.join("issues").join(id.to_string()));
+        if copies.is_empty() && !home.map_or(Ok(false), |home| durable::is_dir(sys, &home))? {
             copies.extend(self.committed(relative)?);
         }
         if let Some(data) = self.workspace.main_data(self.context)? {
@@ -270,17 +274,6 @@ impl<'a> Issues<'a> {
             }
             Some(_) | None => Ok(None),
         }
-    }
-
-    /// Writes an issue to this worktree.
-    ///
-    /// # Errors
-    /// When that failed.
-    pub fn write(&self, issue: &Issue) -> Result<()> {
-        let directory = self.workspace.own_data()?.join("issues").join(&issue.id);
-        let sys = &self.context.sys;
-        durable::make_dirs(sys, &directory, 0o755)?;
-        Ok(durable::replace(sys, &directory.join(ISSUE), &issue.bytes(), 0o644)?)
     }
 }
 

@@ -10,8 +10,10 @@ pub mod commands;
 pub mod config;
 pub mod context;
 pub mod control;
+pub mod documents;
 pub mod durable;
 pub mod error;
+pub mod gates;
 pub mod grid;
 pub mod heartbeat;
 pub mod ids;
@@ -23,6 +25,7 @@ pub mod times;
 pub mod vars;
 pub mod workspace;
 pub mod worktree;
+pub mod writes;
 
 use std::ffi::OsString;
 use std::process::ExitCode;

@@ -91,6 +91,12 @@ fn changed(
     Ok(told(&change(&places, scope)?))
 }
 
+/// Lets a change that concerns everybody pass, or says why not.
+pub(super) fn require_global(context: &Context) -> Result<()> {
+    let ground = Ground::find(context)?;
+    gate::pass(context, &ground, &ground.sources(context))
+}
+
 /// Without a `.jit/` there is nothing to configure, and making one would look as if issues were tracked here.
 fn require_data(context: &Context, places: &Places) -> Result<()> {
     let data = places.sources.repository.as_deref().and_then(std::path::Path::parent);

@@ -1,19 +1,24 @@
-//! `jit issue`: making, showing and listing issues.
+//! `jit issue`: making, showing, changing, deleting and listing issues.
+
+mod create;
+mod delete;
+mod update;
 
 pub mod list;
 pub mod show;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
-use crate::cli::{CreateIssue, Issue as Command};
+use crate::cli::{Issue as Command, Terms};
 use crate::context::Context;
-use crate::error::{Error, Result};
-use crate::ids::IssueId;
-use crate::issues::{Issue, Issues, Priority, Scope, typed as word};
+use crate::error::Result;
+use crate::issues::Scope;
 use crate::output::Report;
 use crate::queries::Filter;
-use crate::times::rfc3339;
 use crate::workspace::Workspace;
+use crate::writes::Draft;
+
+pub use create::create;
 
 /// Does what was typed.
 ///
@@ -22,33 +27,22 @@ use crate::workspace::Workspace;
 pub fn run(context: &Context, command: &Command) -> Result<Report> {
     let workspace = Workspace::open(context)?;
     match command {
-        Command::Create(typed) => {
-            let issue = create(context, &workspace, typed)?;
-            let text = format!("created {}: {}\n", issue.id, issue.title);
-            Ok(Report::new(text, &json!({ "issue": issue })).brief(issue.id))
-        }
+        Command::Create { issue, claim } if *claim => super::claim::create(context, issue, &Terms::default()),
+        Command::Create { issue, .. } => create::run(context, &workspace, issue),
+        Command::Update(typed) => update::run(context, &workspace, typed),
+        Command::Delete { id } => delete::run(context, &workspace, id),
         Command::Show { id } => show::run(context, &workspace, id),
         Command::List(filters) => list::run(context, &workspace, Scope::All, &Filter::new(filters)?),
     }
 }
 
-/// Creates an issue. Its id is its own, so this needs no claim.
-///
-/// # Errors
-/// When it cannot be written.
-pub fn create(context: &Context, workspace: &Workspace, typed: &CreateIssue) -> Result<Issue> {
-    let bad = |what, given: &str, why: String| Error::BadValue { what, given: given.to_owned(), why };
-    if typed.title.trim().is_empty() || typed.title.chars().any(char::is_control) {
-        return Err(bad("--title", &typed.title, "it is one line that says something".into()));
+/// An issue with its sets, as programs read it.
+#[must_use]
+pub fn shown(draft: &Draft) -> Value {
+    let mut document = json!(draft.issue());
+    if let Some(fields) = document.as_object_mut() {
+        fields.insert("labels".into(), json!(draft.labels()));
+        fields.insert("dependencies".into(), json!(draft.dependencies()));
     }
-    let priority: Priority = word("--priority", &typed.priority)?;
-    let now = context.sys.clock.now()?;
-    let id = IssueId::new(context.sys.entropy.lease_id(&now)?).to_string();
-    let issue = Issue {
-        priority,
-        description: typed.description.clone(),
-        ..Issue::new(id, typed.title.trim().to_owned(), rfc3339(&now))
-    };
-    Issues::new(context, workspace).write(&issue)?;
-    Ok(issue)
+    document
 }
