@@ -15,6 +15,7 @@ mod locks;
 mod members;
 mod permit;
 mod results;
+mod shared;
 mod texts;
 mod writer;
 
