@@ -26,4 +26,7 @@ mod identity;
 mod input;
 mod kill;
 mod race;
+mod reads;
+mod schema;
+mod scopes;
 mod wait;
