@@ -13,5 +13,5 @@ pub use child::{has_ended, kill_group};
 pub use clock::OsClock;
 pub use entropy::OsEntropy;
 pub use files::OsFiles;
-pub use permission::{keep_group_bits, set_group, set_mode};
+pub use permission::keep_group_bits;
 pub use process::{OsProcesses, effective_user};

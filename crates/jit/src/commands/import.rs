@@ -87,13 +87,14 @@ fn parse(workspace: &Workspace, text: &[u8]) -> Result<(BTreeMap<IssueId, Item>,
     for (number, fields) in lines {
         let item = line(workspace, &ids, fields).map_err(|why| writes::Error::BadLine { number, why })?;
         let Some(item) = item else { continue };
-        match items.get(&item.id) {
+        if let Some(known) = items.get(&item.id) {
             // A merge by union doubles lines: the later one counts.
-            Some(known) if known.issue.updated_at >= item.issue.updated_at => {
-                notes.push(format!("line {number}: {} is there twice", item.issue.id));
+            notes.push(format!("line {number}: {} is there twice", item.issue.id));
+            if known.issue.updated_at >= item.issue.updated_at {
+                continue;
             }
-            _ => drop(items.insert(item.id, item)),
         }
+        items.insert(item.id, item);
     }
     Ok((beads::adopt(items), notes))
 }

@@ -177,3 +177,34 @@ fn a_disk_that_is_full_or_read_only_leaves_the_issue_as_it_was() {
     assert_eq!(std::fs::metadata(home.join("issue.json")).unwrap().permissions().mode() & 0o777, 0o644);
     bench.jit(&["issue", "update", &id, "--title", "x"]).ok();
 }
+
+#[test]
+fn processes_killed_while_they_write_leave_a_valid_issue_and_lose_nothing_they_told_of() {
+    let bench = Bench::new();
+    let (id, _) = bench.claimed("agent:a");
+    let mut told = std::collections::BTreeSet::new();
+    let (mut deaths, mut within) = (0, 8_000_u64);
+    for round in 0..400_u64 {
+        if deaths >= 60 {
+            break;
+        }
+        let label = format!("l{round:03}");
+        let args = ["issue", "update", &id, "--label", &label, "--title", &label];
+        let mut child = bench.spawn("agent:a", &args, &bench.repo());
+        std::thread::sleep(std::time::Duration::from_micros(round * 7_919 % within));
+        child.kill().unwrap();
+        let died = child.wait().unwrap().code().is_none();
+        // It follows the pace of the machine, so that every moment of a command is hit.
+        within = if died { within * 5 / 4 } else { within * 4 / 5 }.clamp(500, 60_000);
+        deaths += usize::from(died);
+        if !died {
+            told.insert(label);
+        }
+    }
+    assert!(deaths >= 20, "only {deaths} died");
+    bench.jit(&["validate", "all"]).ok();
+    let issue = bench.jit(&["export", &id]).ok().json();
+    let labels: std::collections::BTreeSet<String> =
+        issue["labels"].as_array().unwrap().iter().map(|label| label.as_str().unwrap().to_owned()).collect();
+    assert!(told.is_subset(&labels), "{:?} were told of and are gone", told.difference(&labels));
+}
