@@ -18,8 +18,6 @@ mod results;
 mod texts;
 mod writer;
 
-#[cfg(test)]
-mod tests;
 
 pub use copy::results_of;
 pub use create::Fresh;
