@@ -106,6 +106,15 @@ impl Objects {
         parse::tree(&bytes).ok_or_else(|| failed(id, ObjectType::Tree, "it is damaged"))
     }
 
+    /// Shows every entry of one tree, which may have very many.
+    ///
+    /// # Errors
+    /// As [`Objects::tree`]; some entries may have been shown then.
+    pub fn each_entry(&self, id: &ObjectId, show: impl FnMut(&[u8], Mode, ObjectId)) -> Result<()> {
+        let bytes = self.read(id, ObjectType::Tree, LARGEST_NODE)?;
+        parse::entries(&bytes, show).ok_or_else(|| failed(id, ObjectType::Tree, "it is damaged"))
+    }
+
     /// What is at `path` in a tree.
     ///
     /// # Errors

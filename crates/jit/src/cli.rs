@@ -7,6 +7,8 @@ mod doc;
 mod gate;
 mod heartbeat;
 mod issue;
+mod query;
+mod shell;
 mod validate;
 mod worktree;
 
@@ -21,6 +23,8 @@ pub use doc::{Doc, Export, Import};
 pub use gate::{DefineGate, Gate};
 pub use heartbeat::Heartbeat;
 pub use issue::{CreateIssue, Issue, UpdateIssue};
+pub use query::{Filters, Graph, GraphFormat, Query, Search};
+pub use shell::{Man, Schema, Shell};
 pub use validate::Validate;
 pub use worktree::Worktree;
 
@@ -61,6 +65,19 @@ pub enum Command {
     /// Issues
     #[command(subcommand)]
     Issue(Issue),
+    /// How things stand: issues, claims, what can be worked on
+    Status,
+    /// Which issues there are, can be worked on, or wait
+    #[command(subcommand)]
+    Query(Query),
+    /// What depends on what
+    #[command(subcommand)]
+    Graph(Graph),
+    /// Find issues by what is written in them
+    #[command(
+        after_help = "Examples:\n  jit search login\n  jit search 'session token' --state ready --json"
+    )]
+    Search(Search),
     /// What waits for what
     #[command(subcommand)]
     Dep(Dep),
@@ -104,4 +121,15 @@ pub enum Command {
     /// Look for problems
     #[command(subcommand)]
     Validate(Validate),
+    /// Print the JSON Schema of what `--json` prints
+    #[command(after_help = "Examples:\n  jit schema\n  jit schema issue show")]
+    Schema(Schema),
+    /// Print the completions of a shell
+    #[command(
+        after_help = "Example:\n  jit completions bash > ~/.local/share/bash-completion/completions/jit"
+    )]
+    Completions(Shell),
+    /// Print the manual page of a command
+    #[command(after_help = "Examples:\n  jit man | man -l -\n  jit man claim acquire > jit-claim-acquire.1")]
+    Man(Man),
 }

@@ -4,6 +4,8 @@
 use std::path::PathBuf;
 
 use holdfast_kernel::{Lease, LeaseId, Refusal};
+use schemars::JsonSchema;
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::{commands, config, times, writes};
@@ -133,6 +135,14 @@ pub enum Error {
         /// Why not.
         why: String,
     },
+    /// Not one copy of an issue can be read.
+    #[error("{issue} cannot be read{}", problems.iter().map(|why| format!(": {why}")).collect::<String>())]
+    Unreadable {
+        /// The issue.
+        issue: String,
+        /// What is wrong with its copies.
+        problems: Vec<String>,
+    },
     /// The claims cannot be used.
     #[error(transparent)]
     Store(holdfast_store::Error),
@@ -194,7 +204,9 @@ impl Error {
             Self::Write(error) => error.exit(),
             Self::InLine { .. } | Self::HeartbeatRuns(_) => Exit::Conflict,
             Self::Refused(refusal) => refused(refusal),
-            Self::BadFile { .. } | Self::Store(_) | Self::Sys(_) | Self::Git(_) => Exit::Io,
+            Self::BadFile { .. } | Self::Unreadable { .. } | Self::Store(_) | Self::Sys(_) | Self::Git(_) => {
+                Exit::Io
+            }
             Self::Interrupted(signal) => Exit::Signal(*signal),
         }
     }
@@ -222,7 +234,7 @@ impl Error {
                 Refusal::NotFound { .. } => "LEASE_NOT_FOUND",
                 other => other.code(),
             },
-            Self::BadFile { .. } => "BAD_FILE",
+            Self::BadFile { .. } | Self::Unreadable { .. } => "BAD_FILE",
             Self::Store(holdfast_store::Error::Newer { .. }) => "NEWER_FORMAT",
             Self::Store(_) => "DAMAGED",
             Self::Sys(_) => "IO",
@@ -268,6 +280,9 @@ impl Error {
             Self::Config(error) => error.hint(),
             Self::Write(error) => error.hint(),
             Self::Sys(error) => sys_hint(error),
+            Self::Unreadable { issue, .. } => {
+                Some(format!("git log -- .jit/issues/{issue} shows what it was before"))
+            }
             Self::BadId(_) | Self::BadValue { .. } | Self::BadFile { .. } | Self::Interrupted(_) => None,
         }
     }
@@ -287,13 +302,34 @@ impl Error {
     /// The error as JSON.
     #[must_use]
     pub fn document(&self) -> Value {
-        json!({ "error": {
-            "code": self.code(),
-            "message": self.to_string(),
-            "hint": self.hint(),
-            "details": self.details(),
-        }})
+        let error = ErrorBody {
+            code: self.code().to_owned(),
+            message: self.to_string(),
+            hint: self.hint(),
+            details: self.details(),
+        };
+        json!(ErrorDocument { error })
     }
+}
+
+/// An error as one JSON object.
+#[derive(Serialize, JsonSchema)]
+pub struct ErrorDocument {
+    /// The error.
+    pub error: ErrorBody,
+}
+
+/// What programs are told of an error.
+#[derive(Serialize, JsonSchema)]
+pub struct ErrorBody {
+    /// What kind of error it is, as `spec/errors.md` has it.
+    pub code: String,
+    /// What went wrong.
+    pub message: String,
+    /// What to type next.
+    pub hint: Option<String>,
+    /// What a program can go on with; it depends on the code.
+    pub details: Value,
 }
 
 const fn refused(refusal: &Refusal) -> Exit {

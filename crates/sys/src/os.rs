@@ -5,6 +5,7 @@ mod child;
 mod clock;
 mod entropy;
 mod files;
+mod folder;
 mod permission;
 mod process;
 

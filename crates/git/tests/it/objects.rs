@@ -60,6 +60,28 @@ fn agree(sandbox: &Sandbox, dir: &Path) {
 }
 
 #[test]
+fn directories_are_named_as_in_a_commit() {
+    let sandbox = Sandbox::new();
+    let dir = sandbox.repository("named");
+    issues(&sandbox, &dir, 3);
+    let objects = open(&sandbox, &dir);
+    let tree = head_tree(&sandbox, &dir, &objects);
+    let all = objects.entry(&tree, b".jit/issues").unwrap().unwrap().id;
+    let mut seen = 0;
+    objects
+        .each_entry(&all, |_, mode, id| {
+            let content = format!("{{\"id\":{seen}}}\n");
+            let named = holdfast_git::hash::directory(&[("issue.json", content.as_bytes())]);
+            assert_eq!((mode, Some(id)), (Mode::Tree, named));
+            seen += 1;
+        })
+        .unwrap();
+    assert_eq!(seen, 3);
+    let file = objects.files_below(&all, b"").unwrap()[0].id;
+    assert!(objects.each_entry(&file, |_, _, _| ()).is_err());
+}
+
+#[test]
 fn loose_packed_and_both() {
     let sandbox = Sandbox::new();
     let main = sandbox.repository("main");

@@ -2,6 +2,8 @@
 
 use clap::{Args, Subcommand};
 
+use super::Filters;
+
 /// Issues.
 #[derive(Subcommand, Debug)]
 pub enum Issue {
@@ -36,12 +38,8 @@ pub enum Issue {
         /// The issue
         id: String,
     },
-    /// List issues
-    List {
-        /// Only issues in this state
-        #[arg(long)]
-        state: Option<String>,
-    },
+    /// List the issues that can be seen from this worktree
+    List(Filters),
 }
 
 /// What an issue is created from.

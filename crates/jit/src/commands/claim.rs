@@ -18,7 +18,7 @@ pub use take::create;
 pub fn run(context: &Context, command: &Command) -> Result<Report> {
     match command {
         Command::Acquire { issue, terms, wait } => take::acquire(context, issue, terms, wait.as_deref()),
-        Command::Next { terms, priority, resume } => take::next(context, terms, priority.as_deref(), *resume),
+        Command::Next { terms, filters, resume } => take::next(context, terms, filters, *resume),
         Command::Create { issue, terms } => create(context, issue, terms),
         Command::Renew { lease, ttl } => change::renew(context, lease, ttl.as_deref()),
         Command::Heartbeat { lease } => change::beat(context, lease),

@@ -11,8 +11,9 @@ use crate::context::{Context, Identity};
 use crate::control::Access;
 use crate::error::{Error, Result};
 use crate::ids::IssueId;
-use crate::issues::{Issues, Priority, State, typed};
-use crate::output::Report;
+use crate::issues::Issues;
+use crate::output::{Form, Report};
+use crate::queries::{Board, Claimed, Filter};
 use crate::workspace::Workspace;
 use crate::writes::Writer;
 
@@ -109,11 +110,11 @@ pub(super) fn acquire(
 pub(super) fn next(
     context: &Context,
     terms: &cli::Terms,
-    priority: Option<&str>,
+    filters: &cli::Filters,
     resume: bool,
 ) -> Result<Report> {
     let taker = Taker::new(context, terms)?;
-    let mut candidates = available(context, &taker.workspace, priority)?;
+    let mut candidates = available(context, &taker.workspace, filters)?;
     let (claims, who) = taker.claims()?;
     if resume {
         let table = claims.view()?.table;
@@ -138,21 +139,12 @@ const fn is_taken(refusal: &Refusal) -> bool {
 }
 
 /// The issues that can be worked on, the most important and oldest first.
-fn available(context: &Context, workspace: &Workspace, priority: Option<&str>) -> Result<Vec<IssueId>> {
-    let priority = priority.map(|text| typed::<Priority>("--priority", text)).transpose()?;
-    let listing = Issues::new(context, workspace).all()?;
-    for problem in &listing.problems {
-        context.printer.warn(problem);
-    }
-    let mut ready: Vec<_> = listing
-        .issues
-        .iter()
-        .filter(|(_, issue)| issue.state == State::Ready)
-        .filter(|(_, issue)| priority.is_none_or(|priority| issue.priority == priority))
-        .map(|(id, issue)| (issue.priority, *id))
-        .collect();
-    ready.sort();
-    Ok(ready.into_iter().map(|(_, id)| id).collect())
+fn available(context: &Context, workspace: &Workspace, filters: &cli::Filters) -> Result<Vec<IssueId>> {
+    let filter = Filter::new(filters)?;
+    let issues = Issues::new(context, workspace);
+    let board = Board::load(&issues, Claimed::load(context, workspace)?, &filter, Form::Brief)?;
+    issues.warn(&board.problems);
+    Ok(board.available().iter().map(|node| node.id).collect())
 }
 
 /// Creates an issue and claims it.
