@@ -19,8 +19,6 @@ mod shared;
 mod texts;
 mod writer;
 
-#[cfg(test)]
-mod tests;
 
 pub use copy::results_of;
 pub use create::Fresh;
