@@ -18,7 +18,6 @@ mod results;
 mod texts;
 mod writer;
 
-
 pub use copy::results_of;
 pub use create::Fresh;
 pub use deleted::is_marked;
