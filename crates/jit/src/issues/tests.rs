@@ -91,7 +91,7 @@ fn the_copy_that_counts_in_every_combination() {
                     .map(|(_, _, Reverse(layer))| layer);
                 let (seen, problems) = judged(&copies);
                 assert_eq!(seen.map(|seen| seen.0), expected, "{given:?}");
-                assert_eq!(problems.is_empty(), expected.is_some(), "{problems:?}");
+                assert_eq!(problems, Vec::<String>::new(), "{given:?}");
                 tried += 1;
             }
         }
