@@ -13,6 +13,7 @@ mod acquire;
 mod depth;
 mod fixture;
 mod group;
+mod hooks;
 mod jit;
 mod open;
 mod rebuild;
@@ -30,12 +31,13 @@ pub struct Bench {
 }
 
 /// All benchmarks, in the order of the table.
-pub const BENCHES: [Bench; 7] = [
+pub const BENCHES: [Bench; 8] = [
     Bench { name: "acquire", run: acquire::run },
     Bench { name: "group", run: group::run },
     Bench { name: "depth", run: depth::run },
     Bench { name: "open", run: open::run },
     Bench { name: "rebuild", run: rebuild::run },
     Bench { name: "jit", run: jit::run },
+    Bench { name: "hooks", run: hooks::run },
     Bench { name: "simulation", run: simulation::run },
 ];
