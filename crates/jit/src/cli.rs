@@ -3,6 +3,7 @@
 mod claim;
 mod config;
 mod heartbeat;
+mod hooks;
 mod issue;
 mod validate;
 mod worktree;
@@ -14,6 +15,7 @@ use clap::{Args, Parser, Subcommand};
 pub use claim::{Claim, Terms};
 pub use config::Config;
 pub use heartbeat::Heartbeat;
+pub use hooks::{Commit, Hook, Hooks, MergeDriver};
 pub use issue::{CreateIssue, Issue};
 pub use validate::Validate;
 pub use worktree::Worktree;
@@ -76,4 +78,15 @@ pub enum Command {
     /// Look for problems
     #[command(subcommand)]
     Validate(Validate),
+    /// Hooks of git: install, remove, look
+    #[command(subcommand)]
+    Hooks(Hooks),
+    /// What the hooks run
+    #[command(subcommand, hide = true)]
+    Hook(Hook),
+    /// Merge an issue's file, for git
+    #[command(hide = true)]
+    MergeDriver(MergeDriver),
+    /// Commit with the checks and trailers of the hooks, where there are none
+    Commit(Commit),
 }

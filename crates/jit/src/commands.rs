@@ -1,10 +1,14 @@
 //! One file a command. Each gets the context and what was typed, and gives a report; none prints.
 
 pub mod claim;
+pub mod commit;
 pub mod config;
 pub mod heartbeat;
+pub mod hook;
+pub mod hooks;
 pub mod init;
 pub mod issue;
+pub mod merge_driver;
 pub mod recover;
 pub mod validate;
 pub mod worktree;
@@ -28,5 +32,9 @@ pub fn run(context: &Context, command: Command) -> Result<Report> {
         Command::Heartbeat(command) => heartbeat::run(context, &command),
         Command::Recover { dry_run } => recover::run(context, dry_run),
         Command::Validate(command) => validate::run(context, &command),
+        Command::Hooks(command) => hooks::run(context, &command),
+        Command::Hook(command) => hook::run(context, &command),
+        Command::MergeDriver(files) => merge_driver::run(context, &files),
+        Command::Commit(typed) => commit::run(context, &typed),
     }
 }

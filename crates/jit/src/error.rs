@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use holdfast_kernel::{Lease, LeaseId, Refusal};
 use serde_json::{Value, json};
 
+use crate::hooks::Rejected;
 use crate::{commands, config, times};
 
 /// How the program ends.
@@ -145,6 +146,17 @@ pub enum Error {
     /// The configuration cannot be used.
     #[error(transparent)]
     Config(#[from] config::Error),
+    /// A hook stopped it.
+    #[error("{0}")]
+    Rejected(Box<Rejected>),
+    /// Hooks cannot be put where git looks for them.
+    #[error("hooks cannot be kept in {}: {why}", directory.display())]
+    NoHooks {
+        /// The directory.
+        directory: PathBuf,
+        /// Why not.
+        why: String,
+    },
     /// A signal ended it.
     #[error("interrupted")]
     Interrupted(u8),
@@ -180,7 +192,7 @@ impl Error {
             | Self::NoIssue(_)
             | Self::NoSuchWorktree(_)
             | Self::NothingAvailable => Exit::NotFound,
-            Self::NoLease(_) => Exit::Lease,
+            Self::NoLease(_) | Self::Rejected(_) => Exit::Lease,
             Self::Ambiguous { .. }
             | Self::BadId(_)
             | Self::NoAgent
@@ -190,7 +202,9 @@ impl Error {
             Self::Config(error) => error.exit(),
             Self::InLine { .. } | Self::HeartbeatRuns(_) => Exit::Conflict,
             Self::Refused(refusal) => refused(refusal),
-            Self::BadFile { .. } | Self::Store(_) | Self::Sys(_) | Self::Git(_) => Exit::Io,
+            Self::BadFile { .. } | Self::NoHooks { .. } | Self::Store(_) | Self::Sys(_) | Self::Git(_) => {
+                Exit::Io
+            }
             Self::Interrupted(signal) => Exit::Signal(*signal),
         }
     }
@@ -224,6 +238,8 @@ impl Error {
             Self::Sys(_) => "IO",
             Self::Git(_) => "GIT",
             Self::Config(error) => error.code(),
+            Self::Rejected(_) => "REJECTED",
+            Self::NoHooks { .. } => "NO_HOOKS",
             Self::Interrupted(_) => "INTERRUPTED",
         }
     }
@@ -231,6 +247,9 @@ impl Error {
     /// Why it went wrong, the nearest cause first.
     #[must_use]
     pub fn causes(&self) -> Vec<String> {
+        if let Self::Rejected(rejected) = self {
+            return rejected.causes();
+        }
         let mut causes = Vec::new();
         let mut cause = std::error::Error::source(self);
         while let Some(error) = cause {
@@ -261,6 +280,8 @@ impl Error {
             Self::Store(_) => Some("jit recover --dry-run says what is wrong, jit recover repairs it".into()),
             Self::Git(error) => Some(error.hint()),
             Self::Config(error) => error.hint(),
+            Self::Rejected(rejected) => Some(rejected.hint()),
+            Self::NoHooks { .. } => Some("git config --show-origin core.hooksPath says who set it".into()),
             Self::Sys(error) => sys_hint(error),
             Self::BadId(_) | Self::BadValue { .. } | Self::BadFile { .. } | Self::Interrupted(_) => None,
         }
@@ -272,6 +293,7 @@ impl Error {
             Self::Ambiguous { prefix, candidates } => json!({ "prefix": prefix, "candidates": candidates }),
             Self::Refused(refusal) => refusal_details(refusal),
             Self::Config(error) => config_details(error),
+            Self::Rejected(rejected) => json!({ "problems": rejected.problems }),
             Self::Sys(error) => json!({ "path": error.path.display().to_string(), "causes": self.causes() }),
             _ => json!({ "causes": self.causes() }),
         }

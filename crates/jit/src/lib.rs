@@ -10,12 +10,15 @@ pub mod commands;
 pub mod config;
 pub mod context;
 pub mod control;
+pub mod divergence;
 pub mod durable;
 pub mod error;
 pub mod heartbeat;
+pub mod hooks;
 pub mod ids;
 pub mod interrupt;
 pub mod issues;
+pub mod merge;
 pub mod output;
 pub mod times;
 pub mod vars;
@@ -30,6 +33,7 @@ use holdfast_sys::Sys;
 
 use cli::Cli;
 use context::Context;
+pub use error::Error;
 use error::Exit;
 use output::Printer;
 

@@ -64,6 +64,12 @@ impl Printer {
         Self { json: global.json, quiet: global.quiet, colour }
     }
 
+    /// Whether one JSON document is asked for.
+    #[must_use]
+    pub const fn is_json(&self) -> bool {
+        self.json
+    }
+
     /// Prints a report and says how to end.
     #[must_use]
     pub fn report(&self, report: &Report) -> Exit {

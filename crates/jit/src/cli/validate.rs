@@ -9,4 +9,6 @@ pub enum Validate {
     Leases,
     /// The configuration
     Config,
+    /// Whether this branch has everything that the main branch has
+    Divergence,
 }
