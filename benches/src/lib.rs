@@ -18,6 +18,7 @@ mod jit;
 mod open;
 mod rebuild;
 mod simulation;
+mod writing;
 
 use ground::{Failure, Ground};
 use row::Row;
@@ -31,7 +32,7 @@ pub struct Bench {
 }
 
 /// All benchmarks, in the order of the table.
-pub const BENCHES: [Bench; 8] = [
+pub const BENCHES: [Bench; 9] = [
     Bench { name: "acquire", run: acquire::run },
     Bench { name: "group", run: group::run },
     Bench { name: "depth", run: depth::run },
@@ -39,5 +40,6 @@ pub const BENCHES: [Bench; 8] = [
     Bench { name: "rebuild", run: rebuild::run },
     Bench { name: "jit", run: jit::run },
     Bench { name: "hooks", run: hooks::run },
+    Bench { name: "writing", run: writing::run },
     Bench { name: "simulation", run: simulation::run },
 ];

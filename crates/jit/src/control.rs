@@ -55,8 +55,8 @@ pub fn prepare(sys: &Sys, path: &Path, access: Access) -> Result<()> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => None,
         Err(error) => return Err(error.into()),
     };
-    let shared = access.group.is_some();
-    if known.is_some_and(|mode| (mode & 0o070 != 0) == shared) {
+    // The whole mode: one that somebody widened by hand does not let new files have the group.
+    if known == Some(access.directory()) {
         return Ok(());
     }
     // Outside of git claims live in `.jit/` beside issues, which everybody may read.

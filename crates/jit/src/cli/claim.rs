@@ -2,7 +2,7 @@
 
 use clap::{Args, Subcommand};
 
-use super::CreateIssue;
+use super::{CreateIssue, Filters};
 
 /// How a claim is asked for.
 #[derive(Args, Debug, Default)]
@@ -19,6 +19,9 @@ pub struct Terms {
 #[derive(Subcommand, Debug)]
 pub enum Claim {
     /// Claim an issue
+    #[command(
+        after_help = "Examples:\n  jit claim acquire 01JAB\n  jit claim acquire 01JAB --ttl 1800 --reason \"large refactoring\"\n  jit claim acquire 01JAB --wait 60"
+    )]
     Acquire {
         /// The issue
         issue: String,
@@ -30,18 +33,20 @@ pub enum Claim {
         wait: Option<String>,
     },
     /// Claim the best issue that is available
+    #[command(after_help = "Examples:\n  jit claim next\n  jit claim next --priority high --ttl 1800")]
     Next {
         /// How.
         #[command(flatten)]
         terms: Terms,
-        /// Only issues of this priority
-        #[arg(long)]
-        priority: Option<String>,
+        /// Which issues are wanted.
+        #[command(flatten)]
+        filters: Filters,
         /// Go on with what this agent has claimed here already, if it has
         #[arg(long)]
         resume: bool,
     },
     /// Create an issue and claim it
+    #[command(after_help = "Examples:\n  jit claim create --title \"Fix the login page\" --priority high")]
     Create {
         /// The issue.
         #[command(flatten)]
@@ -51,6 +56,7 @@ pub enum Claim {
         terms: Terms,
     },
     /// Prolong a claim
+    #[command(after_help = "Examples:\n  jit claim renew 01JAB\n  jit claim renew 01JAB --ttl 3600")]
     Renew {
         /// The lease, or the issue
         lease: String,
@@ -59,16 +65,21 @@ pub enum Claim {
         ttl: Option<String>,
     },
     /// Give a sign of life for a claim without a deadline
+    #[command(after_help = "Examples:\n  jit claim heartbeat 01JAB")]
     Heartbeat {
         /// The lease, or the issue
         lease: String,
     },
     /// Give a claim back
+    #[command(after_help = "Examples:\n  jit claim release 01JAB")]
     Release {
         /// The lease, or the issue
         lease: String,
     },
     /// Hand a claim to another agent
+    #[command(
+        after_help = "Examples:\n  jit claim transfer 01JAB --to-agent agent:bob --to-worktree wt:1a2b3c4d --reason \"end of shift\""
+    )]
     Transfer {
         /// The lease, or the issue
         lease: String,
@@ -83,6 +94,7 @@ pub enum Claim {
         reason: String,
     },
     /// Take a claim away from its holder
+    #[command(after_help = "Examples:\n  jit claim force-evict 01JAB --reason \"its machine is gone\"")]
     ForceEvict {
         /// The lease, or the issue
         lease: String,
@@ -91,6 +103,9 @@ pub enum Claim {
         reason: String,
     },
     /// Show who has claimed what
+    #[command(
+        after_help = "Examples:\n  jit claim status\n  jit claim status --issue 01JAB\n  jit claim status --agent agent:alice --json"
+    )]
     Status {
         /// Only claims on this issue
         #[arg(long)]
@@ -102,6 +117,7 @@ pub enum Claim {
     /// List all claims
     List,
     /// Show everything that happened to claims
+    #[command(after_help = "Examples:\n  jit claim history --issue 01JAB")]
     History {
         /// Only to claims on this issue
         #[arg(long)]

@@ -6,6 +6,9 @@ use clap::Subcommand;
 #[derive(Subcommand, Debug)]
 pub enum Heartbeat {
     /// Beat until the process that started this, or the last claim, is gone
+    #[command(
+        after_help = "Examples:\n  jit heartbeat run --auto-renew &\n  jit heartbeat run --interval 10 --parent 4711"
+    )]
     Run {
         /// Seconds between beats
         #[arg(long, value_name = "SECONDS")]

@@ -11,4 +11,7 @@ pub enum Validate {
     Config,
     /// Whether this branch has everything that the main branch has
     Divergence,
+    /// Everything: issues, dependencies, gates, claims, configuration
+    #[command(after_help = "Exits with 7 if there is a problem.\n\nExample:\n  jit --json validate all")]
+    All,
 }

@@ -99,6 +99,11 @@ impl Stage {
         self.world.lose_power();
     }
 
+    /// Puts a file there, as somebody outside would.
+    pub(crate) fn write(&mut self, path: &str, text: &str) {
+        self.world.write_file(path, text.as_bytes()).unwrap();
+    }
+
     /// The lines of a file.
     pub(crate) fn lines(&self, path: &str) -> Vec<Value> {
         let bytes = self.world.read_file(path).unwrap_or_default();
