@@ -14,10 +14,12 @@ mod depth;
 mod fixture;
 mod group;
 mod hooks;
+mod issues;
 mod jit;
 mod open;
 mod rebuild;
 mod simulation;
+mod tracker;
 mod writing;
 
 use ground::{Failure, Ground};
@@ -32,7 +34,7 @@ pub struct Bench {
 }
 
 /// All benchmarks, in the order of the table.
-pub const BENCHES: [Bench; 9] = [
+pub const BENCHES: [Bench; 10] = [
     Bench { name: "acquire", run: acquire::run },
     Bench { name: "group", run: group::run },
     Bench { name: "depth", run: depth::run },
@@ -40,6 +42,7 @@ pub const BENCHES: [Bench; 9] = [
     Bench { name: "rebuild", run: rebuild::run },
     Bench { name: "jit", run: jit::run },
     Bench { name: "hooks", run: hooks::run },
+    Bench { name: "issues", run: issues::run },
     Bench { name: "writing", run: writing::run },
     Bench { name: "simulation", run: simulation::run },
 ];

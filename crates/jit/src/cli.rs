@@ -133,6 +133,9 @@ pub enum Command {
     #[command(hide = true)]
     MergeDriver(MergeDriver),
     /// Commit with the checks and trailers of the hooks, where there are none
+    #[command(
+        after_help = "Examples:\n  jit commit -a -m \"Fix the login page\"\n  jit commit --amend --no-edit"
+    )]
     Commit(Commit),
     /// Print the JSON Schema of what `--json` prints
     #[command(after_help = "Examples:\n  jit schema\n  jit schema issue show")]

@@ -9,18 +9,23 @@ use clap::{Args, Subcommand};
 #[derive(Subcommand, Debug)]
 pub enum Hooks {
     /// Have git ask jit before it commits and pushes, and merge issues with jit
+    #[command(
+        after_help = "Examples:\n  jit hooks install\n  jit hooks install --pre-receive /srv/git/project.git"
+    )]
     Install {
         /// Have this bare repository ask jit before it accepts a push, instead
         #[arg(long, value_name = "BARE REPOSITORY")]
         pre_receive: Option<PathBuf>,
     },
     /// Put everything back as it was before
+    #[command(after_help = "Examples:\n  jit hooks uninstall")]
     Uninstall {
         /// In this bare repository, instead
         #[arg(long, value_name = "BARE REPOSITORY")]
         pre_receive: Option<PathBuf>,
     },
     /// Show which hooks are there
+    #[command(after_help = "Exits with 7 if one is missing.\n\nExample:\n  jit hooks status")]
     Status {
         /// In this bare repository, instead
         #[arg(long, value_name = "BARE REPOSITORY")]
