@@ -13,6 +13,7 @@ mod acquire;
 mod depth;
 mod fixture;
 mod group;
+mod hooks;
 mod issues;
 mod jit;
 mod open;
@@ -33,13 +34,14 @@ pub struct Bench {
 }
 
 /// All benchmarks, in the order of the table.
-pub const BENCHES: [Bench; 9] = [
+pub const BENCHES: [Bench; 10] = [
     Bench { name: "acquire", run: acquire::run },
     Bench { name: "group", run: group::run },
     Bench { name: "depth", run: depth::run },
     Bench { name: "open", run: open::run },
     Bench { name: "rebuild", run: rebuild::run },
     Bench { name: "jit", run: jit::run },
+    Bench { name: "hooks", run: hooks::run },
     Bench { name: "issues", run: issues::run },
     Bench { name: "writing", run: writing::run },
     Bench { name: "simulation", run: simulation::run },
