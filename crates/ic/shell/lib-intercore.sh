@@ -168,8 +168,9 @@ _intercore_is_dead() {
         *"\"host\":\"$(uname -n)\""*'"start":'*) ;;
         *) return 1 ;;
     esac
+    _ic_boot=$(cat /proc/sys/kernel/random/boot_id 2>/dev/null) || return 1
     case $1 in
-        *"\"boot\":\"$(cat /proc/sys/kernel/random/boot_id 2>/dev/null)\""*) ;;
+        *"\"boot\":\"$_ic_boot\""*) ;;
         *) return 0 ;;
     esac
     _ic_space=${1##*\"namespace\":} _ic_space=${_ic_space%%,*}
@@ -186,7 +187,11 @@ _intercore_break_dead() {
     (
         umask 077
         exec 9>>"$(_intercore_root)/.guard" && flock 9 || exit 0
-        [ ! -e "$1/owner.json" ] && _intercore_is_dead "$(cat "$1/.fallback" 2>/dev/null)" || exit 0
+        _ic_judged=$(cat "$1/.fallback" 2>/dev/null) || exit 0
+        _intercore_is_dead "$_ic_judged" || exit 0
+        # A shell that gave its lock back and ended meanwhile is gone too, and the lock is another's by then. A
+        # marker that outlasts its shell is removed by nobody else who has not got the guard.
+        [ "$(cat "$1/.fallback" 2>/dev/null)" = "$_ic_judged" ] && [ ! -e "$1/owner.json" ] || exit 0
         _ic_away=${1%/*}/.breaking-sh-$$-$(date +%s)
         mv "$1" "$_ic_away" && rm -rf "$_ic_away"
     ) 2>/dev/null

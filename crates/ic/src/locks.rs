@@ -55,15 +55,8 @@ impl Locks {
     /// As [`Locks::new`], where age counts after `stale_after`.
     #[must_use]
     pub fn with_stale_after(sys: &Sys, root: &Path, stale_after: Millis) -> Self {
-        let settings = directory::Settings {
-            codec: Arc::new(directory::Owner),
-            outlasts: Outlasts::Process,
-            ghost_after: stale_after,
-            ghost_skew: SKEW,
-            ..directory::Settings::default()
-        };
         Self {
-            medium: Directory::new(sys.clone(), root, settings),
+            medium: Directory::new(sys.clone(), root, settings(stale_after)),
             order: Order::new(sys, root),
             waits: Waits::new(sys, root),
             policy: policy(stale_after),
@@ -180,8 +173,21 @@ impl Locks {
     }
 }
 
+/// How the medium keeps these locks: they end with their processes, so they need not outlast the machine.
+#[must_use]
+pub fn settings(stale_after: Millis) -> directory::Settings {
+    directory::Settings {
+        codec: Arc::new(directory::Owner),
+        outlasts: Outlasts::Process,
+        ghost_after: stale_after,
+        ghost_skew: SKEW,
+        ..directory::Settings::default()
+    }
+}
+
 /// What may be granted: a lock lasts until its process ends, and waiting for oneself is refused.
-const fn policy(stale_after: Millis) -> Policy {
+#[must_use]
+pub const fn policy(stale_after: Millis) -> Policy {
     let ttl = TtlRange { min: Millis::SHORTEST, max: Millis::LONGEST };
     Policy {
         again: Again::Refuse,
