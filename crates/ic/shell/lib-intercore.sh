@@ -162,37 +162,43 @@ _intercore_self() {
     fi
 }
 
-# Whether the shell that wrote a marker is known to be gone.
+# What a lock says of its holder: the owner that `ic` wrote, or the marker of a script.
+_intercore_holder() {
+    cat "$1/owner.json" 2>/dev/null || cat "$1/.fallback" 2>/dev/null
+}
+
+# Whether the process that such a text is about is known to be gone.
 _intercore_is_dead() {
-    case $1 in
-        *"\"host\":\"$(uname -n)\""*'"start":'*) ;;
-        *) return 1 ;;
-    esac
     _ic_boot=$(cat /proc/sys/kernel/random/boot_id 2>/dev/null) || return 1
     case $1 in
-        *"\"boot\":\"$_ic_boot\""*) ;;
-        *) return 0 ;;
+        *"\"host\":\"$(uname -n)\""*'"start":'[0-9]*) ;;
+        *) return 1 ;;
     esac
-    _ic_space=${1##*\"namespace\":} _ic_space=${_ic_space%%,*}
+    case $1 in
+        *"\"boot\":\"$_ic_boot\""* | *"\"boot\":\"$(printf '%s' "$_ic_boot" | tr -d -)\""*) ;;
+        *'"boot":"'[0-9a-f]*) return 0 ;;
+        *) return 1 ;;
+    esac
+    _ic_space=${1#*\"namespace\":} _ic_space=${_ic_space%%[!0-9]*}
     [ "$(readlink /proc/$$/ns/pid 2>/dev/null)" = "pid:[$_ic_space]" ] || return 1
-    _ic_pid=${1##*\"pid\":} _ic_pid=${_ic_pid%%,*}
-    _ic_start=${1##*\"start\":} _ic_start=${_ic_start%%,*}
+    _ic_pid=${1#*\"pid\":} _ic_pid=${_ic_pid%%[!0-9]*}
+    _ic_start=${1#*\"start\":} _ic_start=${_ic_start%%[!0-9]*}
     ! [ "$(_intercore_start "$_ic_pid")" = "$_ic_start" ]
 }
 
-# Removes a lock that a script made which is gone. Only one may do so at a time, `ic` among them, so it needs
-# the same guard; without flock(1) it is left to `ic`.
+# Removes the lock of a process that is gone. Only one may do so at a time, `ic` among them, so it needs the same
+# guard; without flock(1) it is left to `ic`.
 _intercore_break_dead() {
-    [ -f "$1/.fallback" ] && command -v flock >/dev/null 2>&1 || return 0
+    command -v flock >/dev/null 2>&1 && _intercore_is_dead "$(_intercore_holder "$1")" || return 0
     (
         umask 077
         exec 9>>"$(_intercore_root)/.guard" && flock 9 || exit 0
-        _ic_judged=$(cat "$1/.fallback" 2>/dev/null) || exit 0
+        _ic_judged=$(_intercore_holder "$1") || exit 0
         _intercore_is_dead "$_ic_judged" || exit 0
-        # A shell that gave its lock back and ended meanwhile is gone too, and the lock is another's by then. A
-        # marker that outlasts its shell is removed by nobody else who has not got the guard.
-        [ "$(cat "$1/.fallback" 2>/dev/null)" = "$_ic_judged" ] && [ ! -e "$1/owner.json" ] || exit 0
-        _ic_away=${1%/*}/.breaking-sh-$$-$(date +%s)
+        # A script that gave its lock back and ended meanwhile is gone too, and the lock is another's by then. A
+        # marker that outlasts its shell is removed by nobody who has not got the guard.
+        [ "$(_intercore_holder "$1")" = "$_ic_judged" ] || exit 0
+        _ic_away=${1%/*}/.breaking-sh-$$-$(_intercore_now)
         mv "$1" "$_ic_away" && rm -rf "$_ic_away"
     ) 2>/dev/null
     return 0
