@@ -28,9 +28,10 @@ intercore_lock_available() {
 }
 
 intercore_lock() {
+    _intercore_know_host
     if intercore_lock_available; then
         _ic_rc=0
-        "$INTERCORE_BIN" lock acquire --timeout "${3:-1s}" --owner "$(_intercore_owner)" --pid "$$" -- "$1" "$2" ||
+        "$INTERCORE_BIN" lock acquire --timeout "${3:-1s}" --owner "$$:$_ic_host" --pid "$$" -- "$1" "$2" ||
             _ic_rc=$?
         # Only a failure of `ic` itself is made up for; a signal that ended it ends this too.
         if [ "$_ic_rc" -lt 2 ] || [ "$_ic_rc" -gt 128 ]; then
@@ -44,13 +45,14 @@ intercore_unlock() {
     if ! _intercore_is_name "${1-}" || ! _intercore_is_name "${2-}"; then
         return 0
     fi
-    _ic_dir=$(_intercore_root)/$1/$2
-    if _intercore_is_ours "$_ic_dir" "$(_intercore_self)"; then
+    _intercore_know_host
+    _ic_dir=${IC_LOCK_ROOT:-/tmp/intercore/locks}/$1/$2
+    if [ -f "$_ic_dir/.fallback" ] && _intercore_know_self && _intercore_is_ours "$_ic_dir" "$_ic_self"; then
         # Nobody takes a lock from a shell that lives, so the marker is still this shell's when it goes.
         rm -f "$_ic_dir/.fallback"
         rmdir "$_ic_dir" 2>/dev/null || :
     elif intercore_lock_available; then
-        "$INTERCORE_BIN" lock release --owner "$(_intercore_owner)" -- "$1" "$2" >/dev/null 2>&1 || :
+        "$INTERCORE_BIN" lock release --owner "$$:$_ic_host" -- "$1" "$2" >/dev/null 2>&1 || :
     fi
     return 0
 }
@@ -97,19 +99,17 @@ intercore_lock_clean() {
     if intercore_lock_available; then
         "$INTERCORE_BIN" lock clean --older-than "${1:-5s}" && return 0
     fi
+    _intercore_know_host
     _intercore_root_is_ours || return 0
-    for _ic_dir in "$(_intercore_root)"/*/*; do
+    for _ic_dir in "$_ic_root"/*/*; do
         _intercore_break_dead "$_ic_dir"
     done
     return 0
 }
 
-_intercore_root() {
-    printf '%s\n' "${IC_LOCK_ROOT:-/tmp/intercore/locks}"
-}
-
-_intercore_owner() {
-    printf '%s:%s\n' "$$" "$(uname -n)"
+_intercore_know_host() {
+    _ic_root=${IC_LOCK_ROOT:-/tmp/intercore/locks}
+    [ -n "${_ic_host-}" ] || _ic_host=$(uname -n)
 }
 
 _intercore_unlock_all() {
@@ -132,7 +132,6 @@ _intercore_is_name() {
 
 # A root that somebody else prepared is not used.
 _intercore_root_is_ours() {
-    _ic_root=$(_intercore_root)
     [ ! -L "$_ic_root" ] && [ -d "$_ic_root" ] && [ -O "$_ic_root" ]
 }
 
@@ -150,15 +149,15 @@ _intercore_start() {
 }
 
 # What this shell says of itself in the locks that it makes by mkdir; a token for each of them is added.
-_intercore_self() {
-    _ic_host=$(uname -n)
+_intercore_know_self() {
+    [ -z "${_ic_self-}" ] || return 0
     _ic_boot=$(cat /proc/sys/kernel/random/boot_id 2>/dev/null) || :
     _ic_space=$(readlink /proc/$$/ns/pid 2>/dev/null) || :
     _ic_space=${_ic_space#pid:\[} _ic_space=${_ic_space%\]}
     _ic_start=$(_intercore_start "$$") || :
-    printf '{"owner":"%s:%s","pid":%s,"host":"%s"' "$$" "$_ic_host" "$$" "$_ic_host"
+    _ic_self="{\"owner\":\"$$:$_ic_host\",\"pid\":$$,\"host\":\"$_ic_host\""
     if [ -n "$_ic_boot" ] && [ -n "$_ic_space" ] && [ -n "$_ic_start" ]; then
-        printf ',"start":%s,"boot":"%s","namespace":%s' "$_ic_start" "$_ic_boot" "$_ic_space"
+        _ic_self="$_ic_self,\"start\":$_ic_start,\"boot\":\"$_ic_boot\",\"namespace\":$_ic_space"
     fi
 }
 
@@ -171,7 +170,7 @@ _intercore_holder() {
 _intercore_is_dead() {
     _ic_boot=$(cat /proc/sys/kernel/random/boot_id 2>/dev/null) || return 1
     case $1 in
-        *"\"host\":\"$(uname -n)\""*'"start":'[0-9]*) ;;
+        *"\"host\":\"$_ic_host\""*'"start":'[0-9]*) ;;
         *) return 1 ;;
     esac
     case $1 in
@@ -192,7 +191,7 @@ _intercore_break_dead() {
     command -v flock >/dev/null 2>&1 && _intercore_is_dead "$(_intercore_holder "$1")" || return 0
     (
         umask 077
-        exec 9>>"$(_intercore_root)/.guard" && flock 9 || exit 0
+        exec 9>>"$_ic_root/.guard" && flock 9 || exit 0
         _ic_judged=$(_intercore_holder "$1") || exit 0
         _intercore_is_dead "$_ic_judged" || exit 0
         # A script that gave its lock back and ended meanwhile is gone too, and the lock is another's by then. A
@@ -227,20 +226,21 @@ _intercore_mkdir_lock() {
         printf 'intercore: %s/%s cannot be a lock\n' "$1" "$2" >&2
         return 3
     fi
-    (umask 077 && mkdir -p "$(_intercore_root)/$1") 2>/dev/null || :
+    [ -d "$_ic_root/$1" ] || (umask 077 && mkdir -p "$_ic_root/$1") 2>/dev/null || :
     if ! _intercore_root_is_ours; then
-        printf 'intercore: %s is not a directory of your own\n' "$(_intercore_root)" >&2
+        printf 'intercore: %s is not a directory of your own\n' "$_ic_root" >&2
         return 2
     fi
-    _ic_dir=$(_intercore_root)/$1/$2 _ic_mark=$(_intercore_self)
+    _intercore_know_self
+    _ic_dir=$_ic_root/$1/$2
     _ic_left=$(_intercore_hundredths "$3") || return 3
-    if _intercore_is_ours "$_ic_dir" "$_ic_mark"; then
+    if _intercore_is_ours "$_ic_dir" "$_ic_self"; then
         printf 'intercore: this shell holds %s/%s already\n' "$1" "$2" >&2
         return 1
     fi
     # Two subshells are the same shell, but not the same taker.
     # shellcheck disable=SC2016
-    _ic_mark="$_ic_mark,\"token\":\"$(sh -c 'echo $$')-$(_intercore_now)\"}"
+    _ic_mark="$_ic_self,\"token\":\"$(sh -c 'echo $$')-$(_intercore_now)\"}"
     _ic_end=$(($(_intercore_now) + _ic_left))
     until _intercore_try "$_ic_dir" "$_ic_mark"; do
         _intercore_break_dead "$_ic_dir"

@@ -92,6 +92,9 @@ pub enum Error {
     /// Whoever asks holds it already.
     #[error("{} is already held by {}: waiting for it would never end", .0.lock(), .0.owner)]
     AlreadyHeld(Box<Shown>),
+    /// The process that the lock was for has ended meanwhile.
+    #[error("{0} has ended, so nobody waits for the lock any more")]
+    CallerGone(String),
     /// Waiting would never end.
     #[error("{0}")]
     Deadlock(Box<Cycle>),
@@ -158,6 +161,7 @@ impl Error {
             Self::Usage(_) | Self::BadName { .. } | Self::BadValue { .. } | Self::NoCaller => Exit::Usage,
             Self::Timeout { .. }
             | Self::AlreadyHeld(_)
+            | Self::CallerGone(_)
             | Self::Deadlock(_)
             | Self::OutOfOrder(_)
             | Self::NotHeld(_)
@@ -182,6 +186,7 @@ impl Error {
             Self::BadName { .. } => "BAD_NAME",
             Self::BadValue { .. } => "BAD_VALUE",
             Self::NoCaller => "NO_CALLER",
+            Self::CallerGone(_) => "CALLER_GONE",
             Self::BadRoot { .. } => "BAD_ROOT",
             Self::Timeout { .. } => "HELD",
             Self::AlreadyHeld(_) => "ALREADY_HELD",

@@ -136,6 +136,9 @@ impl<'a> Taker<'a> {
             if left == Millis::ZERO {
                 return Err(Error::Timeout { lock: self.lock.to_string(), blocker, waited });
             }
+            if self.is_for_nobody() {
+                return Err(Error::CallerGone(self.owner.name.to_string()));
+            }
             if note.is_none() {
                 note = Some(self.note()?);
             }
@@ -175,6 +178,13 @@ impl<'a> Taker<'a> {
             return Err(Error::AlreadyHeld(Box::new(blocker)));
         }
         Ok(Tried::Blocked(Some(Box::new(blocker))))
+    }
+
+    /// Whether the process that the lock is for is gone. Whoever started this has been killed then, and a
+    /// lock for the dead would only be in others' way.
+    fn is_for_nobody(&self) -> bool {
+        let is_dead = |process| self.locks.sys.processes.liveness(process) == Liveness::Dead;
+        self.owner.process.as_ref().is_some_and(is_dead)
     }
 
     /// Notes the wait where others look for circles.

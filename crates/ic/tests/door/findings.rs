@@ -207,6 +207,21 @@ fn c9_a_token_ends_a_wait_in_the_library() {
 }
 
 #[test]
+fn c9_a_wait_for_a_shell_that_was_killed_ends_too() {
+    let site = Site::new();
+    site.lock(0, &["acquire", "a", "x", "--owner", "me"]);
+    let mut shell = site.program("sleep").arg("1000").spawn().unwrap();
+    let pid = shell.id().to_string();
+    let waiter = site.start(&["lock", "acquire", "a", "x", "--pid", &pid, "--timeout", "1h"]);
+    until("the wait", || site.waiting() == 1);
+    shell.kill().unwrap();
+    shell.wait().unwrap();
+    let said = end(waiter);
+    assert!(said.code == 1 && said.err.contains("has ended"), "{said:?}");
+    assert_eq!(site.waiting(), 0);
+}
+
+#[test]
 fn a_lock_goes_on_to_whoever_waits() {
     let site = Site::new();
     site.lock(0, &["acquire", "a", "x", "--owner", "me"]);
