@@ -15,6 +15,7 @@ mod fixture;
 mod group;
 mod issues;
 mod jit;
+mod named;
 mod open;
 mod rebuild;
 mod simulation;
@@ -33,7 +34,7 @@ pub struct Bench {
 }
 
 /// All benchmarks, in the order of the table.
-pub const BENCHES: [Bench; 9] = [
+pub const BENCHES: [Bench; 10] = [
     Bench { name: "acquire", run: acquire::run },
     Bench { name: "group", run: group::run },
     Bench { name: "depth", run: depth::run },
@@ -42,5 +43,6 @@ pub const BENCHES: [Bench; 9] = [
     Bench { name: "jit", run: jit::run },
     Bench { name: "issues", run: issues::run },
     Bench { name: "writing", run: writing::run },
+    Bench { name: "named", run: named::run },
     Bench { name: "simulation", run: simulation::run },
 ];
