@@ -61,7 +61,7 @@ fn start(site: &Site, worker: usize) -> Child {
         5..7 => "no-such-ic",
         _ => failing.as_str(),
     };
-    let name = if worker % 2 == 0 { "dash" } else { "bash" };
+    let name = if worker.is_multiple_of(2) { "dash" } else { "bash" };
     let mut command = shell(site, name, binary);
     command.arg("worker.sh").env("DIES", "").env("SELF", name);
     command.env("WORKER", worker.to_string()).env("ROUNDS", rounds().to_string());
