@@ -16,6 +16,7 @@ mod group;
 mod hooks;
 mod issues;
 mod jit;
+mod named;
 mod open;
 mod rebuild;
 mod simulation;
@@ -44,5 +45,6 @@ pub const BENCHES: [Bench; 10] = [
     Bench { name: "hooks", run: hooks::run },
     Bench { name: "issues", run: issues::run },
     Bench { name: "writing", run: writing::run },
+    Bench { name: "named", run: named::run },
     Bench { name: "simulation", run: simulation::run },
 ];

@@ -8,8 +8,8 @@ use crate::child::Child;
 #[must_use]
 pub fn run(root: &Path, name: Option<&str>) -> bool {
     let simulator = ["build", "--profile", "sim", "--quiet", "--package", "holdfast-sim"];
-    let doors =
-        ["build", "--release", "--quiet", "--package", "holdfast-jit", "--package", "holdfast-benches"];
+    let doors = ["holdfast-jit", "holdfast-ic", "holdfast-benches"].map(|package| ["--package", package]);
+    let doors = [&["build", "--release", "--quiet"], doors.as_flattened()].concat();
     if ![&simulator[..], &doors[..]].iter().all(|words| Child::cargo(root, words).run().ok) {
         return false;
     }

@@ -51,6 +51,9 @@ pub(super) fn tests(root: &Path, length: Length) -> Outcome {
     if let Some(cases) = length.cases {
         child = child.env("PROPTEST_CASES", &cases.to_string());
     }
+    for (variable, value) in length.widened {
+        child = child.env(variable, value);
+    }
     tally::outcome(&child.run())
 }
 

@@ -62,10 +62,10 @@ pub(super) fn upward(tree: &Tree) -> Vec<Finding> {
             continue;
         };
         for need in &package.needs {
-            // A crate's own tests may ask for the crate itself, with other features.
-            let itself = need.for_tests && need.name == package.name;
+            // A crate's own tests may ask for the crate itself, with other features, and for the simulator.
+            let testing = need.for_tests && (need.name == package.name || need.name == SIM);
             let is_ours = ours.iter().any(|other| other.name == need.name);
-            if is_ours && !itself && !below.contains(&need.name.as_str()) {
+            if is_ours && !testing && !below.contains(&need.name.as_str()) {
                 findings.push(finding(package, &format!("must not stand on {}", need.name)));
             }
         }
