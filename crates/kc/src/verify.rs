@@ -1,0 +1,89 @@
+//! The integrity check: holds everything in a vault against everything else in it. It only reads.
+
+use std::collections::BTreeMap;
+
+use holdfast_kernel::{Event, Fence, Lease, Table, apply};
+use holdfast_store::read_event;
+use serde::Serialize;
+
+use crate::error::{Error, Result};
+use crate::medium::{Database, Section};
+
+/// What was looked at.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+pub struct Checked {
+    /// Records of the history.
+    pub events: u64,
+    /// Leases that they leave.
+    pub locks: u64,
+    /// Overlays.
+    pub overlays: u64,
+}
+
+/// Checks the pages of the database, replays the history, and compares what it leaves with the locks.
+///
+/// # Errors
+/// The first thing that is not as it must be.
+pub fn verify(conn: &mut Database) -> Result<Checked> {
+    let path = conn.path().to_path_buf();
+    let wrong = |why: String| Error::Unusable { path: path.clone(), why };
+    let section = conn.read()?;
+    pages(&section)?.map_or(Ok(()), |why| Err(wrong(why)))?;
+    let locks = section.all()?;
+    let next = section.position()?.next;
+    let (replayed, events) = replay(&section, next, &wrong)?;
+    if by_document(&replayed) != by_document(&locks) {
+        return Err(wrong("its locks are not what its history leaves: is it from two backups?".into()));
+    }
+    let homeless = "SELECT count(*) FROM lineage_overlays WHERE doc_id NOT IN (SELECT doc_id FROM documents)
+                    OR fence < 1 OR fence >= (SELECT next_fence FROM vault)";
+    if count(&section, homeless)? > 0 {
+        return Err(wrong("it has overlays without a document or a grant".into()));
+    }
+    let overlays = count(&section, "SELECT count(*) FROM lineage_overlays")?;
+    Ok(Checked { events, locks: locks.len() as u64, overlays })
+}
+
+/// What is wrong with the pages of the database.
+fn pages(section: &Section<'_>) -> Result<Option<String>> {
+    let said: String = section
+        .tx()
+        .query_row("PRAGMA integrity_check(1)", [], |row| row.get(0))
+        .map_err(section.failed("check"))?;
+    Ok((said != "ok").then(|| format!("its pages are damaged: {said}")))
+}
+
+/// The table that the history leaves, and the number of its records.
+fn replay(section: &Section<'_>, next: Fence, wrong: &dyn Fn(String) -> Error) -> Result<(Table, u64)> {
+    let query = "SELECT sequence, record FROM lineage_lock_events ORDER BY sequence";
+    let mut query = section.tx().prepare(query).map_err(section.failed("read"))?;
+    let mut rows = query.query([]).map_err(section.failed("read"))?;
+    let (mut table, mut due) = (Table::new(), Fence::FIRST);
+    while let Some(row) = rows.next().map_err(section.failed("read"))? {
+        let read = || -> rusqlite::Result<(u64, String)> { Ok((row.get(0)?, row.get(1)?)) };
+        let (sequence, record) = read().map_err(section.failed("read"))?;
+        step(&mut table, due, sequence, &record)
+            .map_err(|why| wrong(format!("record {sequence} of its history is wrong: {why}")))?;
+        due = due.plus(1).unwrap_or(Fence::LAST);
+    }
+    if due != next {
+        return Err(wrong(format!("its counter stands at {next}, but its history ends before {due}")));
+    }
+    Ok((table, due.get() - 1))
+}
+
+fn step(table: &mut Table, due: Fence, sequence: u64, record: &str) -> std::result::Result<(), String> {
+    let (number, event): (Fence, Event) = read_event(record.as_bytes())?;
+    if number != due || number.get() != sequence {
+        return Err(format!("{due} was due"));
+    }
+    apply(table, &event).map_err(|error| error.to_string())
+}
+
+fn by_document(table: &Table) -> BTreeMap<&str, &Lease> {
+    table.iter().map(|lease| (lease.resource.as_str(), lease)).collect()
+}
+
+fn count(section: &Section<'_>, query: &str) -> Result<u64> {
+    Ok(section.tx().query_row(query, [], |row| row.get(0)).map_err(section.failed("read"))?)
+}
