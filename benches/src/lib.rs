@@ -15,6 +15,7 @@ mod group;
 mod open;
 mod rebuild;
 mod simulation;
+mod turns;
 
 use ground::{Failure, Ground};
 use row::Row;
@@ -28,11 +29,12 @@ pub struct Bench {
 }
 
 /// All benchmarks, in the order of the table.
-pub const BENCHES: [Bench; 6] = [
+pub const BENCHES: [Bench; 7] = [
     Bench { name: "acquire", run: acquire::run },
     Bench { name: "group", run: group::run },
     Bench { name: "depth", run: depth::run },
     Bench { name: "open", run: open::run },
     Bench { name: "rebuild", run: rebuild::run },
     Bench { name: "simulation", run: simulation::run },
+    Bench { name: "kc-turns", run: turns::run },
 ];

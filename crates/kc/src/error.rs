@@ -4,7 +4,7 @@
 
 use std::path::PathBuf;
 
-use holdfast_kernel::{Lease, Millis, Name, NameError, Refusal, Stamp, TimeError};
+use holdfast_kernel::{Lease, Millis, Name, NameError, Refusal, Stamp};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -49,10 +49,10 @@ pub enum Error {
         why: NameError,
     },
     /// A moment cannot be used.
-    #[error("now_ms cannot be used: {0}")]
-    BadTime(#[from] TimeError),
+    #[error("{0} cannot be now_ms: it counts milliseconds from 1970, at the most to the end of 9999")]
+    BadTime(i64),
     /// The lease would end after the last moment there is.
-    #[error("now_ms cannot be used: a lease of {0} from then on would end after the year 9999")]
+    #[error("now_ms is too late: a lease of {0} from then on would end after the year 9999")]
     TooLate(Millis),
     /// A request was not understood.
     #[error("the request was not understood: {0}")]
@@ -69,7 +69,7 @@ pub enum Error {
         why: String,
     },
     /// The medium failed.
-    #[error("{}", with_causes(.0))]
+    #[error("{}", store_text(.0))]
     Store(holdfast_store::Error),
     /// The operating system failed.
     #[error("{}", with_causes(.0))]
@@ -228,6 +228,17 @@ fn held_text(turn: &Turn) -> String {
         |wait| format!("try again in {wait}, or sooner if it is released"),
     );
     format!("{} is held by {} until {until} (ms since 1970): {next}", lease.resource, lease.holder.agent)
+}
+
+fn store_text(error: &holdfast_store::Error) -> String {
+    let next = match error {
+        holdfast_store::Error::Damaged { .. } => {
+            ": nothing was changed; put a backup of the vault in its place"
+        }
+        holdfast_store::Error::Newer { .. } => ": nothing was changed; update this program",
+        _ => "",
+    };
+    with_causes(error) + next
 }
 
 fn with_causes(error: &dyn std::error::Error) -> String {

@@ -139,7 +139,7 @@ pub fn doc_add(conn: &mut Database, doc_id: &str) -> Result<bool> {
 
 /// The moment that a caller names.
 pub(crate) fn moment(now_ms: i64) -> Result<Stamp> {
-    Ok(Stamp::new(now_ms, None)?)
+    Stamp::new(now_ms, None).map_err(|_| Error::BadTime(now_ms))
 }
 
 /// Whether there is such a document.

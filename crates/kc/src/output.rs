@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_begins_with_its_status() {
-        assert_eq!(json_line(&with_status(&json!({ "zeta": 1 }))), "{\"status\":\"ok\",\"zeta\":1}\n");
+    fn an_answer_has_its_status_beside_its_fields() {
+        assert_eq!(json_line(&with_status(&json!({ "lease": 1 }))), "{\"lease\":1,\"status\":\"ok\"}\n");
     }
 }

@@ -140,3 +140,27 @@ fn fill(sys: &Sys, path: &Path, secret: &Secret) -> Result<()> {
         mode => Err(damaged(path, "the journal", format_args!("the file system allows only `{mode}`"))),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use holdfast_sys::Sys;
+
+    use super::Database;
+    use crate::secret::Secret;
+
+    #[test]
+    fn a_commit_is_flushed_and_readers_keep_nobody_waiting() {
+        let scratch = tempfile::tempdir().unwrap();
+        let path = scratch.path().join("database");
+        let secret = Secret::new([3; 32]);
+        assert!(Database::create(&Sys::os(), &path, &secret).unwrap());
+        assert!(!Database::create(&Sys::os(), &path, &secret).unwrap());
+        let mut database = Database::open(&path, secret).unwrap();
+        let conn = database.connection();
+        let said = |name| conn.pragma_query_value(None, name, |row| row.get::<_, rusqlite::types::Value>(0));
+        assert_eq!(said("synchronous").unwrap(), 2.into());
+        assert_eq!(said("journal_mode").unwrap(), "wal".to_owned().into());
+        assert_eq!(said("busy_timeout").unwrap(), 60_000.into());
+        assert_eq!(said("trusted_schema").unwrap(), 0.into());
+    }
+}
