@@ -1,4 +1,4 @@
-//! One process that takes the turn on a document and gives it back, against the least that two durable
+//! One process that acquires the lease on a document and gives it back, against the least that two durable
 //! changes of an SQLite database can cost: two bare immediate transactions on the same file, one row each.
 
 use holdfast_kc::{Database, doc_add, lineage_lock_acquire, lineage_lock_release, vault};
