@@ -7,8 +7,8 @@ use clap_complete::Shell;
 
 /// Turns on the lineage of documents.
 ///
-/// Whoever wants to change a document's overlays takes the turn on it, shows the token with every change, and
-/// gives the turn back. A turn is over after fifteen minutes. Answers are one line of JSON; errors go to stderr
+/// Whoever wants to change a document's overlays acquires the lease on it, shows the token with every change, and
+/// gives the lease back. A lease is over after fifteen minutes. Answers are one line of JSON; errors go to stderr
 /// as `CODE: message`, with exit code 1.
 #[derive(Parser, Debug)]
 #[command(
@@ -93,7 +93,7 @@ pub enum Doc {
 /// The lineage of documents.
 #[derive(Subcommand, Debug)]
 pub enum Lineage {
-    /// Turns: who may change the overlays of a document
+    /// Leases: who may change the overlays of a document
     #[command(subcommand)]
     Lock(Lock),
     /// Edges that were added to a document's lineage
@@ -109,10 +109,10 @@ pub struct Now {
     pub now_ms: Option<i64>,
 }
 
-/// Turns.
+/// Leases on documents.
 #[derive(Subcommand, Debug)]
 pub enum Lock {
-    /// Take the turn on a document; the answer has the token that proves it
+    /// Acquire the lease on a document; the answer has the token that proves it
     #[command(after_help = "Example:\n  kc_cli lineage lock acquire notes.vault chapter-1 ann")]
     Acquire {
         /// The vault
@@ -125,7 +125,7 @@ pub enum Lock {
         #[command(flatten)]
         now: Now,
     },
-    /// Give the turn back
+    /// Give the lease back
     #[command(after_help = "Example:\n  kc_cli lineage lock release notes.vault chapter-1 \"$token\"")]
     Release {
         /// The vault
@@ -136,7 +136,7 @@ pub enum Lock {
         #[arg(default_value = "", hide_default_value = true)]
         token: String,
     },
-    /// Show who has the turn, on one document or on each
+    /// Show who holds the lease, on one document or on each
     #[command(after_help = "Examples:\n  kc_cli lineage lock status notes.vault\n  \
         kc_cli lineage lock status notes.vault chapter-1")]
     Status {
@@ -153,11 +153,11 @@ pub enum Lock {
 /// Overlays.
 #[derive(Subcommand, Debug)]
 pub enum Overlay {
-    /// Add an edge to a document's lineage, under the turn on it
+    /// Add an edge to a document's lineage, under the lease on it
     #[command(after_help = "Example:\n  kc_cli lineage overlay add notes.vault chapter-1 \
         page-4 page-9 cites 'see the footnote' \"$token\" --created-by ann")]
     Add(Box<AddOverlay>),
-    /// Remove an edge, under the turn on its document
+    /// Remove an edge, under the lease on its document
     #[command(after_help = "Example:\n  kc_cli lineage overlay remove notes.vault \"$overlay\" \"$token\"")]
     Remove {
         /// The vault

@@ -32,7 +32,7 @@ pub fn run(sys: &Sys, command: Command) -> Result<Said> {
             let created = lock::doc_add(&mut vault::open(sys, &vault)?, &doc_id)?;
             Ok(Said::Fields(json!({ "doc_id": doc_id, "created": created })))
         }
-        Command::Lineage(Lineage::Lock(command)) => turns(sys, command),
+        Command::Lineage(Lineage::Lock(command)) => locks(sys, command),
         Command::Lineage(Lineage::Overlay(command)) => overlays(sys, command),
         Command::Rpc { vault } => serve(sys, &vault),
         Command::Schema { name } => schema(name.as_deref()),
@@ -44,7 +44,7 @@ pub fn run(sys: &Sys, command: Command) -> Result<Said> {
     }
 }
 
-fn turns(sys: &Sys, command: Lock) -> Result<Said> {
+fn locks(sys: &Sys, command: Lock) -> Result<Said> {
     let fields = match command {
         Lock::Acquire { vault, doc_id, owner, now } => {
             let (conn, now_ms) = (&mut vault::open(sys, &vault)?, moment(sys, now)?);

@@ -14,9 +14,9 @@ const SCHEMA_VERSION: u32 = 1;
 /// What can go wrong.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// Somebody has the turn.
+    /// Somebody holds the lease.
     #[error("{}", held_text(.0))]
-    Held(Box<Turn>),
+    Held(Box<Blocker>),
     /// The token proves nothing: it is missing, unknown, released, or another document's.
     #[error("the lock token is not one for {}: acquire it with `kc_cli lineage lock acquire`", .0.escape_debug())]
     TokenInvalid(String),
@@ -76,9 +76,9 @@ pub enum Error {
     Sys(#[from] holdfast_sys::Error),
 }
 
-/// Who has the turn, and how long.
+/// Who holds the lease, and how long.
 #[derive(Debug)]
-pub struct Turn {
+pub struct Blocker {
     /// The lease that stands in the way.
     pub lease: Lease,
     /// How long it does, if the clocks agree on it.
@@ -92,9 +92,9 @@ impl From<holdfast_store::Error> for Error {
     fn from(error: holdfast_store::Error) -> Self {
         use holdfast_store::Error::{Refused, Sys};
         match error {
-            Refused(Refusal::Held { blocker, retry_after, .. }) => Self::turn(*blocker, retry_after),
-            Refused(Refusal::ClockSkew { blocker, .. }) => Self::turn(*blocker, None),
-            Refused(Refusal::AlreadyHeld { lease }) => Self::turn(*lease, None),
+            Refused(Refusal::Held { blocker, retry_after, .. }) => Self::held(*blocker, retry_after),
+            Refused(Refusal::ClockSkew { blocker, .. }) => Self::held(*blocker, None),
+            Refused(Refusal::AlreadyHeld { lease }) => Self::held(*lease, None),
             Refused(Refusal::DeadlineTooFar { ttl }) => Self::TooLate(ttl),
             Refused(Refusal::Expired { lease, .. }) => Self::TokenExpired(lease.resource.as_str().to_owned()),
             Sys(error) => Self::Sys(error),
@@ -104,8 +104,8 @@ impl From<holdfast_store::Error> for Error {
 }
 
 impl Error {
-    fn turn(lease: Lease, retry_after: Option<Millis>) -> Self {
-        Self::Held(Box::new(Turn { lease, retry_after }))
+    fn held(lease: Lease, retry_after: Option<Millis>) -> Self {
+        Self::Held(Box::new(Blocker { lease, retry_after }))
     }
 
     /// The code that callers know.
@@ -159,12 +159,12 @@ impl Error {
     /// What a program can go on with.
     fn details(&self) -> Value {
         match self {
-            Self::Held(turn) => json!({
-                "doc_id": turn.lease.resource.as_str(),
-                "owner": turn.lease.holder.agent.as_str(),
-                "acquired_at_ms": turn.lease.granted.wall_ms(),
-                "expires_at_ms": turn.lease.deadline().map(|at| at.wall_ms()),
-                "retry_after_ms": turn.retry_after.map(Millis::get),
+            Self::Held(blocker) => json!({
+                "doc_id": blocker.lease.resource.as_str(),
+                "owner": blocker.lease.holder.agent.as_str(),
+                "acquired_at_ms": blocker.lease.granted.wall_ms(),
+                "expires_at_ms": blocker.lease.deadline().map(|at| at.wall_ms()),
+                "retry_after_ms": blocker.retry_after.map(Millis::get),
             }),
             Self::TokenInvalid(doc) | Self::TokenExpired(doc) | Self::DocNotFound(doc) => {
                 json!({ "doc_id": doc })
@@ -220,8 +220,8 @@ pub(crate) fn name(what: &'static str, text: &str) -> Result<Name> {
     Name::new(text).map_err(|why| Error::BadName { what, why })
 }
 
-fn held_text(turn: &Turn) -> String {
-    let Turn { lease, retry_after } = turn;
+fn held_text(blocker: &Blocker) -> String {
+    let Blocker { lease, retry_after } = blocker;
     let until = lease.deadline().as_ref().map_or(0, Stamp::wall_ms);
     let next = retry_after.map_or_else(
         || "release it, or try again then".into(),

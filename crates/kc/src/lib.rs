@@ -1,6 +1,6 @@
 //! Turns on the lineage of documents: the door `kc_cli`.
 //!
-//! Whoever wants to change a document's overlays takes the turn first and shows its token with every change;
+//! Whoever wants to change a document's overlays acquires the lease first and shows its token with every change;
 //! the token is checked in the transaction that makes the change. The functions here are the only arbiter:
 //! the program and the procedure calls only pass words on. No rule about leases is here; the kernel has them.
 

@@ -1,4 +1,4 @@
-//! Turns: who may change the lineage of a document. The kernel decides, inside the transaction of the
+//! Leases: who may change the lineage of a document. The kernel decides, inside the transaction of the
 //! medium; here words become commands and answers become words.
 //!
 //! Time is the caller's `now_ms` and nothing else, so that a recorded sequence can be replayed: the kernel
@@ -18,13 +18,13 @@ use crate::medium::{Database, Ended, Section};
 use crate::secret::Token;
 use crate::wire;
 
-/// How long a turn lasts.
+/// How long a lease lasts.
 pub const LEASE: Millis = Millis::new(900_000);
 
 /// Where every owner works: what tells two owners apart is their name, and what proves a lease is its token.
 const PLACE: &str = "lineage";
 
-/// Takes the turn on a document.
+/// Acquires the lease on a document.
 ///
 /// # Errors
 /// `Held` while anybody has it, the same owner too; `DocNotFound`; otherwise what cannot be used or failed.
@@ -57,10 +57,10 @@ pub fn lineage_lock_acquire(
     Ok(told)
 }
 
-/// Gives the turn back. Nobody waits for the deadline after that.
+/// Gives the lease back. Nobody waits for the deadline after that.
 ///
 /// # Errors
-/// `TokenInvalid`, or `TokenExpired` if somebody took the turn over; otherwise what failed.
+/// `TokenInvalid`, or `TokenExpired` if somebody took the lease over; otherwise what failed.
 pub fn lineage_lock_release(conn: &mut Database, doc_id: &str, token: &str) -> Result<()> {
     let doc = name("doc_id", doc_id)?;
     let section = conn.write()?;
@@ -73,7 +73,7 @@ pub fn lineage_lock_release(conn: &mut Database, doc_id: &str, token: &str) -> R
     Ok(section.commit()?)
 }
 
-/// Who has the turn on a document.
+/// Who holds the lease on a document.
 ///
 /// # Errors
 /// `DocNotFound`; otherwise what cannot be used or failed.
@@ -85,7 +85,7 @@ pub fn lineage_lock_status(conn: &mut Database, doc_id: &str, now_ms: i64) -> Re
     Ok(shown(doc.as_str(), lease.as_ref(), &now))
 }
 
-/// Who has the turn on each document, in the order of their ids.
+/// Who holds the lease on each document, in the order of their ids.
 ///
 /// # Errors
 /// What cannot be used or failed.
@@ -196,7 +196,7 @@ fn shown(doc: &str, lease: Option<&Lease>, now: &Stamp) -> wire::Lock {
     }
 }
 
-/// One turn at a time for everybody, of one length, and over when it is over.
+/// One lease a document for everybody, of one length, and over when it is over.
 fn policy() -> Policy {
     Policy {
         again: Again::Refuse,

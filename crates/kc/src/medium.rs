@@ -2,7 +2,7 @@
 //!
 //! It never decides: inside the transaction it reads the rows that a command is about, asks the kernel, and
 //! writes rows, history and counter together. It keeps one exclusive lease a document; a shared one would
-//! need a row for each reader, and nobody takes turns that way.
+//! need a row for each reader, and nobody works that way here.
 //!
 //! SQLite opens files, locks them and flushes them by itself, past the system layer. So this is the one
 //! medium that does not run on simulated files; its crashes are tried with real processes that are killed.

@@ -1,4 +1,4 @@
-//! Overlays: edges that people add to a document's lineage. Every change needs the turn on the document, and
+//! Overlays: edges that people add to a document's lineage. Every change needs the lease on the document, and
 //! is made in the transaction that checks it.
 
 use holdfast_kernel::{Name, NameError, Stamp};
@@ -30,10 +30,10 @@ pub struct Edge<'a> {
     pub evidence: &'a str,
 }
 
-/// Adds an overlay to a document, under the turn that `lock_token` proves at `created_at_ms`.
+/// Adds an overlay to a document, under the lease that `lock_token` proves at `created_at_ms`.
 ///
 /// # Errors
-/// `OverlayInvalid`, `OverlayConflict` if the same one is there, and whatever a missing turn gives; then
+/// `OverlayInvalid`, `OverlayConflict` if the same one is there, and whatever a missing lease gives; then
 /// nothing has changed.
 pub fn lineage_overlay_add(
     conn: &mut Database,
@@ -48,10 +48,10 @@ pub fn lineage_overlay_add(
     under(conn.write()?, &doc, lock_token, &now, |section, held| insert(section, held, unfenced))
 }
 
-/// Removes an overlay, under the turn on its document that `lock_token` proves at `now_ms`.
+/// Removes an overlay, under the lease on its document that `lock_token` proves at `now_ms`.
 ///
 /// # Errors
-/// `OverlayNotFound`, and whatever a missing turn gives; then nothing has changed.
+/// `OverlayNotFound`, and whatever a missing lease gives; then nothing has changed.
 pub fn lineage_overlay_remove(
     conn: &mut Database,
     overlay_id: &str,

@@ -168,7 +168,7 @@ fn call(conn: &mut Database, method: &str, params: &RawValue) -> Result<Value> {
     }
 }
 
-/// Who has the turn on one document, or on each.
+/// Who holds the lease on one document, or on each.
 ///
 /// # Errors
 /// As the status of one document or of all.

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 pub struct Lease {
     /// The document.
     pub doc_id: String,
-    /// Who has the turn.
+    /// Who holds the lease.
     pub owner: String,
     /// What proves it.
     pub token: String,
@@ -21,13 +21,13 @@ pub struct Lease {
     pub expires_at_ms: u64,
 }
 
-/// Who has the turn on a document, as told to everybody.
+/// Who holds the lease on a document, as told to everybody.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Lock {
     /// The document.
     pub doc_id: String,
-    /// Whether somebody has the turn.
+    /// Whether somebody holds the lease.
     pub held: bool,
     /// Who has it, or had it last and let it run out.
     pub owner: Option<String>,

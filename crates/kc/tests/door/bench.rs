@@ -15,7 +15,7 @@ pub(crate) const KC: &str = env!("CARGO_BIN_EXE_kc_cli");
 /// A moment to begin with.
 pub(crate) const NOW: i64 = 1_700_000_000_000;
 
-/// How long a turn lasts.
+/// How long a lease lasts.
 pub(crate) const LEASE: i64 = 900_000;
 
 /// A directory with a vault in it.
@@ -112,7 +112,7 @@ impl Bench {
         self.command(KC, words).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
     }
 
-    /// Takes the turn and gives the token.
+    /// Acquires the lease and gives the token.
     pub(crate) fn acquire(&self, doc: &str, owner: &str, now: i64) -> String {
         holdfast_kc::lineage_lock_acquire(&mut self.open(), doc, owner, now).unwrap().token
     }

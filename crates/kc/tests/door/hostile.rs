@@ -1,4 +1,4 @@
-//! Vaults that somebody has been at: a clear error that names the file, never a panic, and never a turn that
+//! Vaults that somebody has been at: a clear error that names the file, never a panic, and never a lease that
 //! was not granted.
 
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -204,8 +204,8 @@ fn every_flipped_bit_is_an_error_or_harmless() {
         }
         let _ = lineage_overlay_list(&mut conn, "doc");
         match lineage_lock_acquire(&mut conn, "doc", "bob", NOW) {
-            Ok(_) => assert!(!sound, "bit {bit}: the turn was granted twice"),
-            Err(Error::Held(turn)) => assert_eq!(turn.lease.holder.agent.as_str(), "ann"),
+            Ok(_) => assert!(!sound, "bit {bit}: the lease was granted twice"),
+            Err(Error::Held(blocker)) => assert_eq!(blocker.lease.holder.agent.as_str(), "ann"),
             Err(_) => {}
         }
     }

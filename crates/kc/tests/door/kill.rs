@@ -56,8 +56,8 @@ impl Worker<'_> {
         serde_json::from_slice(&output.stdout).ok()
     }
 
-    /// Takes the turn at a moment when whoever had it before has let it run out; is killed at that, and again
-    /// while it adds an overlay and gives the turn back.
+    /// Acquires the lease at a moment when whoever had it before has let it run out; is killed at that, and again
+    /// while it adds an overlay and gives the lease back.
     fn round(&mut self, round: i64) {
         let doc = self.doc.clone();
         let (first, second) = (NOW + 2 * round * LEASE, NOW + (2 * round + 1) * LEASE);

@@ -76,7 +76,7 @@ fn through(make: fn(&Bench) -> Box<dyn Arm + '_>) {
     let last = NOW + LEASE - 1;
     let [add, remove, _] = changes(&past.ran_out, &past.overlay, last);
     arm.run(&add).expect("in force up to the last millisecond");
-    // A release names no moment, so it is allowed until somebody takes the turn over.
+    // A release names no moment, so it is allowed until somebody acquires the lease over.
     past.refuses(&mut *arm, &past.ran_out, NOW + LEASE, EXPIRED, false);
     arm.run(&acquire("doc", "bob", NOW + LEASE)).expect("a takeover");
     past.refuses(&mut *arm, &past.ran_out, NOW + LEASE, EXPIRED, true);
@@ -91,7 +91,7 @@ fn through(make: fn(&Bench) -> Box<dyn Arm + '_>) {
     }
 }
 
-/// Operations that are refused for other reasons than their token, while bob has the turn.
+/// Operations that are refused for other reasons than their token, while bob holds the lease.
 fn others(past: &Past) -> Vec<(Op, &'static str)> {
     let (failed, held) = ("KC_LINEAGE_QUERY_FAILED", "KC_LINEAGE_LOCK_HELD");
     let missing = "KC_LINEAGE_DOC_NOT_FOUND";

@@ -3,7 +3,7 @@
 use crate::arm::{Op, words};
 use crate::bench::{Answer, Bench, LEASE, NOW};
 
-/// What is typed: turns that are taken, kept, given back, let run out and taken over on two documents, and
+/// What is typed: leases that are taken, kept, given back, let run out and taken over on two documents, and
 /// everything that is refused on the way. A token is named by the number of the answer that had it.
 fn typed(step: i64, answers: &[Answer]) -> Op {
     let doc = ["doc-0", "doc-1"][usize::try_from(step / 3 % 2).unwrap()].to_owned();
