@@ -14,7 +14,7 @@ use holdfast_store::Held;
 use rusqlite::OptionalExtension;
 
 use crate::error::{Error, Result, name};
-use crate::medium::{Database, Ended, Section};
+use crate::medium::{Database, Section};
 use crate::secret::Token;
 use crate::wire;
 
@@ -37,6 +37,7 @@ pub fn lineage_lock_acquire(
     let (doc, owner, now) = (name("doc_id", doc_id)?, name("owner", owner)?, moment(now_ms)?);
     let section = conn.write()?;
     known(&section, &doc)?;
+    let before = section.on(&doc)?;
     let wanted = Command::Acquire(Acquire {
         // The counter moves with every grant, so no two get the same id, and a replay gets the same ones.
         id: LeaseId::from_parts(now.wall_ms(), u128::from(section.position()?.next.get())),
@@ -48,7 +49,7 @@ pub fn lineage_lock_acquire(
         tags: Tags::none(),
         dead: Vec::new(),
     });
-    let answer = section.decide(&policy(), &wanted, &now)?;
+    let answer = section.decide(&before, &policy(), &wanted, &now)?;
     let (Answer::Granted(lease) | Answer::AlreadyHeld(lease)) = answer else {
         return Err(Error::Request(format!("an acquisition was answered with {answer:?}")));
     };
@@ -64,12 +65,12 @@ pub fn lineage_lock_acquire(
 pub fn lineage_lock_release(conn: &mut Database, doc_id: &str, token: &str) -> Result<()> {
     let doc = name("doc_id", doc_id)?;
     let section = conn.write()?;
-    known(&section, &doc)?;
-    let lease = proven(&section, &doc, token)?;
+    let table = section.on(&doc)?;
+    let lease = proven(&section, &table, &doc, token)?;
     let release = Command::Release { lease: lease.id, holder: lease.holder.clone() };
     // A release names no moment, and any clock of ours would be another one than the caller's: the record
     // bears the last moment that is known of the lease.
-    section.decide(&policy(), &release, lease.last_sign())?;
+    section.decide(&table, &policy(), &release, lease.last_sign())?;
     Ok(section.commit()?)
 }
 
@@ -81,8 +82,8 @@ pub fn lineage_lock_status(conn: &mut Database, doc_id: &str, now_ms: i64) -> Re
     let (doc, now) = (name("doc_id", doc_id)?, moment(now_ms)?);
     let section = conn.read()?;
     known(&section, &doc)?;
-    let lease = section.on(&doc)?;
-    Ok(shown(doc.as_str(), lease.as_ref(), &now))
+    let table = section.on(&doc)?;
+    Ok(shown(doc.as_str(), table.iter().next(), &now))
 }
 
 /// Who holds the lease on each document, in the order of their ids.
@@ -109,15 +110,14 @@ pub(crate) fn under<T>(
     now: &Stamp,
     act: impl FnOnce(&Section<'_>, &Held<'_>) -> Result<T>,
 ) -> Result<T> {
-    known(&section, doc)?;
-    let lease = proven(&section, doc, token)?;
+    let table = section.on(doc)?;
+    let lease = proven(&section, &table, doc, token)?;
     let claim = Claim {
         resource: lease.resource.clone(),
         lease: lease.id,
         holder: lease.holder.clone(),
         fence: lease.fence,
     };
-    let table: Table = section.claimed(&claim)?;
     let held = section.hold(&table, &claim, now)?;
     let done = act(&section, &held)?;
     section.commit()?;
@@ -162,15 +162,19 @@ fn documents(section: &Section<'_>) -> Result<Vec<String>> {
 }
 
 /// The lease on the document that the token proves. Whether it is in force is the kernel's to say.
-fn proven(section: &Section<'_>, doc: &Name, token: &str) -> Result<Lease> {
+fn proven<'t>(section: &Section<'_>, table: &'t Table, doc: &Name, token: &str) -> Result<&'t Lease> {
     let invalid = || Error::TokenInvalid(doc.as_str().to_owned());
-    let token = Token::parse(token).ok_or_else(invalid)?;
-    if let Some(lease) = section.on(doc)?.filter(|lease| section.proves(&token, lease)) {
+    let token = Token::parse(token);
+    let lease = table.on(doc).find(|lease| token.is_some_and(|token| section.proves(&token, lease)));
+    if let Some(lease) = lease {
         return Ok(lease);
     }
-    match section.ended(doc, &token)? {
-        Some(Ended::Expired) => Err(Error::TokenExpired(doc.as_str().to_owned())),
-        Some(Ended::Otherwise) | None => Err(invalid()),
+    known(section, doc)?;
+    let token = token.ok_or_else(invalid)?;
+    if section.ran_out(doc, &token)? {
+        Err(Error::TokenExpired(doc.as_str().to_owned()))
+    } else {
+        Err(invalid())
     }
 }
 

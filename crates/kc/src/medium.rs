@@ -17,13 +17,13 @@ mod section;
 
 use std::path::PathBuf;
 
-use holdfast_kernel::{Answer, Claim, Command, Fence, Policy, Table, check, decide};
+use holdfast_kernel::{Answer, Claim, Command, Fence, Limits, Policy, Table, check, decide};
 use holdfast_store::{Held, Medium, Result, View};
 use holdfast_sys::Sys;
 
 use crate::secret::Secret;
 pub use database::Database;
-pub use section::{Ended, Section};
+pub use section::{Position, Section};
 
 /// The leases in the database at a path. Each operation has a connection of its own, as each process has.
 pub struct Sqlite {
@@ -66,7 +66,8 @@ impl Medium for Sqlite {
             }
         };
         let section = database.write()?;
-        let answer = section.decide(policy, command, &self.sys.clock.now()?)?;
+        let before = section.about(command, policy.limits)?;
+        let answer = section.decide(&before, policy, command, &self.sys.clock.now()?)?;
         section.commit()?;
         Ok(answer)
     }
@@ -77,7 +78,7 @@ impl Medium for Sqlite {
             return Ok(());
         };
         let section = database.write()?;
-        let table = section.claimed(claim)?;
+        let table = section.about(&Command::Check(claim.clone()), Limits::NONE)?;
         let held = section.hold(&table, claim, &self.sys.clock.now()?)?;
         act(&held);
         Ok(())

@@ -15,7 +15,11 @@ const PREFIX: &str = "blake3:";
 
 /// 256 bits that nobody can guess.
 #[derive(Clone)]
-pub struct Secret([u8; 32]);
+pub struct Secret {
+    bits: [u8; 32],
+    /// What tokens are keyed with, derived once.
+    key: [u8; 32],
+}
 
 impl Secret {
     /// A fresh one.
@@ -27,27 +31,27 @@ impl Secret {
         let (low, high) = bytes.split_at_mut(16);
         low.copy_from_slice(&entropy.nonce()?.to_le_bytes());
         high.copy_from_slice(&entropy.nonce()?.to_le_bytes());
-        Ok(Self(bytes))
+        Ok(Self::new(bytes))
     }
 
     /// The secret with these bits.
     #[must_use]
-    pub const fn new(bytes: [u8; 32]) -> Self {
-        Self(bytes)
+    pub fn new(bits: [u8; 32]) -> Self {
+        Self { bits, key: blake3::derive_key(TOKEN, &bits) }
     }
 
     /// The secret that a file holds: 64 lower-case hexadecimal digits and a newline.
     #[must_use]
     pub fn from_file(content: &[u8]) -> Option<Self> {
         let text = std::str::from_utf8(content).ok()?.strip_suffix('\n')?;
-        let secret = Self(*blake3::Hash::from_hex(text).ok()?.as_bytes());
+        let secret = Self::new(*blake3::Hash::from_hex(text).ok()?.as_bytes());
         (secret.to_file() == content).then_some(secret)
     }
 
     /// What the file of this secret holds. For that file alone.
     #[must_use]
     pub fn to_file(&self) -> Vec<u8> {
-        let mut content = blake3::Hash::from_bytes(self.0).to_hex().as_bytes().to_vec();
+        let mut content = blake3::Hash::from_bytes(self.bits).to_hex().as_bytes().to_vec();
         content.push(b'\n');
         content
     }
@@ -56,13 +60,13 @@ impl Secret {
     /// opened with a secret that is not its own.
     #[must_use]
     pub fn id(&self) -> String {
-        blake3::Hash::from_bytes(blake3::derive_key(IDENTITY, &self.0)).to_hex().to_string()
+        blake3::Hash::from_bytes(blake3::derive_key(IDENTITY, &self.bits)).to_hex().to_string()
     }
 
     /// The token of a grant: of `doc`, to `owner`, at `at_ms`, with this fence.
     #[must_use]
     pub fn token(&self, doc: &Name, owner: &Name, at_ms: u64, fence: Fence) -> Token {
-        let mut hasher = blake3::Hasher::new_keyed(&blake3::derive_key(TOKEN, &self.0));
+        let mut hasher = blake3::Hasher::new_keyed(&self.key);
         let (at, fence) = (at_ms.to_le_bytes(), fence.get().to_le_bytes());
         for field in [doc.as_str().as_bytes(), owner.as_str().as_bytes(), &at, &fence] {
             part(&mut hasher, field);

@@ -128,7 +128,7 @@ fn fill(sys: &Sys, path: &Path, secret: &Secret) -> Result<()> {
         let mode = conn.pragma_update_and_check(None, "journal_mode", "WAL", |row| row.get(0))?;
         let tx = conn.transaction()?;
         schema::make(&tx)?;
-        let first = "INSERT INTO vault (only_row, counter, next_fence, secret_id) VALUES (1, ?1, 1, ?2)";
+        let first = "INSERT INTO vault (only_row, counter, secret_id) VALUES (1, ?1, ?2)";
         tx.execute(first, (counter.to_string(), secret.id()))?;
         tx.commit()?;
         // The last one who closes it moves everything into the file, flushed.

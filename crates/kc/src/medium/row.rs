@@ -8,12 +8,29 @@ use rusqlite::Row;
 use super::section::Position;
 use crate::secret::{Secret, Token};
 
-/// The columns, in the order in which [`Columns::read`] takes them.
-pub(super) const COLUMNS: &str =
-    "doc_id, owner, token, fence, acquired_at_ms, expires_at_ms, lease_id, record";
+/// All rows, the columns in the order in which [`Columns::read`] takes them.
+pub(super) const ALL: &str =
+    "SELECT doc_id, owner, token, fence, acquired_at_ms, expires_at_ms, lease_id, record
+    FROM lineage_edit_locks";
+
+/// The row of one document.
+pub(super) const BY_DOCUMENT: &str =
+    "SELECT doc_id, owner, token, fence, acquired_at_ms, expires_at_ms, lease_id, record
+    FROM lineage_edit_locks WHERE doc_id = ?1";
+
+/// The row of one lease.
+pub(super) const BY_ID: &str =
+    "SELECT doc_id, owner, token, fence, acquired_at_ms, expires_at_ms, lease_id, record
+    FROM lineage_edit_locks WHERE lease_id = ?1";
+
+/// A row in the place of the one that the document had.
+pub(super) const PUT: &str = "INSERT INTO lineage_edit_locks
+    (doc_id, owner, token, fence, acquired_at_ms, expires_at_ms, lease_id, record)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
+    ON CONFLICT (doc_id) DO UPDATE SET owner = ?2, token = ?3, fence = ?4, acquired_at_ms = ?5,
+    expires_at_ms = ?6, lease_id = ?7, record = ?8";
 
 /// A row as it stands in the table.
-#[derive(PartialEq, Eq)]
 pub(super) struct Columns {
     pub(super) doc_id: String,
     pub(super) owner: String,
@@ -71,11 +88,21 @@ impl Columns {
         if Token::parse(&self.token) != Some(token(&lease, secret)) {
             return Err("its token was not made with the secret of this vault".into());
         }
-        if *self == Self::of(&lease, position.counter, secret) {
+        if self.agrees(&lease) {
             Ok(lease)
         } else {
             Err("its columns and its record say different things".into())
         }
+    }
+
+    /// Whether the columns say what the record says.
+    fn agrees(&self, lease: &Lease) -> bool {
+        self.doc_id == lease.resource.as_str()
+            && self.owner == lease.holder.agent.as_str()
+            && self.fence == lease.fence.get()
+            && self.acquired_at_ms == lease.granted.wall_ms()
+            && self.expires_at_ms == lease.deadline().map(|at| at.wall_ms())
+            && self.lease_id == lease.id.to_string()
     }
 }
 

@@ -20,7 +20,6 @@ const V1: &str = "
 CREATE TABLE vault (
   only_row INTEGER PRIMARY KEY CHECK (only_row = 1),
   counter TEXT NOT NULL,
-  next_fence INTEGER NOT NULL,
   secret_id TEXT NOT NULL
 ) STRICT;
 CREATE TABLE documents (
@@ -33,17 +32,18 @@ CREATE TABLE lineage_edit_locks (
   fence INTEGER NOT NULL,
   acquired_at_ms INTEGER NOT NULL,
   expires_at_ms INTEGER,
-  lease_id TEXT NOT NULL UNIQUE,
+  lease_id TEXT NOT NULL,
   record TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
 CREATE TABLE lineage_lock_events (
   sequence INTEGER PRIMARY KEY,
   event TEXT NOT NULL,
   doc_id TEXT NOT NULL,
-  ended_token TEXT,
+  expired_token TEXT,
   record TEXT NOT NULL
 ) STRICT;
-CREATE INDEX lineage_ended_tokens ON lineage_lock_events (ended_token) WHERE ended_token IS NOT NULL;
+CREATE INDEX lineage_expired_tokens ON lineage_lock_events (expired_token)
+  WHERE expired_token IS NOT NULL;
 CREATE TABLE lineage_overlays (
   overlay_id TEXT NOT NULL PRIMARY KEY,
   doc_id TEXT NOT NULL,

@@ -1,6 +1,7 @@
-//! One transaction: what a command is about is read in it, the kernel is asked in it, and rows, history and
-//! counter change in it together. Dropping it without a commit leaves everything as it was.
+//! One transaction: what a command is about is read in it, the kernel is asked in it, and rows and
+//! history change in it together. Dropping it without a commit leaves everything as it was.
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -9,10 +10,10 @@ use holdfast_kernel::{
     apply, check, decide,
 };
 use holdfast_store::{CounterId, Error, Held, Result, write_event};
-use rusqlite::{OptionalExtension, Params, Transaction};
+use rusqlite::{Params, Transaction};
 
 use super::failure::{damaged, failed};
-use super::row::{COLUMNS, Columns, token};
+use super::row::{ALL, BY_DOCUMENT, BY_ID, Columns, PUT, token};
 use crate::secret::{Secret, Token};
 
 /// A transaction.
@@ -20,6 +21,8 @@ pub struct Section<'c> {
     tx: Transaction<'c>,
     path: &'c Path,
     secret: &'c Secret,
+    /// Where the counter stands, once somebody has asked. Only this transaction moves it.
+    position: Cell<Option<Position>>,
 }
 
 /// Where the counter stands.
@@ -31,18 +34,9 @@ pub struct Position {
     pub next: Fence,
 }
 
-/// How a lease ended whose token is shown again.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Ended {
-    /// Its deadline passed, and somebody took it over.
-    Expired,
-    /// It was given back or taken away.
-    Otherwise,
-}
-
 impl<'c> Section<'c> {
     pub(super) const fn new(tx: Transaction<'c>, path: &'c Path, secret: &'c Secret) -> Self {
-        Self { tx, path, secret }
+        Self { tx, path, secret, position: Cell::new(None) }
     }
 
     /// The transaction, for tables that hold no leases.
@@ -66,27 +60,32 @@ impl<'c> Section<'c> {
         }
     }
 
-    /// Where the counter stands.
+    /// Where the counter stands: after the last record of the history, which is only ever added to.
     ///
     /// # Errors
     /// When it cannot be read.
     pub fn position(&self) -> Result<Position> {
+        if let Some(position) = self.position.get() {
+            return Ok(position);
+        }
+        let query = "SELECT counter, coalesce((SELECT max(sequence) FROM lineage_lock_events), 0) FROM vault";
         let read = |row: &rusqlite::Row<'_>| Ok((row.get::<_, String>(0)?, row.get::<_, u64>(1)?));
-        let (counter, next) = self.one("SELECT counter, next_fence FROM vault", [], read)?;
+        let (counter, last) = self.one(query, [], read)?;
         let wrong = |what: &dyn std::fmt::Display| damaged(self.path, "the counter", what);
-        Ok(Position {
+        let position = Position {
             counter: counter.parse().map_err(|error| wrong(&error))?,
-            next: Fence::new(next).map_err(|error| wrong(&error))?,
-        })
+            next: Fence::new(last.saturating_add(1)).map_err(|error| wrong(&error))?,
+        };
+        self.position.set(Some(position));
+        Ok(position)
     }
 
-    /// The lease on a document.
+    /// The lease on a document, if there is one.
     ///
     /// # Errors
     /// When it cannot be read.
-    pub fn on(&self, doc: &Name) -> Result<Option<Lease>> {
-        let found = self.leases("WHERE doc_id = ?1", [doc.as_str()])?;
-        Ok(found.into_iter().next())
+    pub fn on(&self, doc: &Name) -> Result<Table> {
+        self.table(self.leases(BY_DOCUMENT, [doc.as_str()])?)
     }
 
     /// All leases.
@@ -94,15 +93,28 @@ impl<'c> Section<'c> {
     /// # Errors
     /// When they cannot be read.
     pub fn all(&self) -> Result<Table> {
-        self.table(self.leases("", [])?)
+        self.table(self.leases(ALL, [])?)
     }
 
-    /// The leases that a claim is about.
+    /// The leases that a command is about. Ids have no index: a door knows the document and need not ask.
     ///
     /// # Errors
     /// When they cannot be read.
-    pub fn claimed(&self, claim: &Claim) -> Result<Table> {
-        self.scope(&Command::Check(claim.clone()), Limits::NONE)
+    pub fn about(&self, command: &Command, limits: Limits) -> Result<Table> {
+        let by_id = |id: LeaseId| self.leases(BY_ID, [id.to_string()]);
+        let on = |doc: &Name| self.leases(BY_DOCUMENT, [doc.as_str()]);
+        let found = match command {
+            _ if limits != Limits::NONE => return self.all(),
+            Command::Sweep => return self.all(),
+            Command::Acquire(wanted) => [on(&wanted.resource)?, by_id(wanted.id)?].concat(),
+            Command::Check(claim) => [on(&claim.resource)?, by_id(claim.lease)?].concat(),
+            Command::Transfer(transfer) => [by_id(transfer.lease)?, by_id(transfer.id)?].concat(),
+            Command::Renew { lease, .. }
+            | Command::Beat { lease, .. }
+            | Command::Release { lease, .. }
+            | Command::Evict { lease, .. } => by_id(*lease)?,
+        };
+        self.table(found)
     }
 
     /// Proof that the claim is in force, for as long as this transaction lasts.
@@ -114,19 +126,19 @@ impl<'c> Section<'c> {
         Ok(Held::vouch(lease, self.position()?.counter))
     }
 
-    /// Has the kernel decide a command, and writes what it causes. It counts once the section is committed.
+    /// Has the kernel decide a command on the leases that it is about, and writes what it causes. It counts
+    /// once the section is committed.
     ///
     /// # Errors
     /// The refusal if it is not allowed; otherwise what failed.
-    pub fn decide(&self, policy: &Policy, command: &Command, now: &Stamp) -> Result<Answer> {
+    pub fn decide(&self, before: &Table, policy: &Policy, command: &Command, now: &Stamp) -> Result<Answer> {
         if matches!(command, Command::Acquire(wanted) if wanted.mode == Mode::Shared) {
             return Err(Error::Unsupported { path: self.path.to_path_buf(), what: "a shared lease" });
         }
         let position = self.position()?;
-        let before = self.scope(command, policy.limits)?;
-        let decision = decide(&before, policy, command, now, position.next)?;
+        let decision = decide(before, policy, command, now, position.next)?;
         if !decision.events.is_empty() {
-            self.write(&before, &decision.events, &position)?;
+            self.write(before, &decision.events, &position)?;
         }
         Ok(decision.answer)
     }
@@ -151,37 +163,15 @@ impl<'c> Section<'c> {
         token(lease, self.secret)
     }
 
-    /// How the lease on this document ended that a token proved; none if it never proved one that ended.
+    /// Whether a token proved a lease on this document that ran out and was taken over.
     ///
     /// # Errors
     /// When the history cannot be read.
-    pub fn ended(&self, doc: &Name, shown: &Token) -> Result<Option<Ended>> {
-        // Only ended tokens are looked up here, and those open nothing: how long it takes tells nobody much.
-        let query = "SELECT event FROM lineage_lock_events WHERE ended_token = ?1 AND doc_id = ?2";
-        let found: Option<String> = self
-            .cached(query)?
-            .query_row((shown.to_string(), doc.as_str()), |row| row.get(0))
-            .optional()
-            .map_err(failed(self.path, "read"))?;
-        Ok(found.map(|word| if word == EXPIRED { Ended::Expired } else { Ended::Otherwise }))
-    }
-
-    /// The rows that a command is about. Only limits and a sweep look at all of them.
-    fn scope(&self, command: &Command, limits: Limits) -> Result<Table> {
-        let by_id = |id: LeaseId| self.leases("WHERE lease_id = ?1", [id.to_string()]);
-        let on = |doc: &Name| self.leases("WHERE doc_id = ?1", [doc.as_str()]);
-        let found = match command {
-            _ if limits != Limits::NONE => return self.all(),
-            Command::Sweep => return self.all(),
-            Command::Acquire(wanted) => [on(&wanted.resource)?, by_id(wanted.id)?].concat(),
-            Command::Check(claim) => [on(&claim.resource)?, by_id(claim.lease)?].concat(),
-            Command::Transfer(transfer) => [by_id(transfer.lease)?, by_id(transfer.id)?].concat(),
-            Command::Renew { lease, .. }
-            | Command::Beat { lease, .. }
-            | Command::Release { lease, .. }
-            | Command::Evict { lease, .. } => by_id(*lease)?,
-        };
-        self.table(found)
+    pub fn ran_out(&self, doc: &Name, shown: &Token) -> Result<bool> {
+        // Such a token opens nothing any more, so how long it takes to find it is nobody's secret.
+        let query = "SELECT 1 FROM lineage_lock_events WHERE expired_token = ?1 AND doc_id = ?2";
+        let mut query = self.cached(query)?;
+        query.exists((shown.to_string(), doc.as_str())).map_err(failed(self.path, "read"))
     }
 
     fn table(&self, leases: Vec<Lease>) -> Result<Table> {
@@ -189,8 +179,8 @@ impl<'c> Section<'c> {
         Table::restore(each_once.into_values()).map_err(|error| damaged(self.path, "the locks", error))
     }
 
-    fn leases(&self, which: &str, params: impl Params) -> Result<Vec<Lease>> {
-        let mut query = self.cached(&format!("SELECT {COLUMNS} FROM lineage_edit_locks {which}"))?;
+    fn leases(&self, query: &str, params: impl Params) -> Result<Vec<Lease>> {
+        let mut query = self.cached(query)?;
         let rows = query.query_map(params, Columns::read).map_err(failed(self.path, "read"))?;
         let rows: Vec<Columns> = rows.collect::<rusqlite::Result<_>>().map_err(failed(self.path, "read"))?;
         if rows.is_empty() {
@@ -219,41 +209,36 @@ impl<'c> Section<'c> {
         for lease in after.iter().filter(|lease| before.get(lease.id) != Some(lease)) {
             self.put(&Columns::of(lease, position.counter, self.secret))?;
         }
-        self.run("UPDATE vault SET next_fence = ?1", [next.get()])
+        self.position.set(Some(Position { next, ..*position }));
+        Ok(())
     }
 
     fn put(&self, row: &Columns) -> Result<()> {
-        let statement = format!(
-            "INSERT INTO lineage_edit_locks ({COLUMNS}) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
-             ON CONFLICT (doc_id) DO UPDATE SET owner = ?2, token = ?3, fence = ?4, acquired_at_ms = ?5,
-             expires_at_ms = ?6, lease_id = ?7, record = ?8"
-        );
         let Columns { doc_id, owner, token, fence, acquired_at_ms, expires_at_ms, lease_id, record } = row;
-        let params = (doc_id, owner, token, fence, acquired_at_ms, expires_at_ms, lease_id, record);
-        self.run(&statement, params)
+        self.run(PUT, (doc_id, owner, token, fence, acquired_at_ms, expires_at_ms, lease_id, record))
     }
 
     /// Writes one event into the history.
     fn remember(&self, table: &Table, event: &Event, sequence: Fence) -> Result<()> {
-        let lease = |id: &LeaseId| table.get(*id);
-        let (word, about, ended) = match event {
-            Event::Granted { lease } => ("granted", Some(lease), None),
-            Event::Renewed { lease: id, .. } => ("renewed", lease(id), None),
-            Event::Beaten { lease: id, .. } => ("beaten", lease(id), None),
-            Event::Released { lease: id, .. } => ("released", lease(id), lease(id)),
-            Event::Transferred { from, lease: to, .. } => ("transferred", Some(to), lease(from)),
-            Event::Evicted { lease: id, cause: Cause::Expired, .. } => (EXPIRED, lease(id), lease(id)),
-            Event::Evicted { lease: id, cause: Cause::Dead, .. } => ("dead", lease(id), lease(id)),
-            Event::Evicted { lease: id, cause: Cause::Forced { .. }, .. } => {
-                ("evicted", lease(id), lease(id))
-            }
+        let (word, id) = match event {
+            Event::Granted { lease } => ("granted", lease.id),
+            Event::Renewed { lease, .. } => ("renewed", *lease),
+            Event::Beaten { lease, .. } => ("beaten", *lease),
+            Event::Released { lease, .. } => ("released", *lease),
+            Event::Transferred { from, .. } => ("transferred", *from),
+            Event::Evicted { lease, cause: Cause::Expired, .. } => (EXPIRED, *lease),
+            Event::Evicted { lease, cause: Cause::Dead, .. } => ("dead", *lease),
+            Event::Evicted { lease, cause: Cause::Forced { .. }, .. } => ("evicted", *lease),
         };
-        let doc = about.map(|lease| lease.resource.as_str());
-        let token = ended.map(|lease| token(lease, self.secret).to_string());
+        let lease = match event {
+            Event::Granted { lease } => Some(lease),
+            _ => table.get(id),
+        };
+        let doc = lease.map(|lease| lease.resource.as_str());
+        // Only whoever let a lease run out is told so; every other token that ended proves nothing.
+        let expired = lease.filter(|_| word == EXPIRED).map(|lease| self.token(lease).to_string());
         let record = String::from_utf8_lossy(&write_event(event, sequence)).into_owned();
-        let statement = "INSERT INTO lineage_lock_events (sequence, event, doc_id, ended_token, record)
-                         VALUES (?1, ?2, ?3, ?4, ?5)";
-        self.run(statement, (sequence.get(), word, doc, token, record))
+        self.run(REMEMBER, (sequence.get(), word, doc, expired, record))
     }
 
     fn run(&self, statement: &str, params: impl Params) -> Result<()> {
@@ -276,3 +261,6 @@ impl<'c> Section<'c> {
 
 /// What the history calls the end of a lease whose deadline passed.
 const EXPIRED: &str = "expired";
+
+const REMEMBER: &str = "INSERT INTO lineage_lock_events (sequence, event, doc_id, expired_token, record)
+    VALUES (?1, ?2, ?3, ?4, ?5)";

@@ -65,9 +65,11 @@ fn a_row_that_was_not_written_here_is_refused_by_name() {
         ("UPDATE lineage_edit_locks SET record = replace(record, 'ann', 'bob')", "not made with the secret"),
         ("UPDATE lineage_edit_locks SET token = 'blake3:' || hex(zeroblob(32))", "not made with the secret"),
         ("UPDATE lineage_edit_locks SET token = ''", "not made with the secret"),
-        ("UPDATE vault SET next_fence = 1", "cannot have been granted here"),
-        ("UPDATE vault SET next_fence = 0", "is no fence"),
-        ("UPDATE vault SET next_fence = -5", "is damaged"),
+        ("DELETE FROM lineage_lock_events", "cannot have been granted here"),
+        ("UPDATE lineage_lock_events SET sequence = 0", "cannot have been granted here"),
+        ("UPDATE lineage_lock_events SET sequence = -5", "is damaged"),
+        ("UPDATE lineage_lock_events SET sequence = 9007199254740991", "is no fence"),
+        ("UPDATE lineage_lock_events SET sequence = 9223372036854775807", "is no fence"),
         ("UPDATE vault SET counter = 'x'", "the counter"),
         ("UPDATE vault SET counter = '00000000000000000000000001'", "another counter"),
     ] {
@@ -81,10 +83,12 @@ fn a_row_that_was_not_written_here_is_refused_by_name() {
 fn a_check_finds_what_no_single_row_shows() {
     for (statements, why) in [
         ("DELETE FROM lineage_edit_locks", "not what its history leaves"),
-        ("DELETE FROM lineage_lock_events", "its counter stands at 2"),
         ("UPDATE lineage_lock_events SET sequence = 7", "record 7 of its history is wrong"),
         ("UPDATE lineage_lock_events SET record = '{}'", "record 1 of its history is wrong"),
-        ("UPDATE vault SET next_fence = 5", "its counter stands at 5"),
+        (
+            "UPDATE lineage_lock_events SET record = replace(record, 'ann', 'bob')",
+            "not what its history leaves",
+        ),
         (
             "INSERT INTO lineage_overlays VALUES ('o', 'gone', 'a', 'b', 'c', 'd', 1, 'e', 1)",
             "without a document or a grant",
