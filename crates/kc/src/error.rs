@@ -60,6 +60,9 @@ pub enum Error {
     /// There is no vault.
     #[error("{} is not a vault: make one with `kc_cli vault init`", .0.display())]
     NoVault(PathBuf),
+    /// Something else is where a vault was to be made.
+    #[error("{} is there already and is not a vault: choose another name", .0.display())]
+    Taken(PathBuf),
     /// A file of the vault cannot be used.
     #[error("{} cannot be used: {why}", path.display())]
     Unusable {
@@ -124,6 +127,7 @@ impl Error {
             | Self::TooLate(_)
             | Self::Request(_)
             | Self::NoVault(_)
+            | Self::Taken(_)
             | Self::Unusable { .. }
             | Self::Store(_)
             | Self::Sys(_) => "KC_LINEAGE_QUERY_FAILED",
@@ -141,7 +145,9 @@ impl Error {
             | Self::BadTime(_)
             | Self::TooLate(_)
             | Self::Request(_) => "validation",
-            Self::NoVault(_) | Self::Unusable { .. } | Self::Store(_) | Self::Sys(_) => "storage",
+            Self::NoVault(_) | Self::Taken(_) | Self::Unusable { .. } | Self::Store(_) | Self::Sys(_) => {
+                "storage"
+            }
         }
     }
 
@@ -172,7 +178,7 @@ impl Error {
             Self::OverlayInvalid { field, .. } => json!({ "field": field }),
             Self::BadName { what, .. } => json!({ "field": what }),
             Self::OverlayNotFound(id) | Self::OverlayConflict(id) => json!({ "overlay_id": id }),
-            Self::NoVault(path) | Self::Unusable { path, .. } => {
+            Self::NoVault(path) | Self::Taken(path) | Self::Unusable { path, .. } => {
                 json!({ "path": path.display().to_string() })
             }
             Self::BadTime(_) | Self::TooLate(_) | Self::Request(_) | Self::Store(_) | Self::Sys(_) => {

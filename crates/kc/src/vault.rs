@@ -23,9 +23,10 @@ const SECRET_LIMIT: usize = 66;
 /// When something else has the name, or the vault cannot be made. There is no half-made one then.
 pub fn init(sys: &Sys, path: &Path) -> Result<bool> {
     if exists(sys, path)? {
-        return open(sys, path).map(|_| false);
+        return there_already(sys, path);
     }
-    let name = path.file_name().ok_or_else(|| Error::NoVault(path.to_path_buf()))?.to_string_lossy();
+    let nameless = || Error::Unusable { path: path.to_path_buf(), why: "it names no directory".into() };
+    let name = path.file_name().ok_or_else(nameless)?.to_string_lossy();
     let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let beside = parent.join(format!(".{name}.new-{:032x}", sys.entropy.nonce()?));
     sys.files.create_dir(&beside, 0o700)?;
@@ -36,10 +37,18 @@ pub fn init(sys: &Sys, path: &Path) -> Result<bool> {
             let _ = sys.files.remove_file(&beside.join(file));
         }
         let _ = sys.files.remove_dir(&beside);
-        return if exists(sys, path)? { open(sys, path).map(|_| false) } else { Err(error) };
+        return if exists(sys, path)? { there_already(sys, path) } else { Err(error) };
     }
     sys.files.sync_dir(parent)?;
     Ok(true)
+}
+
+/// Somebody was faster, or it was there all along.
+fn there_already(sys: &Sys, path: &Path) -> Result<bool> {
+    match open(sys, path) {
+        Err(Error::NoVault(path)) => Err(Error::Taken(path)),
+        opened => opened.map(|_| false),
+    }
 }
 
 fn fill(sys: &Sys, directory: &Path) -> Result<()> {

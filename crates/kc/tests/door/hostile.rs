@@ -164,10 +164,11 @@ fn what_is_no_vault_is_left_as_it_is() {
     std::fs::write(bench.vault(), "a file").unwrap();
     let answer = bench.run(&["vault", "init", "VAULT"]);
     assert_eq!(answer.failed(), "KC_LINEAGE_QUERY_FAILED");
-    assert!(answer.stderr.contains("is not a vault"), "{answer:?}");
+    assert!(answer.stderr.contains("is there already and is not a vault"), "{answer:?}");
     assert_eq!(std::fs::read(bench.vault()).unwrap(), b"a file");
-    let missing = bench.run(&["vault", "init", "no/such/place/vault"]);
-    assert_eq!(missing.failed(), "KC_LINEAGE_QUERY_FAILED");
+    for nowhere in ["no/such/place/vault", "", "..", "/"] {
+        assert_eq!(bench.run(&["vault", "init", nowhere]).failed(), "KC_LINEAGE_QUERY_FAILED", "{nowhere}");
+    }
 }
 
 /// Whatever bit flips: an error, or the truth. A row that vanished with its page is found by the check.
