@@ -1,14 +1,17 @@
 //! The real machine. Linux is where it is tested; what only Linux has falls back to what every Unix has.
 #![expect(clippy::disallowed_methods, reason = "this is the layer that owns clocks, sleeps and files")]
 
+mod child;
 mod clock;
 mod entropy;
 mod files;
+mod folder;
 mod permission;
 mod process;
 
+pub use child::{has_ended, kill_group};
 pub use clock::OsClock;
 pub use entropy::OsEntropy;
 pub use files::OsFiles;
-pub use permission::{keep_group_bits, set_group, set_mode};
+pub use permission::keep_group_bits;
 pub use process::{OsProcesses, effective_user};

@@ -12,14 +12,23 @@
 )]
 
 mod bench;
+mod checks;
 mod claims;
 mod clock;
 mod damage;
+mod documents;
+mod enforce;
 mod events;
 mod faults;
+mod gates;
+mod graph;
+mod guard;
 mod heartbeat;
 mod identity;
+mod import;
 mod input;
 mod kill;
+mod merge;
 mod race;
+mod users;
 mod wait;

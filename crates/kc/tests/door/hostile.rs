@@ -166,7 +166,7 @@ fn what_is_no_vault_is_left_as_it_is() {
     assert_eq!(answer.failed(), "KC_LINEAGE_QUERY_FAILED");
     assert!(answer.stderr.contains("is there already and is not a vault"), "{answer:?}");
     assert_eq!(std::fs::read(bench.vault()).unwrap(), b"a file");
-    for nowhere in ["no/such/place/vault", "", "..", "/"] {
+    for nowhere in ["no/such/place/vault", "..", "/"] {
         assert_eq!(bench.run(&["vault", "init", nowhere]).failed(), "KC_LINEAGE_QUERY_FAILED", "{nowhere}");
     }
 }

@@ -1,7 +1,6 @@
 //! Taking a claim: on an issue, on the best one, on a fresh one.
 
 use holdfast_kernel::{Again, Answer, Lease, Policy, Refusal};
-use serde_json::json;
 
 use crate::claims::lease::{One, Shown, left};
 use crate::claims::wait::{self, Waiter};
@@ -12,9 +11,11 @@ use crate::context::{Context, Identity};
 use crate::control::Access;
 use crate::error::{Error, Result};
 use crate::ids::IssueId;
-use crate::issues::{Issues, PRIORITIES, READY};
-use crate::output::Report;
+use crate::issues::Issues;
+use crate::output::{Form, Report};
+use crate::queries::{Board, Claimed, Filter};
 use crate::workspace::Workspace;
+use crate::writes::Writer;
 
 /// Everything that taking a claim needs.
 struct Taker<'a> {
@@ -49,6 +50,7 @@ impl<'a> Taker<'a> {
             Answer::Granted(lease) => (lease, false),
             other => return Err(unexpected(&other)),
         };
+        self.bring(&lease);
         let verb = if already { "already claimed" } else { "claimed" };
         let text = format!(
             "{verb} {} as {}: {}\nlease {}, fence {}\n",
@@ -60,6 +62,18 @@ impl<'a> Taker<'a> {
         );
         let one = One { lease: Shown::new(&lease, &view.now), already_held: Some(already) };
         Ok(Report::new(text, &one).brief(lease.id.to_string()))
+    }
+}
+
+impl Taker<'_> {
+    /// Brings what is claimed here, so that it can be worked on. The lease is granted whether or not that
+    /// succeeds, and its holder has to be told of it.
+    fn bring(&self, lease: &Lease) {
+        let Some(id) = IssueId::parse(lease.resource.as_str()) else { return };
+        let brought = Writer::open(self.context, &self.workspace).and_then(|writer| writer.bring(id));
+        if let Err(error) = brought {
+            self.context.printer.warn(&format!("{id} could not be brought into this worktree: {error}"));
+        }
     }
 }
 
@@ -96,11 +110,11 @@ pub(super) fn acquire(
 pub(super) fn next(
     context: &Context,
     terms: &cli::Terms,
-    priority: Option<&str>,
+    filters: &cli::Filters,
     resume: bool,
 ) -> Result<Report> {
     let taker = Taker::new(context, terms)?;
-    let mut candidates = available(context, &taker.workspace, priority)?;
+    let mut candidates = available(context, &taker.workspace, filters)?;
     let (claims, who) = taker.claims()?;
     if resume {
         let table = claims.view()?.table;
@@ -125,33 +139,26 @@ const fn is_taken(refusal: &Refusal) -> bool {
 }
 
 /// The issues that can be worked on, the most important and oldest first.
-fn available(context: &Context, workspace: &Workspace, priority: Option<&str>) -> Result<Vec<IssueId>> {
-    let listing = Issues::new(context, workspace).all()?;
-    for problem in &listing.problems {
-        context.printer.warn(problem);
-    }
-    let rank = |name: &str| PRIORITIES.iter().position(|known| *known == name).unwrap_or(PRIORITIES.len());
-    let mut ready: Vec<_> = listing
-        .issues
-        .iter()
-        .filter(|(_, issue)| issue.state == READY)
-        .filter(|(_, issue)| priority.is_none_or(|priority| issue.priority == priority))
-        .map(|(id, issue)| (rank(&issue.priority), *id))
-        .collect();
-    ready.sort();
-    Ok(ready.into_iter().map(|(_, id)| id).collect())
+fn available(context: &Context, workspace: &Workspace, filters: &cli::Filters) -> Result<Vec<IssueId>> {
+    let filter = Filter::new(filters)?;
+    let issues = Issues::new(context, workspace);
+    let board = Board::load(&issues, Claimed::load(context, workspace)?, &filter, Form::Brief)?;
+    issues.warn(&board.problems);
+    Ok(board.available().iter().map(|node| node.id).collect())
 }
 
 /// Creates an issue and claims it.
-pub(super) fn create(context: &Context, typed: &cli::CreateIssue, terms: &cli::Terms) -> Result<Report> {
+///
+/// # Errors
+/// What went wrong.
+pub fn create(context: &Context, typed: &cli::CreateIssue, terms: &cli::Terms) -> Result<Report> {
     let taker = Taker::new(context, terms)?;
     let (claims, who) = taker.claims()?;
-    let issue = issue::create(context, &taker.workspace, typed)?;
-    let id = IssueId::parse(&issue.id).ok_or_else(|| Error::BadId(issue.id.clone()))?;
-    let answer = claims.acquire(id, &who, &taker.terms)?;
+    let draft = issue::create(context, &taker.workspace, typed)?;
+    let answer = claims.acquire(draft.id(), &who, &taker.terms)?;
     let mut report = taker.report(&claims, answer)?;
     if let Some(document) = report.json.as_object_mut() {
-        document.insert("issue".to_owned(), json!(issue));
+        document.insert("issue".to_owned(), issue::shown(&draft));
     }
     Ok(report)
 }
