@@ -12,7 +12,7 @@ use crate::cli::{AddOverlay, Cli, Command, Doc, Lineage, Lock, Now, Overlay, Vau
 use crate::error::{Error, Result};
 use crate::output::Said;
 use crate::overlay::{Edge, lineage_overlay_add, lineage_overlay_list, lineage_overlay_remove};
-use crate::{lock, rpc, schemas, vault, verify};
+use crate::{document, lock, rpc, schemas, vault, verify};
 
 /// Does what was typed.
 ///
@@ -29,7 +29,7 @@ pub fn run(sys: &Sys, command: Command) -> Result<Said> {
             Ok(Said::Fields(json!({ "vault": vault.to_string_lossy(), "checked": checked })))
         }
         Command::Doc(Doc::Add { vault, doc_id }) => {
-            let created = lock::doc_add(&mut vault::open(sys, &vault)?, &doc_id)?;
+            let created = document::doc_add(&mut vault::open(sys, &vault)?, &doc_id)?;
             Ok(Said::Fields(json!({ "doc_id": doc_id, "created": created })))
         }
         Command::Lineage(Lineage::Lock(command)) => locks(sys, command),

@@ -6,6 +6,7 @@
 
 pub mod cli;
 pub mod commands;
+pub mod document;
 pub mod error;
 pub mod lock;
 pub mod medium;
@@ -24,9 +25,8 @@ use std::process::ExitCode;
 use clap::Parser;
 use holdfast_sys::Sys;
 
-pub use lock::{
-    doc_add, lineage_lock_acquire, lineage_lock_release, lineage_lock_status, lineage_lock_status_all,
-};
+pub use document::doc_add;
+pub use lock::{lineage_lock_acquire, lineage_lock_release, lineage_lock_status, lineage_lock_status_all};
 pub use medium::Database;
 pub use overlay::{lineage_overlay_add, lineage_overlay_list, lineage_overlay_remove};
 

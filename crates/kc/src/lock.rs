@@ -11,8 +11,8 @@ use holdfast_kernel::{
     Policy, Request, Stamp, Table, Tags, TtlRange,
 };
 use holdfast_store::Held;
-use rusqlite::OptionalExtension;
 
+use crate::document::{documents, known};
 use crate::error::{Error, Result, name};
 use crate::medium::{Database, Section};
 use crate::secret::Token;
@@ -50,7 +50,7 @@ pub fn lineage_lock_acquire(
         dead: Vec::new(),
     });
     let answer = section.decide(&before, &policy(), &wanted, &now)?;
-    let (Answer::Granted(lease) | Answer::AlreadyHeld(lease)) = answer else {
+    let Answer::Granted(lease) = answer else {
         return Err(Error::Request(format!("an acquisition was answered with {answer:?}")));
     };
     let told = granted(&section, &lease);
@@ -124,41 +124,9 @@ pub(crate) fn under<T>(
     Ok(done)
 }
 
-/// Adds a document; says whether it was new.
-///
-/// # Errors
-/// What cannot be used or failed.
-pub fn doc_add(conn: &mut Database, doc_id: &str) -> Result<bool> {
-    let doc = name("doc_id", doc_id)?;
-    let section = conn.write()?;
-    let statement = "INSERT INTO documents (doc_id) VALUES (?1) ON CONFLICT DO NOTHING";
-    let added = section.tx().execute(statement, [doc.as_str()]).map_err(section.failed("write"))?;
-    section.commit()?;
-    Ok(added > 0)
-}
-
 /// The moment that a caller names.
 pub(crate) fn moment(now_ms: i64) -> Result<Stamp> {
     Stamp::new(now_ms, None).map_err(|_| Error::BadTime(now_ms))
-}
-
-/// Whether there is such a document.
-pub(crate) fn known(section: &Section<'_>, doc: &Name) -> Result<()> {
-    let query = "SELECT 1 FROM documents WHERE doc_id = ?1";
-    let found = section
-        .tx()
-        .prepare_cached(query)
-        .and_then(|mut query| query.query_row([doc.as_str()], |_| Ok(())).optional())
-        .map_err(section.failed("read"))?;
-    found.ok_or_else(|| Error::DocNotFound(doc.as_str().to_owned()))
-}
-
-fn documents(section: &Section<'_>) -> Result<Vec<String>> {
-    let run = || -> rusqlite::Result<Vec<String>> {
-        let mut query = section.tx().prepare_cached("SELECT doc_id FROM documents ORDER BY doc_id")?;
-        query.query_map([], |row| row.get(0))?.collect()
-    };
-    Ok(run().map_err(section.failed("read"))?)
 }
 
 /// The lease on the document that the token proves. Whether it is in force is the kernel's to say.

@@ -11,6 +11,7 @@
 
 mod database;
 mod failure;
+mod history;
 mod row;
 mod schema;
 mod section;

@@ -5,8 +5,9 @@ use holdfast_kernel::{Name, NameError, Stamp};
 use holdfast_store::Held;
 use rusqlite::{OptionalExtension, Row};
 
+use crate::document::known;
 use crate::error::{Error, Result, name};
-use crate::lock::{known, moment, under};
+use crate::lock::{moment, under};
 use crate::medium::{Database, Section};
 use crate::secret::part;
 use crate::wire::Overlay;

@@ -2,8 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use holdfast_kernel::{Event, Fence, Lease, Table, apply};
-use holdfast_store::read_event;
+use holdfast_kernel::{Lease, Table};
 use serde::Serialize;
 
 use crate::error::{Error, Result};
@@ -30,7 +29,7 @@ pub fn verify(conn: &mut Database) -> Result<Checked> {
     let section = conn.read()?;
     pages(&section)?.map_or(Ok(()), |why| Err(wrong(why)))?;
     let locks = section.all()?;
-    let (replayed, events) = replay(&section, &wrong)?;
+    let (replayed, events) = section.replay()?;
     if by_document(&replayed) != by_document(&locks) {
         return Err(wrong("its locks are not what its history leaves: is it from two backups?".into()));
     }
@@ -50,30 +49,6 @@ fn pages(section: &Section<'_>) -> Result<Option<String>> {
         .query_row("PRAGMA integrity_check(1)", [], |row| row.get(0))
         .map_err(section.failed("check"))?;
     Ok((said != "ok").then(|| format!("its pages are damaged: {said}")))
-}
-
-/// The table that the history leaves, and the number of its records.
-fn replay(section: &Section<'_>, wrong: &dyn Fn(String) -> Error) -> Result<(Table, u64)> {
-    let query = "SELECT sequence, record FROM lineage_lock_events ORDER BY sequence";
-    let mut query = section.tx().prepare(query).map_err(section.failed("read"))?;
-    let mut rows = query.query([]).map_err(section.failed("read"))?;
-    let (mut table, mut due) = (Table::new(), Fence::FIRST);
-    while let Some(row) = rows.next().map_err(section.failed("read"))? {
-        let read = || -> rusqlite::Result<(u64, String)> { Ok((row.get(0)?, row.get(1)?)) };
-        let (sequence, record) = read().map_err(section.failed("read"))?;
-        step(&mut table, due, sequence, &record)
-            .map_err(|why| wrong(format!("record {sequence} of its history is wrong: {why}")))?;
-        due = due.plus(1).unwrap_or(Fence::LAST);
-    }
-    Ok((table, due.get() - 1))
-}
-
-fn step(table: &mut Table, due: Fence, sequence: u64, record: &str) -> std::result::Result<(), String> {
-    let (number, event): (Fence, Event) = read_event(record.as_bytes())?;
-    if number != due || number.get() != sequence {
-        return Err(format!("{due} was due"));
-    }
-    apply(table, &event).map_err(|error| error.to_string())
 }
 
 fn by_document(table: &Table) -> BTreeMap<&str, &Lease> {

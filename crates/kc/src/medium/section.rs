@@ -2,17 +2,17 @@
 //! history change in it together. Dropping it without a commit leaves everything as it was.
 
 use std::cell::Cell;
-use std::collections::BTreeMap;
 use std::path::Path;
 
 use holdfast_kernel::{
-    Answer, Cause, Claim, Command, Event, Fence, Lease, LeaseId, Limits, Mode, Name, Policy, Stamp, Table,
-    apply, check, decide,
+    Answer, Claim, Command, Event, Fence, Lease, LeaseId, Limits, Mode, Name, Policy, Stamp, Table, apply,
+    check, decide,
 };
-use holdfast_store::{CounterId, Error, Held, Result, write_event};
+use holdfast_store::{CounterId, Error, Held, Result, read_event};
 use rusqlite::{Params, Transaction};
 
 use super::failure::{damaged, failed};
+use super::history::{ADD, ENTRIES, Entry};
 use super::row::{ALL, BY_DOCUMENT, BY_ID, Columns, PUT, token};
 use crate::secret::{Secret, Token};
 
@@ -103,7 +103,7 @@ impl<'c> Section<'c> {
     pub fn about(&self, command: &Command, limits: Limits) -> Result<Table> {
         let by_id = |id: LeaseId| self.leases(BY_ID, [id.to_string()]);
         let on = |doc: &Name| self.leases(BY_DOCUMENT, [doc.as_str()]);
-        let found = match command {
+        let mut found = match command {
             _ if limits != Limits::NONE => return self.all(),
             Command::Sweep => return self.all(),
             Command::Acquire(wanted) => [on(&wanted.resource)?, by_id(wanted.id)?].concat(),
@@ -114,6 +114,8 @@ impl<'c> Section<'c> {
             | Command::Release { lease, .. }
             | Command::Evict { lease, .. } => by_id(*lease)?,
         };
+        // The lease on the document may be the one with the id.
+        found.dedup();
         self.table(found)
     }
 
@@ -174,9 +176,37 @@ impl<'c> Section<'c> {
         query.exists((shown.to_string(), doc.as_str())).map_err(failed(self.path, "read"))
     }
 
+    /// The table that the history leaves, and the number of its records.
+    ///
+    /// # Errors
+    /// When it cannot be read, or is not one that was written here.
+    pub fn replay(&self) -> Result<(Table, u64)> {
+        let mut query = self.cached(ENTRIES)?;
+        let mut rows = query.query([]).map_err(failed(self.path, "read"))?;
+        let (mut table, mut due) = (Table::new(), Fence::FIRST);
+        while let Some(row) = rows.next().map_err(failed(self.path, "read"))? {
+            let entry = Entry::read(row).map_err(failed(self.path, "read"))?;
+            let place = || format!("record {} of its history", entry.sequence);
+            self.again(&mut table, due, &entry).map_err(|what| damaged(self.path, place(), what))?;
+            due = due.plus(1).unwrap_or(Fence::LAST);
+        }
+        Ok((table, due.get() - 1))
+    }
+
+    /// Lets an entry of the history happen again, if it is the one that is due.
+    fn again(&self, table: &mut Table, due: Fence, entry: &Entry) -> std::result::Result<(), String> {
+        let (number, event) = read_event(entry.record.as_bytes())?;
+        if number != due {
+            return Err(format!("{due} was due"));
+        }
+        if Entry::of(table, &event, due, self.secret).as_ref() != Some(entry) {
+            return Err("its columns and its record say different things".into());
+        }
+        apply(table, &event).map_err(|error| error.to_string())
+    }
+
     fn table(&self, leases: Vec<Lease>) -> Result<Table> {
-        let each_once: BTreeMap<LeaseId, Lease> = leases.into_iter().map(|lease| (lease.id, lease)).collect();
-        Table::restore(each_once.into_values()).map_err(|error| damaged(self.path, "the locks", error))
+        Table::restore(leases).map_err(|error| damaged(self.path, "the locks", error))
     }
 
     fn leases(&self, query: &str, params: impl Params) -> Result<Vec<Lease>> {
@@ -220,25 +250,10 @@ impl<'c> Section<'c> {
 
     /// Writes one event into the history.
     fn remember(&self, table: &Table, event: &Event, sequence: Fence) -> Result<()> {
-        let (word, id) = match event {
-            Event::Granted { lease } => ("granted", lease.id),
-            Event::Renewed { lease, .. } => ("renewed", *lease),
-            Event::Beaten { lease, .. } => ("beaten", *lease),
-            Event::Released { lease, .. } => ("released", *lease),
-            Event::Transferred { from, .. } => ("transferred", *from),
-            Event::Evicted { lease, cause: Cause::Expired, .. } => (EXPIRED, *lease),
-            Event::Evicted { lease, cause: Cause::Dead, .. } => ("dead", *lease),
-            Event::Evicted { lease, cause: Cause::Forced { .. }, .. } => ("evicted", *lease),
-        };
-        let lease = match event {
-            Event::Granted { lease } => Some(lease),
-            _ => table.get(id),
-        };
-        let doc = lease.map(|lease| lease.resource.as_str());
-        // Only whoever let a lease run out is told so; every other token that ended proves nothing.
-        let expired = lease.filter(|_| word == EXPIRED).map(|lease| self.token(lease).to_string());
-        let record = String::from_utf8_lossy(&write_event(event, sequence)).into_owned();
-        self.run(REMEMBER, (sequence.get(), word, doc, expired, record))
+        let unknown = || damaged(self.path, "the locks", "an event speaks of a lease that is not there");
+        let Entry { sequence, event, doc_id, expired_token, record } =
+            Entry::of(table, event, sequence, self.secret).ok_or_else(unknown)?;
+        self.run(ADD, (sequence, event, doc_id, expired_token, record))
     }
 
     fn run(&self, statement: &str, params: impl Params) -> Result<()> {
@@ -258,9 +273,3 @@ impl<'c> Section<'c> {
         self.tx.prepare_cached(statement).map_err(failed(self.path, "read"))
     }
 }
-
-/// What the history calls the end of a lease whose deadline passed.
-const EXPIRED: &str = "expired";
-
-const REMEMBER: &str = "INSERT INTO lineage_lock_events (sequence, event, doc_id, expired_token, record)
-    VALUES (?1, ?2, ?3, ?4, ?5)";

@@ -80,11 +80,34 @@ fn a_row_that_was_not_written_here_is_refused_by_name() {
 }
 
 #[test]
+fn two_leases_with_one_id_hide_none_of_them() {
+    let bench = Bench::new(&["a", "b"]);
+    bench.acquire("a", "ann", NOW);
+    bench.acquire("b", "ann", NOW);
+    bench.tamper(
+        "UPDATE lineage_edit_locks SET (lease_id, record) =
+         (SELECT a.lease_id, replace(lineage_edit_locks.record, lineage_edit_locks.lease_id, a.lease_id)
+          FROM lineage_edit_locks AS a WHERE a.doc_id = 'a') WHERE doc_id = 'b'",
+    );
+    let now = NOW.to_string();
+    let all = bench.run(&["lineage", "lock", "status", "VAULT", "--now-ms", &now]);
+    assert_eq!(all.failed(), "KC_LINEAGE_QUERY_FAILED");
+    assert!(all.stderr.contains("a second time"), "{all:?}");
+    for doc in ["a", "b"] {
+        let refused = bench.run(&["lineage", "lock", "acquire", "VAULT", doc, "bob", "--now-ms", &now]);
+        assert_eq!(refused.failed(), "KC_LINEAGE_LOCK_HELD", "{refused:?}");
+    }
+}
+
+#[test]
 fn a_check_finds_what_no_single_row_shows() {
     for (statements, why) in [
         ("DELETE FROM lineage_edit_locks", "not what its history leaves"),
-        ("UPDATE lineage_lock_events SET sequence = 7", "record 7 of its history is wrong"),
-        ("UPDATE lineage_lock_events SET record = '{}'", "record 1 of its history is wrong"),
+        ("UPDATE lineage_lock_events SET sequence = 7", "record 7 of its history"),
+        ("UPDATE lineage_lock_events SET event = 'released'", "record 1 of its history"),
+        ("UPDATE lineage_lock_events SET doc_id = 'other'", "record 1 of its history"),
+        ("UPDATE lineage_lock_events SET expired_token = 'x'", "record 1 of its history"),
+        ("UPDATE lineage_lock_events SET record = '{}'", "record 1 of its history"),
         (
             "UPDATE lineage_lock_events SET record = replace(record, 'ann', 'bob')",
             "not what its history leaves",

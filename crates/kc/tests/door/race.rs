@@ -58,3 +58,16 @@ fn many_processes_that_make_one_vault_make_one() {
     let beside = std::fs::read_dir(bench.vault().parent().unwrap()).unwrap().count();
     assert_eq!(beside, 1, "those who lost left something behind");
 }
+
+#[test]
+fn a_vault_that_others_keep_busy_says_so_and_looking_need_not_wait() {
+    let bench = Bench::new(&["doc"]);
+    let (mut busy, mut other) = (bench.open(), bench.open());
+    let _section = busy.write().unwrap();
+    other.connection().busy_timeout(std::time::Duration::ZERO).unwrap();
+    let error = holdfast_kc::lineage_lock_acquire(&mut other, "doc", "ann", NOW).unwrap_err();
+    let error = holdfast_kc::error::AppError::from(&error);
+    assert_eq!((error.code, error.category, error.retryable), ("KC_LINEAGE_QUERY_FAILED", "storage", true));
+    assert!(error.message.contains("others kept it busy for too long: try again"), "{error:?}");
+    assert!(!holdfast_kc::lineage_lock_status(&mut other, "doc", NOW).unwrap().held);
+}
