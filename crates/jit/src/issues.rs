@@ -1,5 +1,5 @@
-//! The issues that can be seen from a worktree: its own, those of the commit that it is on, and those of the
-//! main worktree, as one. Nothing here writes a byte.
+//! The issues that can be seen from a worktree: its own, those of the commit that it is on, those of the main
+//! worktree, and what was last written in other worktrees, as one. Nothing here writes a byte.
 
 mod issue;
 mod layer;
@@ -254,6 +254,9 @@ impl<'a> Issues<'a> {
         }
         if let Some(data) = self.workspace.main_data(self.context)? {
             copies.extend(read(&data)?);
+        }
+        if let Some(data) = self.workspace.shared_data() {
+            copies.extend(read(data)?);
         }
         Ok(copies)
     }

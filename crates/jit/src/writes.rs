@@ -15,11 +15,10 @@ mod locks;
 mod members;
 mod permit;
 mod results;
+mod shared;
 mod texts;
 mod writer;
 
-#[cfg(test)]
-mod tests;
 
 pub use copy::results_of;
 pub use create::Fresh;

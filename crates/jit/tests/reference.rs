@@ -58,6 +58,7 @@ fn options<'a>(page: &mut String, args: impl Iterator<Item = &'a Arg>) {
     page.push_str("| | |\n|---|---|\n");
     for arg in args {
         let help = arg.get_help().map(ToString::to_string).unwrap_or_default();
+        let takes = arg.get_action().takes_values();
         let default =
             arg.get_default_values().iter().map(|value| value.to_string_lossy()).collect::<Vec<_>>();
         let default = if default.is_empty() || !takes {

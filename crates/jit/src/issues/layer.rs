@@ -1,5 +1,5 @@
-//! Where copies of an issue can be: this worktree, the commit that it is on, and the main worktree. Each layer
-//! only gives bytes; nothing here believes them, follows a link, or hides what it cannot read.
+//! Where copies of an issue can be: this worktree, the commit that it is on, the main worktree, and what other
+//! worktrees have handed over. Each layer only gives bytes; nothing here believes them, follows a link, or hides what it cannot read.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -24,6 +24,8 @@ pub enum Layer {
     Head,
     /// The main worktree.
     Main,
+    /// What was last written in a linked worktree and is not in the main one yet.
+    Shared,
 }
 
 /// The issues in a worktree.
@@ -31,6 +33,7 @@ pub(super) struct Worktree<'a> {
     home: PathBuf,
     folder: Box<dyn Folder + 'a>,
     ids: Vec<IssueId>,
+    listed: bool,
 }
 
 impl<'a> Worktree<'a> {
@@ -47,7 +50,7 @@ impl<'a> Worktree<'a> {
             Err(error) => return absent(&error, problems),
         }
         match files.folder(&home) {
-            Ok(folder) => Some(Self { home, folder, ids: Vec::new() }),
+            Ok(folder) => Some(Self { home, folder, ids: Vec::new(), listed: false }),
             Err(error) => absent(&error, problems),
         }
     }
@@ -58,6 +61,7 @@ impl<'a> Worktree<'a> {
             Ok(names) => names,
             Err(error) => absent(&error, problems).unwrap_or_default(),
         };
+        self.listed = true;
         self.ids.reserve(names.len());
         for name in names {
             match name.to_str().and_then(IssueId::parse) {
@@ -73,6 +77,11 @@ impl<'a> Worktree<'a> {
 
     pub(super) fn ids(&self) -> &[IssueId] {
         &self.ids
+    }
+
+    /// Whether it can have an issue: a list that was made knows, and saves asking for every single one.
+    pub(super) fn may_have(&self, id: IssueId) -> bool {
+        !self.listed || self.ids.binary_search(&id).is_ok()
     }
 
     pub(super) fn read(&self, id: IssueId, into: &mut Raw) {

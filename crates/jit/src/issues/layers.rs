@@ -32,6 +32,7 @@ pub(super) struct Layers<'a> {
     local: Option<Worktree<'a>>,
     head: Head<'a>,
     main: Option<Worktree<'a>>,
+    shared: Option<Worktree<'a>>,
     deleted: Vec<IssueId>,
 }
 
@@ -48,6 +49,7 @@ pub(super) struct Buffers {
     local: Raw,
     head: Raw,
     main: Raw,
+    shared: Raw,
 }
 
 impl<'a> Layers<'a> {
@@ -60,6 +62,7 @@ impl<'a> Layers<'a> {
     ) -> Result<Self> {
         let local = workspace.data();
         let main = if scope == Scope::Local { None } else { workspace.main_data(context)? };
+        let shared = workspace.shared_data().filter(|_| scope != Scope::Local);
         let head = match (scope, &workspace.repository) {
             (Scope::Local, _) => Head::Never,
             (Scope::Nearest, repository) => Head::IfMissing(repository.as_ref()),
@@ -76,6 +79,7 @@ impl<'a> Layers<'a> {
             local: local.and_then(|data| Worktree::open(context, &data, problems)),
             head,
             main: main.and_then(|data| Worktree::open(context, &data, problems)),
+            shared: shared.and_then(|data| Worktree::open(context, data, problems)),
             deleted: deleted.iter().filter_map(|name| IssueId::parse(name.to_str()?)).collect(),
         })
     }
@@ -83,7 +87,7 @@ impl<'a> Layers<'a> {
     /// The ids of all issues, each once, in their order.
     pub(super) fn ids(&mut self, problems: &mut Vec<String>) -> Vec<IssueId> {
         let mut ids = Vec::new();
-        for worktree in [&mut self.main, &mut self.local].into_iter().flatten() {
+        for worktree in [&mut self.main, &mut self.local, &mut self.shared].into_iter().flatten() {
             worktree.list(self.context, problems);
             ids.extend_from_slice(worktree.ids());
         }
@@ -111,8 +115,8 @@ impl<'a> Layers<'a> {
         buffers: &'b mut Buffers,
         problems: &mut Vec<String>,
     ) -> Vec<(Layer, &'b Raw)> {
-        let Buffers { local, head, main } = buffers;
-        [&mut *local, &mut *head, &mut *main].into_iter().for_each(Raw::clear);
+        let Buffers { local, head, main, shared } = buffers;
+        [&mut *local, &mut *head, &mut *main, &mut *shared].into_iter().for_each(Raw::clear);
         if let Some(worktree) = &self.local {
             worktree.read(id, local);
         }
@@ -122,10 +126,19 @@ impl<'a> Layers<'a> {
             if let Some(worktree) = &self.main {
                 worktree.read(id, main);
             }
+            if let Some(worktree) = self.shared.as_ref().filter(|shared| shared.may_have(id)) {
+                worktree.read(id, shared);
+            }
         }
-        let (local, head, main) = (&*local, &*head, &*main);
-        let mut copies = Vec::with_capacity(3);
-        for (layer, raw) in [(Layer::Local, local), (Layer::Head, head), (Layer::Main, main)] {
+        let copy = |layer: Layer, raw: &'b Raw| (layer, raw);
+        let all = [
+            copy(Layer::Local, local),
+            copy(Layer::Head, head),
+            copy(Layer::Main, main),
+            copy(Layer::Shared, shared),
+        ];
+        let mut copies = Vec::with_capacity(all.len());
+        for (layer, raw) in all {
             if !raw.is_empty() && !copies.iter().any(|(_, known): &(Layer, &Raw)| known.is_same(raw)) {
                 copies.push((layer, raw));
             }
@@ -156,6 +169,7 @@ impl<'a> Layers<'a> {
         let worktree = match layer {
             Layer::Local => self.local.as_ref(),
             Layer::Main => self.main.as_ref(),
+            Layer::Shared => self.shared.as_ref(),
             Layer::Head => None,
         };
         worktree.map_or_else(|| Commit::name(id, file), |worktree| worktree.name(id, file))

@@ -101,6 +101,7 @@ impl Writer<'_> {
             let title = self.issues.base(id)?.title;
             deleted::mark(sys, &data, id, &now)?;
             Place::new(sys, &data, id).remove()?;
+            self.take_back(id)?;
             let event = Event::about("issue.deleted", &id.to_string(), json!({ "title": title }));
             self.record(&[event], held, &now)
         })

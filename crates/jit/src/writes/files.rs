@@ -14,6 +14,7 @@ use holdfast_sys::{Kind, Sys};
 
 use super::copy::{Local, results_file};
 use super::members::{DEPS, LABELS};
+use crate::control::Access;
 use crate::durable;
 use crate::error::{Error, Result};
 use crate::ids::IssueId;
@@ -32,11 +33,24 @@ pub(super) struct Place<'a> {
     sys: &'a Sys,
     data: &'a Path,
     id: IssueId,
+    directory_mode: u32,
+    file_mode: u32,
 }
 
 impl<'a> Place<'a> {
+    /// In a worktree, where git keeps them and everybody may read them.
     pub(super) const fn new(sys: &'a Sys, data: &'a Path, id: IssueId) -> Self {
-        Self { sys, data, id }
+        Self { sys, data, id, directory_mode: 0o755, file_mode: 0o644 }
+    }
+
+    /// In the control plane, for those who may use it.
+    pub(super) const fn shared(sys: &'a Sys, data: &'a Path, id: IssueId, access: Access) -> Self {
+        Self { sys, data, id, directory_mode: access.directory(), file_mode: access.file() }
+    }
+
+    /// Writes everything anew.
+    pub(super) fn replace(&self, content: &Content) -> Result<()> {
+        self.write(content, &Local::default())
     }
 
     /// Writes what differs from what is there.
@@ -56,8 +70,8 @@ impl<'a> Place<'a> {
         if files.is_empty() {
             return Ok(());
         }
-        durable::make_dirs(self.sys, &home, 0o755)?;
-        Ok(durable::replace_all(self.sys, &home, &files, 0o644)?)
+        durable::make_dirs(self.sys, &home, self.directory_mode)?;
+        Ok(durable::replace_all(self.sys, &home, &files, self.file_mode)?)
     }
 
     /// Makes an issue that is not there yet; false if something has its name.
@@ -67,7 +81,7 @@ impl<'a> Place<'a> {
             self.write_results(content)?;
         }
         let building = self.hidden(&issues)?;
-        durable::make_dirs(self.sys, &building, 0o755)?;
+        durable::make_dirs(self.sys, &building, self.directory_mode)?;
         let built = self
             .build(&building, content)
             .and_then(|()| Ok(self.sys.files.rename_new(&building, &issues.join(self.id.to_string()))?));
@@ -94,7 +108,7 @@ impl<'a> Place<'a> {
                 files.push((building.join(name), bytes.as_slice()));
             }
         }
-        Ok(durable::replace_all(self.sys, building, &files, 0o644)?)
+        Ok(durable::replace_all(self.sys, building, &files, self.file_mode)?)
     }
 
     /// Removes an issue from this worktree. Its name goes first, in one step.
@@ -118,14 +132,14 @@ impl<'a> Place<'a> {
 
     fn write_results(&self, content: &Content) -> Result<()> {
         let path = self.data.join(results_file(self.id));
-        durable::make_dirs(self.sys, path.parent().unwrap_or(self.data), 0o755)?;
-        Ok(durable::replace(self.sys, &path, content.results.as_deref().unwrap_or_default(), 0o644)?)
+        durable::make_dirs(self.sys, path.parent().unwrap_or(self.data), self.directory_mode)?;
+        Ok(durable::replace(self.sys, &path, content.results.as_deref().unwrap_or_default(), self.file_mode)?)
     }
 
     /// The directory of all issues, which must be one: a link would lead out of the worktree.
     fn issues(&self) -> Result<PathBuf> {
         let issues = self.data.join("issues");
-        durable::make_dirs(self.sys, &issues, 0o755)?;
+        durable::make_dirs(self.sys, &issues, self.directory_mode)?;
         for path in [issues.clone(), issues.join(self.id.to_string())] {
             match self.sys.files.stat(&path) {
                 Ok(stat) if stat.kind != Kind::Directory => {

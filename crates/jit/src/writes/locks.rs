@@ -32,6 +32,11 @@ impl Locks {
         Ok(Self { sys: context.sys.clone(), directory: workspace.control.join("locks"), access })
     }
 
+    /// Who may use what lies in the control plane.
+    pub(super) const fn access(&self) -> Access {
+        self.access
+    }
+
     /// The lock of one issue. The last two characters of an id are random, so a thousand files are enough for
     /// any number of issues; two that share one wait for each other and lose nothing.
     pub(super) fn issue(&self, id: IssueId) -> Result<Guard> {

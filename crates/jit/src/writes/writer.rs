@@ -81,7 +81,11 @@ impl<'a> Writer<'a> {
         what: &'static str,
         mut act: impl FnMut(&mut Draft) -> Result<T>,
     ) -> Result<Changed<T>> {
-        self.guarded(id, what, &mut |held| self.apply(id, held, &mut act))
+        let changed = self.guarded(id, what, &mut |held| self.apply(id, held, &mut act))?;
+        if changed.written {
+            self.tidy_shared();
+        }
+        Ok(changed)
     }
 
     /// Brings the newest copy of an issue into this worktree, so that there is something to work on.
@@ -124,17 +128,26 @@ impl<'a> Writer<'a> {
         let now = rfc3339(&sys.clock.now()?);
         let copy = Copy::newest(&self.issues, id)?;
         let local = copy.local;
+        // Whoever holds the issue has its newest copy here, also if an earlier change was cut off.
+        let behind = held.is_some() && local.issue.as_ref() != Some(&copy.issue);
         let mut draft =
             Draft::new(sys, id, self.agent(), now.clone(), copy.issue, copy.labels, copy.deps, copy.results);
         let value = act(&mut draft)?;
         draft.settle();
         draft.stamp(held);
         let content = content(&draft, &local);
-        let written = draft.bring || draft.is_changed();
+        let changed = draft.is_changed();
+        let written = draft.bring || behind || changed;
+        if changed {
+            self.hand_over(&draft)?;
+        }
         if written {
             let data = self.workspace.own_data()?;
             Place::new(sys, &data, id).write(&content, &local)?;
             self.record(&draft.events(), held, &now)?;
+        }
+        if changed && !self.workspace.is_linked() {
+            self.take_back(id)?;
         }
         Ok(Changed { value, draft, written })
     }

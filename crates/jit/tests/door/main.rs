@@ -30,5 +30,8 @@ mod input;
 mod kill;
 mod merge;
 mod race;
+mod reads;
+mod schema;
+mod scopes;
 mod users;
 mod wait;

@@ -133,6 +133,7 @@ impl Text<'_> {
             Layer::Local => "\n",
             Layer::Head => "; this is the copy of the last commit\n",
             Layer::Main => "; this is the copy of the main worktree\n",
+            Layer::Shared => "; this was written in another worktree\n",
         });
         self.dependencies(&mut text);
         if let Some(description) = &issue.description {
