@@ -1,11 +1,14 @@
 //! `kill -9` at random moments: the database stays usable, and nothing that somebody was told of is lost.
 
 use std::collections::BTreeSet;
+use std::io::{BufRead, BufReader, Write};
+use std::process::Stdio;
 use std::time::{Duration, SystemTime};
 
 use serde_json::Value;
 
-use crate::bench::{Bench, LEASE, NOW};
+use crate::arm::{Op, request};
+use crate::bench::{Bench, KC, LEASE, NOW};
 
 /// How many processes die, and how many rounds that may take at the most.
 const DEATHS: usize = 80;
@@ -116,6 +119,53 @@ fn a_killed_process_leaves_the_database_usable_and_loses_nothing_that_was_told()
         assert!(worker.deaths >= DEATHS / 2, "seed {seed}: {} deaths in {rounds} rounds", worker.deaths);
     };
     std::thread::scope(|scope| (0..2).for_each(|n| drop(scope.spawn(move || work(n)))));
+    bench.run(&["vault", "check", "VAULT"]).ok();
+}
+
+/// Hands a server as many additions as its pipe holds, and kills it while it works them off. Gives how many it
+/// answered before.
+fn killed_server(bench: &Bench, dice: &mut Dice, doc: &str, token: &str, count: usize) -> usize {
+    let mut child = bench.command(KC, &["rpc", "VAULT"]);
+    let mut child = child.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let add = |n: usize| {
+        let (doc, token, evidence) = (doc.to_owned(), token.to_owned(), "seen".to_owned());
+        request(&Op::Add { doc, from: format!("node-{n:03}"), evidence, token, now: NOW })
+    };
+    let lines: String = (0..count).map(|n| format!("{}\n", add(n))).collect();
+    child.stdin.as_mut().unwrap().write_all(lines.as_bytes()).unwrap();
+    let mut replies = BufReader::new(child.stdout.take().unwrap()).lines();
+    let first: Value = serde_json::from_str(&replies.next().unwrap().unwrap()).unwrap();
+    std::thread::sleep(Duration::from_micros(dice.roll(dice.within_us)));
+    child.kill().unwrap();
+    child.wait().unwrap();
+    // A reply that was cut off was not given.
+    let rest = replies.map_while(Result::ok).map_while(|line| serde_json::from_str::<Value>(&line).ok());
+    let replies: Vec<Value> = std::iter::once(first).chain(rest).collect();
+    assert!(replies.iter().all(|reply| reply["ok"] == true), "{replies:?}");
+    dice.note(replies.len() < count);
+    replies.len()
+}
+
+#[test]
+fn a_killed_server_has_done_what_it_answered_and_at_most_one_thing_more() {
+    let mut dice = Dice { state: 5, within_us: 20_000 };
+    let docs: Vec<String> = (0..15).map(|n| format!("doc-{n:02}")).collect();
+    let bench = Bench::new(&docs.iter().map(String::as_str).collect::<Vec<_>>());
+    for doc in &docs {
+        let token = bench.acquire(doc, "ann", NOW);
+        let told = killed_server(&bench, &mut dice, doc, &token, 120);
+        let list = bench.run(&["lineage", "overlay", "list", "VAULT", doc]).ok();
+        let mut kept: Vec<&str> = list["overlays"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|overlay| overlay["from_node_id"].as_str().unwrap())
+            .collect();
+        kept.sort_unstable();
+        let due: Vec<String> = (0..kept.len()).map(|n| format!("node-{n:03}")).collect();
+        assert_eq!(kept, due, "additions are made in order, and none is left out");
+        assert!(kept.len() == told || kept.len() == told + 1, "{} were kept, {told} were told", kept.len());
+    }
     bench.run(&["vault", "check", "VAULT"]).ok();
 }
 
