@@ -75,3 +75,23 @@ fn a_change_without_a_token_is_refused_as_one_whose_token_proves_nothing() {
         assert_eq!(reply["error"]["code"], "KC_LINEAGE_LOCK_INVALID", "{op:?}");
     }
 }
+
+#[test]
+fn a_shell_that_mounts_the_dispatcher_gets_what_the_program_replies() {
+    let bench = Bench::new(&["doc"]);
+    bench.acquire("doc", "ann", NOW);
+    let (mut conn, mut rpc) = (bench.open(), Rpc::new(&bench));
+    let doc = || "doc".to_owned();
+    for op in [
+        Op::Status { doc: Some(doc()), now: NOW },
+        Op::Status { doc: None, now: NOW },
+        Op::Acquire { doc: doc(), owner: "bob".into(), now: NOW },
+        Op::Release { doc: doc(), token: "x".into() },
+        Op::List { doc: doc() },
+    ] {
+        let wanted = request(&op);
+        let params = serde_json::value::to_raw_value(&wanted["params"]).unwrap();
+        let reply = holdfast_kc::rpc::dispatch(&mut conn, wanted["method"].as_str().unwrap(), &params);
+        assert_eq!(serde_json::to_value(reply).unwrap(), rpc.line(wanted.to_string().as_bytes()), "{op:?}");
+    }
+}
