@@ -2,6 +2,7 @@
 
 pub mod claim;
 pub mod config;
+pub mod demo;
 pub mod dep;
 pub mod doc;
 pub mod export;
@@ -33,6 +34,7 @@ use crate::output::Report;
 pub fn run(context: &Context, command: Command) -> Result<Report> {
     match command {
         Command::Init => init::run(context),
+        Command::Demo(typed) => demo::run(context, &typed),
         Command::Issue(command) => issue::run(context, &command),
         Command::Status => status::run(context),
         Command::Query(command) => query::run(context, &command),

@@ -19,7 +19,6 @@ mod shared;
 mod texts;
 mod writer;
 
-
 pub use copy::results_of;
 pub use create::Fresh;
 pub use deleted::is_marked;
