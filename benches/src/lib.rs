@@ -21,6 +21,7 @@ mod open;
 mod rebuild;
 mod simulation;
 mod tracker;
+mod turns;
 mod writing;
 
 use ground::{Failure, Ground};
@@ -47,4 +48,5 @@ pub const BENCHES: [Bench; 10] = [
     Bench { name: "writing", run: writing::run },
     Bench { name: "named", run: named::run },
     Bench { name: "simulation", run: simulation::run },
+    Bench { name: "kc-turns", run: turns::run },
 ];

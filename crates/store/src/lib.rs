@@ -19,7 +19,7 @@ mod medium;
 mod whole;
 mod witness;
 
-pub use codec::{Codec, Json, Stored, Unreadable};
+pub use codec::{Codec, Json, Stored, Unreadable, read_event, write_event};
 pub use error::{Damage, Error, Result};
 pub use json::rfc3339;
 pub use medium::{CounterId, Held, Medium, View};
