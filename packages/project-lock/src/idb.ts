@@ -1,0 +1,80 @@
+// The same record in IndexedDB, for browsers and origins without an origin private file system. One readwrite transaction
+// is the exclusive section: the browser queues those of all tabs, and drops that of a tab that dies.
+
+import { StoreFailure, type Store } from './store.js';
+import type { Step } from './step.js';
+import type { Texts, Written } from './record.js';
+
+const [DATABASE, TABLE] = ['project', 'lock'] as const;
+const [RECORD, FENCE] = ['.lock', '.lock.fence'] as const;
+
+export async function openIdb(): Promise<Store> {
+  const factory = globalThis.indexedDB;
+  if (!factory) throw new StoreFailure('open', 'there is neither OPFS nor IndexedDB');
+  let database: Promise<IDBDatabase> | null = null;
+  const forget = () => (database = null);
+  return {
+    async run(_patience, step) {
+      database ??= connect(factory, forget);
+      database.catch(forget);
+      return transact(await database, step, forget);
+    },
+  };
+}
+
+function connect(factory: IDBFactory, forget: () => void): Promise<IDBDatabase> {
+  return new Promise((resolve, reject) => {
+    const fail = (why: unknown) => reject(new StoreFailure('open', why));
+    try {
+      const opening = factory.open(DATABASE, 1);
+      opening.onupgradeneeded = () => opening.result.createObjectStore(TABLE);
+      opening.onerror = () => fail(opening.error);
+      opening.onsuccess = () => {
+        const database = opening.result;
+        // Whoever wants to delete the database must not have to wait for this tab.
+        database.onversionchange = () => (forget(), database.close());
+        database.onclose = forget;
+        resolve(database);
+      };
+    } catch (error) {
+      fail(error);
+    }
+  });
+}
+
+function transact(database: IDBDatabase, step: (texts: Texts) => Step, forget: () => void): Promise<Step> {
+  return new Promise((resolve, reject) => {
+    let stage: 'open' | 'read' | 'write' = 'open';
+    let taken: Step | null = null;
+    const fail = (why: unknown) => reject(new StoreFailure(stage, why));
+    try {
+      const transaction = database.transaction(TABLE, 'readwrite');
+      const table = transaction.objectStore(TABLE);
+      stage = 'read';
+      const [record, beside] = [table.get(RECORD), table.get(FENCE)];
+      transaction.onabort = () => fail(transaction.error);
+      transaction.oncomplete = () => taken && resolve(taken);
+      // Requests are answered in order: when the second is there, so is the first.
+      beside.onsuccess = () => {
+        taken = step({ record: text(record.result), beside: text(beside.result) });
+        stage = 'write';
+        if (taken.write) put(table, taken.write);
+      };
+    } catch (error) {
+      // The connection may have been closed under us; the next one is made anew.
+      forget();
+      fail(error);
+    }
+  });
+}
+
+function put(table: IDBObjectStore, after: Written): void {
+  table.put(after.beside, FENCE);
+  if (after.record === null) table.delete(RECORD);
+  else table.put(after.record, RECORD);
+}
+
+/** What is no text was not written by us: as damaged as a text that cannot be read. */
+function text(value: unknown): string | null {
+  return value === undefined ? null : typeof value === 'string' ? value : '';
+}
