@@ -1,8 +1,7 @@
 // A store of two files that are only touched inside an exclusive section. Which file is written first is what makes a
 // crash between two calls harmless; how a file is reached is its owner's business.
 
-import { during, type Store } from './store.js';
-import type { Step } from './step.js';
+import { during, type Store, type Work } from './store.js';
 import type { Texts, Written } from './record.js';
 
 export interface TextFile {
@@ -25,23 +24,23 @@ export class FileStore implements Store {
     this.#enter = enter;
   }
 
-  async run(patienceMs: number, step: (texts: Texts) => Step): Promise<Step> {
+  async run(patienceMs: number, work: Work): Promise<void> {
     const section = await during('open', () => this.#enter(patienceMs));
     try {
-      const before = await during('read', () => read(section));
-      const taken = step(before);
+      const before = await during('read', () => read(section, work));
+      const taken = work.step(before);
       const after = taken.write;
       if (after) await during('write', () => write(section, before, after));
-      return taken;
+      work.done(taken);
     } finally {
       section.leave();
     }
   }
 }
 
-async function read({ record, beside }: Section): Promise<Texts> {
-  const [recordText, besideText] = await Promise.all([record.read(), beside.read()]);
-  return { record: recordText, beside: besideText };
+async function read(section: Section, work: Work): Promise<Texts> {
+  const beside = await section.beside.read();
+  return { beside, record: work.needsRecord(beside) ? await section.record.read() : undefined };
 }
 
 /** A fence is kept before the record that uses it, and a record is removed before its copy is. */

@@ -24,22 +24,18 @@ async function open(medium: Medium): Promise<Opened> {
   return { keeper, medium: opfs ? 'opfs' : 'idb' };
 }
 
-async function answer({ ask, patienceMs }: Request, { keeper }: Opened): Promise<Reply | null> {
-  if (ask.op !== 'wake') return keeper.ask(ask, patienceMs);
-  await keeper.wake(ask);
-  return null;
-}
-
-self.onmessage = async ({ data: request }: MessageEvent<Request>) => {
-  const { id, medium } = request;
+self.onmessage = async ({ data: { id, medium, ask, patienceMs } }: MessageEvent<Request>) => {
+  const reply = (reply: Reply | null, used = medium) => post({ id, reply, medium: used });
   try {
     opened ??= open(medium);
-    const there = await opened;
-    post({ id, reply: await answer(request, there), medium: there.medium });
+    const { keeper, medium: used } = await opened;
+    if (ask.op !== 'wake') return await keeper.ask(ask, patienceMs, (told) => reply(told, used));
+    await keeper.wake(ask);
+    reply(null, used);
   } catch (error) {
     // What could not be opened is tried anew by the next request.
     opened = null;
     const { message: why } = error instanceof StoreFailure ? error : new StoreFailure('open', error);
-    post({ id, reply: { type: 'failed', stage: 'open', why }, medium });
+    reply({ type: 'failed', stage: 'open', why });
   }
 };

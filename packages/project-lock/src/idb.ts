@@ -1,9 +1,9 @@
 // The same record in IndexedDB, for browsers and origins without an origin private file system. One readwrite transaction
 // is the exclusive section: the browser queues those of all tabs, and drops that of a tab that dies.
 
-import { StoreFailure, type Store } from './store.js';
+import { StoreFailure, type Store, type Work } from './store.js';
 import type { Step } from './step.js';
-import type { Texts, Written } from './record.js';
+import type { Written } from './record.js';
 
 const [DATABASE, TABLE] = ['project', 'lock'] as const;
 const [RECORD, FENCE] = ['.lock', '.lock.fence'] as const;
@@ -14,10 +14,10 @@ export async function openIdb(): Promise<Store> {
   let database: Promise<IDBDatabase> | null = null;
   const forget = () => (database = null);
   return {
-    async run(_patience, step) {
+    async run(_patience, work) {
       database ??= connect(factory, forget);
       database.catch(forget);
-      return transact(await database, step, forget);
+      work.done(await transact(await database, work, forget));
     },
   };
 }
@@ -42,7 +42,7 @@ function connect(factory: IDBFactory, forget: () => void): Promise<IDBDatabase> 
   });
 }
 
-function transact(database: IDBDatabase, step: (texts: Texts) => Step, forget: () => void): Promise<Step> {
+function transact(database: IDBDatabase, work: Work, forget: () => void): Promise<Step> {
   return new Promise((resolve, reject) => {
     let stage: 'open' | 'read' | 'write' = 'open';
     let taken: Step | null = null;
@@ -56,7 +56,7 @@ function transact(database: IDBDatabase, step: (texts: Texts) => Step, forget: (
       transaction.oncomplete = () => taken && resolve(taken);
       // Requests are answered in order: when the second is there, so is the first.
       beside.onsuccess = () => {
-        taken = step({ record: text(record.result), beside: text(beside.result) });
+        taken = work.step({ record: text(record.result), beside: text(beside.result) });
         stage = 'write';
         if (taken.write) put(table, taken.write);
       };

@@ -3,7 +3,7 @@
 
 import type { RefusalCode } from './decide.js';
 import { isOver, type Reply } from './reply.js';
-import { step, type Ask } from './step.js';
+import { needsRecord, step, type Ask } from './step.js';
 import { StoreFailure, type Store } from './store.js';
 import type { Clock } from './clock.js';
 
@@ -29,7 +29,7 @@ export class Keeper {
   readonly #tell: (notice: Notice) => void;
   #beating: Beating | null = null;
   #cancel: () => void = () => undefined;
-  #last: Promise<unknown> = Promise.resolve();
+  #last: Promise<void> = Promise.resolve();
 
   constructor(store: Store, clock: Clock, tell: (notice: Notice) => void) {
     this.#store = store;
@@ -37,28 +37,27 @@ export class Keeper {
     this.#tell = tell;
   }
 
-  /** Takes a step. What is asked to be released beats no more, whatever becomes of the release. */
-  ask(ask: Ask, patienceMs: number): Promise<Reply> {
+  /** Takes a step, and says what came of it. What is asked to be released beats no more, whatever becomes of that. */
+  ask(ask: Ask, patienceMs: number, tell: (reply: Reply) => void): Promise<void> {
     if (ask.op === 'release') this.#rest(ask.leaseId);
-    return this.#inTurn(async () => {
-      const reply = await this.#take(ask, patienceMs);
+    return this.#take(ask, patienceMs, (reply) => {
       const done = reply.type === 'done';
       if (done && (ask.op === 'acquire' || ask.op === 'renew')) this.#beatFor({ ...ask, expiresAt: reply.expiresAt });
       if (isOver(reply) && ask.op === 'renew') this.#rest(ask.leaseId);
-      return reply;
+      tell(reply);
     });
   }
 
   /** Beats at once, for a page that has slept or lost its worker and wants to know what it still has. */
   wake(beating: Beating): Promise<void> {
-    this.#beatFor(beating);
-    return this.#beat(this.#beating);
+    return this.#beat(this.#beatFor(beating));
   }
 
-  #beatFor({ leaseId, ttl, expiresAt }: Beating): void {
+  #beatFor({ leaseId, ttl, expiresAt }: Beating): Beating {
     const beating = { leaseId, ttl, expiresAt };
     this.#beating = beating;
     this.#schedule(beating, Math.min(SLOWEST_BEAT_MS, ttl / BEATS_IN_A_LEASE));
+    return beating;
   }
 
   #schedule(beating: Beating, ms: number): void {
@@ -72,41 +71,49 @@ export class Keeper {
     this.#beating = null;
   }
 
-  #beat(beating: Beating | null): Promise<void> {
-    return this.#inTurn(async () => {
-      // Renewed, released or lost while this beat waited for its turn.
-      if (!beating || this.#beating !== beating) return;
-      const { leaseId, ttl } = beating;
-      const reply = await this.#take({ op: 'renew', leaseId, ttl, mine: [leaseId] }, beating.expiresAt - this.#clock.now());
-      if (this.#beating === beating) this.#afterBeat(beating, reply);
-    });
+  #beat(beating: Beating): Promise<void> {
+    const { leaseId, ttl, expiresAt } = beating;
+    // Renewed, released or lost while this beat waited for its turn.
+    const isCurrent = () => this.#beating === beating;
+    const ask = { op: 'renew', leaseId, ttl, mine: [leaseId] } as const;
+    const tell = (reply: Reply) => void (isCurrent() && this.#afterBeat(beating, reply));
+    return this.#take(ask, expiresAt - this.#clock.now(), tell, isCurrent);
   }
 
   #afterBeat(beating: Beating, reply: Reply): void {
     const { leaseId, ttl, expiresAt } = beating;
+    const left = expiresAt - this.#clock.now();
     if (reply.type === 'done') {
       this.#beatFor({ leaseId, ttl, expiresAt: reply.expiresAt });
       this.#tell({ type: 'beat', leaseId, expiresAt: reply.expiresAt });
-    } else if (isOver(reply) || this.#clock.now() >= expiresAt) {
+    } else if (isOver(reply) || left <= 0) {
       this.#rest(leaseId);
       this.#tell({ type: 'lost', leaseId, code: isOver(reply) ? reply.code : 'EXPIRED' });
     } else {
-      this.#schedule(beating, Math.min(RETRY_MS, ttl / BEATS_IN_A_LEASE));
+      this.#schedule(beating, Math.min(RETRY_MS, ttl / BEATS_IN_A_LEASE, left));
     }
   }
 
-  async #take(ask: Ask, patienceMs: number): Promise<Reply> {
-    try {
-      return (await this.#store.run(patienceMs, (texts) => step(texts, ask, this.#clock.now()))).outcome;
-    } catch (error) {
-      const { stage, message: why } = error instanceof StoreFailure ? error : new StoreFailure('write', error);
-      return stage === 'busy' ? { type: 'refused', code: 'BUSY' } : { type: 'failed', stage, why };
-    }
-  }
-
-  #inTurn<T>(work: () => Promise<T>): Promise<T> {
-    const turn = this.#last.then(work);
-    this.#last = turn.catch(() => undefined);
+  /** One after the other, so that this tab never stands in its own way. */
+  #take(ask: Ask, patienceMs: number, tell: (reply: Reply) => void, isWanted = () => true): Promise<void> {
+    const turn = this.#last.then(async () => {
+      if (!isWanted()) return;
+      try {
+        await this.#store.run(patienceMs, {
+          needsRecord: (beside) => needsRecord(beside, ask, this.#clock.now()),
+          step: (texts) => step(texts, ask, this.#clock.now()),
+          done: ({ outcome }) => tell(outcome),
+        });
+      } catch (error) {
+        tell(failed(error));
+      }
+    });
+    this.#last = turn;
     return turn;
   }
+}
+
+function failed(error: unknown): Reply {
+  const { stage, message: why } = error instanceof StoreFailure ? error : new StoreFailure('write', error);
+  return stage === 'busy' ? { type: 'refused', code: 'BUSY' } : { type: 'failed', stage, why };
 }

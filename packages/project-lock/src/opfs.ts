@@ -23,6 +23,7 @@ const [FOLDER, RECORD, FENCE] = ['project', '.lock', '.lock.fence'] as const;
 const [SHORTEST_PAUSE_MS, LONGEST_PAUSE_MS] = [1, 16];
 /** More than any record has: what is longer is damaged, and not worth reading. */
 const MOST_BYTES = 4096;
+const BESIDE_BYTES = 256;
 
 /** The store, if this browser has one to give; null leaves the choice to the caller. */
 export async function openOpfs(): Promise<FileStore | null> {
@@ -42,13 +43,18 @@ export async function openOpfs(): Promise<FileStore | null> {
 
 async function enter(folder: FileSystemDirectoryHandle, fence: SyncFile, patience: number): Promise<Section> {
   const handle = await exclusive(fence, patience);
+  const record = new RecordFile(folder);
   return {
-    record: inFolder(folder),
+    record,
     beside: {
       read: async () => text(handle),
-      write: async (after) => put(handle, after),
+      // Always as long: a file that changes its length costs another call to the browser.
+      write: async (after) => put(handle, after.padEnd(BESIDE_BYTES)),
     },
-    leave: () => handle.close(),
+    leave() {
+      record.close();
+      handle.close();
+    },
   };
 }
 
@@ -67,32 +73,42 @@ async function exclusive(file: SyncFile, patience: number): Promise<SyncHandle> 
   }
 }
 
-function inFolder(folder: FileSystemDirectoryHandle): TextFile {
-  return {
-    async read() {
-      const file = await missing(() => open(folder, RECORD, false));
-      return file && using(file, text);
-    },
-    async write(after) {
-      await using(await open(folder, RECORD, true), (handle) => put(handle, after));
-    },
-    async delete() {
-      await missing(() => folder.removeEntry(RECORD));
-    },
-  };
+/** `.lock`, opened at most once in a section. */
+class RecordFile implements TextFile {
+  readonly #folder: FileSystemDirectoryHandle;
+  #handle: SyncHandle | null = null;
+
+  constructor(folder: FileSystemDirectoryHandle) {
+    this.#folder = folder;
+  }
+
+  async read(): Promise<string | null> {
+    this.#handle ??= await missing(() => this.#open(false));
+    return this.#handle && text(this.#handle);
+  }
+
+  async write(after: string): Promise<void> {
+    this.#handle ??= await this.#open(true);
+    put(this.#handle, after);
+  }
+
+  async delete(): Promise<void> {
+    this.close();
+    await missing(() => this.#folder.removeEntry(RECORD));
+  }
+
+  close(): void {
+    this.#handle?.close();
+    this.#handle = null;
+  }
+
+  async #open(create: boolean): Promise<SyncHandle> {
+    return (await open(this.#folder, RECORD, create)).createSyncAccessHandle();
+  }
 }
 
 async function open(folder: FileSystemDirectoryHandle, name: string, create: boolean): Promise<SyncFile> {
   return (await folder.getFileHandle(name, { create })) as unknown as SyncFile;
-}
-
-async function using<T>(file: SyncFile, work: (handle: SyncHandle) => T): Promise<T> {
-  const handle = await file.createSyncAccessHandle();
-  try {
-    return work(handle);
-  } finally {
-    handle.close();
-  }
 }
 
 function text(handle: SyncHandle): string {
@@ -105,7 +121,7 @@ function text(handle: SyncHandle): string {
 function put(handle: SyncHandle, after: string): void {
   const bytes = new TextEncoder().encode(after);
   if (handle.write(bytes, { at: 0 }) !== bytes.length) throw new StoreFailure('write', 'the disk is full');
-  handle.truncate(bytes.length);
+  if (handle.getSize() !== bytes.length) handle.truncate(bytes.length);
 }
 
 async function missing<T>(work: () => Promise<T>): Promise<T | null> {

@@ -1,14 +1,15 @@
 // The bytes in storage: the lease record and, beside it, the counter of fences with a copy of the lease. Everything read
 // is hostile until it has been checked here: another program, an older version or a crash may have left anything.
 
-/** What is stored, as text; null where there is nothing. */
+/** What is stored, as text; null where there is nothing, undefined where nobody looked. */
 export interface Texts {
-  readonly record: string | null;
+  readonly record: string | null | undefined;
   readonly beside: string | null;
 }
 
 /** What is to be stored. The counter stays for ever: without it a fence might be given out twice. */
-export interface Written extends Texts {
+export interface Written {
+  readonly record: string | null;
   readonly beside: string;
 }
 

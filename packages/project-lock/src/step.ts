@@ -26,13 +26,18 @@ export interface Step {
 const POLICY = { minTtl: 1, maxTtl: LONGEST_LEASE_MS };
 const [THIS_TAB, ANOTHER_TAB] = ['this tab', 'another tab'] as const;
 
+/** Whether the step has to see the record. Who gives back what the copy says is its own need not: nobody had it since. */
+export function needsRecord(beside: string | null, ask: Ask, now: number): boolean {
+  return ask.op !== 'release' || readBeside(beside, now)?.grant?.leaseId !== ask.leaseId;
+}
+
 export function step(texts: Texts, ask: Ask, now: number): Step {
   const beside = readBeside(texts.beside, now);
-  const record = texts.record === null ? null : readRecord(texts.record, now);
-  const damaged = texts.record !== null && record === null;
+  const record = texts.record ? readRecord(texts.record, now) : null;
+  const damaged = typeof texts.record === 'string' && record === null;
   // The clock keeps fences rising even if the counter is lost or was set back.
   const next = Math.max(beside?.next ?? 0, now);
-  const known = damaged ? beside?.grant : record;
+  const known = damaged || texts.record === undefined ? beside?.grant : record;
   const copy = known && beside?.grant?.leaseId === known.leaseId ? beside.grant : null;
   const grant = known ? { ...known, fence: copy?.fence ?? 0, web: copy?.web ?? false } : null;
   if (damaged && ask.op === 'acquire') return mend(next, grant);

@@ -4,9 +4,18 @@
 import type { Step } from './step.js';
 import type { Texts } from './record.js';
 
+/** What is done while nobody else does anything. */
+export interface Work {
+  /** Whether the record has to be read for it. */
+  needsRecord(beside: string | null): boolean;
+  step(texts: Texts): Step;
+  /** Called when everything is stored, before the section is left: leaving takes time, and nobody needs to wait for it. */
+  done(step: Step): void;
+}
+
 export interface Store {
-  /** Runs the step while nobody else does. Waits at most so long for others to come to an end. */
-  run(patienceMs: number, step: (texts: Texts) => Step): Promise<Step>;
+  /** Does the work, waiting at most so long for that of others to come to an end. */
+  run(patienceMs: number, work: Work): Promise<void>;
 }
 
 /** `busy`: others were in the way for too long. */

@@ -65,6 +65,7 @@ export class DirectLink implements Link {
   readonly #store: Store;
   readonly #clock: FakeClock;
   #keeper: Keeper;
+  #due: (() => void)[] | null = null;
   #notice: (notice: Notice) => void = () => {};
   #died: () => void = () => {};
 
@@ -81,7 +82,7 @@ export class DirectLink implements Link {
   async ask(ask: Ask, patienceMs: number): ReturnType<Link['ask']> {
     await new Promise((arrived) => setImmediate(arrived));
     if (this.dead) return { reply: { type: 'failed', stage: 'open', why: this.dead }, medium: 'opfs' };
-    return { reply: await this.#keeper.ask(ask, patienceMs), medium: 'opfs' };
+    return new Promise((told) => this.#keeper.ask(ask, patienceMs, (reply) => told({ reply, medium: 'opfs' })));
   }
 
   wake(beating: Beating): void {
@@ -95,9 +96,25 @@ export class DirectLink implements Link {
     this.#died();
   }
 
-  /** The old keeper beats into the void. */
+  /** The tab stands still: what was due meanwhile happens when it goes on. */
+  freeze(): void {
+    this.#due = [];
+  }
+
+  thaw(): void {
+    const due = this.#due ?? [];
+    this.#due = null;
+    for (const call of due) call();
+  }
+
+  /** A keeper that was replaced beats no more. */
   #start(): Keeper {
-    const clock = { now: () => this.#clock.now(), after: (ms: number, call: () => void) => this.#clock.after(ms, () => keeper === this.#keeper && call()) };
+    const run = (call: () => void) => {
+      if (keeper !== this.#keeper) return;
+      if (this.#due) this.#due.push(call);
+      else call();
+    };
+    const clock = { now: () => this.#clock.now(), after: (ms: number, call: () => void) => this.#clock.after(ms, () => run(call)) };
     const keeper: Keeper = new Keeper(this.#store, clock, (notice) => this.#notice(notice));
     return keeper;
   }

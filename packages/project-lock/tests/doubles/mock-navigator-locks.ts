@@ -27,7 +27,7 @@ export class MockNavigatorLocks {
     this.requests += 1;
     const scripted = this.script.shift();
     if (typeof scripted === 'object') return Promise.reject(scripted.error);
-    return new Promise((resolve, reject) => {
+    return new Promise<unknown>((resolve, reject) => {
       const grant = () => {
         options.signal?.removeEventListener('abort', abort);
         this.#grant(callback, resolve, reject);
