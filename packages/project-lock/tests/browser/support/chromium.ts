@@ -16,13 +16,13 @@ export const INSECURE_HOST = 'project.test';
 
 export class Chromium {
   readonly context: BrowserContext;
+  readonly profile: string;
   readonly #site: Site;
-  readonly #profile: string;
 
   private constructor(context: BrowserContext, site: Site, profile: string) {
     this.context = context;
     this.#site = site;
-    this.#profile = profile;
+    this.profile = profile;
   }
 
   static async start(): Promise<Chromium> {
@@ -37,10 +37,17 @@ export class Chromium {
     return new Chromium(context, site, profile);
   }
 
+  /** A window whose storage is in memory and is gone when it is closed, as in private mode. */
+  privateWindow(): Promise<BrowserContext> {
+    const browser = this.context.browser();
+    if (!browser) throw new Error('a persistent context without a browser');
+    return browser.newContext();
+  }
+
   async stop(): Promise<void> {
     await this.context.close();
     await this.#site.close();
-    await rm(this.#profile, { recursive: true, force: true, maxRetries: 5 });
+    await rm(this.profile, { recursive: true, force: true, maxRetries: 5 });
   }
 
   url(path = PAGE, host = '127.0.0.1'): string {
