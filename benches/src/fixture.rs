@@ -90,7 +90,12 @@ pub(crate) fn handle(folder: &Path) -> Log {
 
 /// Fills the log in `folder` with so many records of grants and releases.
 pub(crate) fn fill(folder: &Path, records: usize) -> Result<(), Failure> {
-    let (log, policy, worker) = (handle(folder), policy(), Worker::new(0)?);
+    fill_log(&handle(folder), records)
+}
+
+/// Fills a log with so many records of grants and releases.
+pub(crate) fn fill_log(log: &Log, records: usize) -> Result<(), Failure> {
+    let (policy, worker) = (policy(), Worker::new(0)?);
     let mut left = records / 2;
     while left > 0 {
         let mut commands = Vec::with_capacity(BATCH);

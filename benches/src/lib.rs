@@ -4,6 +4,7 @@
 //! in turns with ours and the table shows the ratio. Nothing here is a test: no figure ever fails a build.
 
 pub mod ground;
+pub mod process;
 pub mod row;
 pub mod stats;
 pub mod table;
@@ -12,6 +13,7 @@ mod acquire;
 mod depth;
 mod fixture;
 mod group;
+mod jit;
 mod open;
 mod rebuild;
 mod simulation;
@@ -28,11 +30,12 @@ pub struct Bench {
 }
 
 /// All benchmarks, in the order of the table.
-pub const BENCHES: [Bench; 6] = [
+pub const BENCHES: [Bench; 7] = [
     Bench { name: "acquire", run: acquire::run },
     Bench { name: "group", run: group::run },
     Bench { name: "depth", run: depth::run },
     Bench { name: "open", run: open::run },
     Bench { name: "rebuild", run: rebuild::run },
+    Bench { name: "jit", run: jit::run },
     Bench { name: "simulation", run: simulation::run },
 ];

@@ -55,32 +55,29 @@ pub fn prepare(sys: &Sys, path: &Path, access: Access) -> Result<()> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => None,
         Err(error) => return Err(error.into()),
     };
-    let shared = access.group.is_some();
-    if known.is_some_and(|mode| (mode & 0o070 != 0) == shared) {
+    // The whole mode: one that somebody widened by hand does not let new files have the group.
+    if known == Some(access.directory()) {
         return Ok(());
     }
     // Outside of git claims live in `.jit/` beside issues, which everybody may read.
     let own = !path.ends_with(crate::workspace::DATA);
     durable::make_dirs(sys, path, if own { 0o700 } else { 0o755 })?;
     if own {
-        admit(path, access)?;
+        admit(sys, path, access)?;
     }
     for name in DIRECTORIES {
         let directory = path.join(name);
         durable::make_dirs(sys, &directory, 0o700)?;
         if own || name != "events" {
             admit_files(sys, &directory, access)?;
-            admit(&directory, access)?;
+            admit(sys, &directory, access)?;
         }
     }
     admit_files(sys, path, access)
 }
 
-fn admit(path: &Path, access: Access) -> Result<()> {
-    if let Some(group) = access.group {
-        os::set_group(path, group)?;
-    }
-    Ok(os::set_mode(path, access.directory())?)
+fn admit(sys: &Sys, path: &Path, access: Access) -> Result<()> {
+    Ok(sys.files.admit(path, access.directory(), access.group)?)
 }
 
 fn admit_files(sys: &Sys, directory: &Path, access: Access) -> Result<()> {
@@ -88,14 +85,24 @@ fn admit_files(sys: &Sys, directory: &Path, access: Access) -> Result<()> {
         let path = directory.join(&name);
         let ours =
             !directory.ends_with(crate::workspace::DATA) || name.to_string_lossy().starts_with("claims.");
-        if ours && sys.files.stat(&path)?.kind == Kind::File {
-            if let Some(group) = access.group {
-                os::set_group(&path, group)?;
-            }
-            os::set_mode(&path, access.file())?;
+        if ours {
+            admit_file(sys, &path, access)?;
         }
     }
     Ok(())
+}
+
+/// Somebody else may be at work here: a file that it wrote beside another can be gone by now.
+fn admit_file(sys: &Sys, path: &Path, access: Access) -> Result<()> {
+    let admitted = match sys.files.stat(path) {
+        Ok(stat) if stat.kind == Kind::File => sys.files.admit(path, access.file(), access.group),
+        Ok(_) => Ok(()),
+        Err(error) => Err(error),
+    };
+    match admitted {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        done => Ok(done?),
+    }
 }
 
 /// The number of a group of this machine.

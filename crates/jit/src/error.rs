@@ -407,3 +407,31 @@ fn sys_hint(error: &holdfast_sys::Error) -> Option<String> {
         _ => None,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    const PAGE: &str = include_str!("../../../spec/errors.md");
+
+    /// The codes that the functions `code` of a source can give.
+    fn codes(source: &str) -> BTreeSet<&str> {
+        let (_, rest) = source.split_once("fn code(&self)").unwrap();
+        let (body, _) = rest.split_once("\n    }\n").unwrap();
+        body.lines().filter_map(|line| line.split_once("=> \"")?.1.split('"').next()).collect()
+    }
+
+    /// The codes in the first column of tables.
+    fn rows(page: &str) -> BTreeSet<&str> {
+        page.lines().filter_map(|line| line.strip_prefix("| `")?.split('`').next()).collect()
+    }
+
+    #[test]
+    fn every_code_has_its_row_and_every_row_its_code() {
+        let (shared, own) = PAGE.split_once("## Told by jit itself").unwrap();
+        let mut known = codes(include_str!("error.rs"));
+        known.extend(codes(include_str!("config/error.rs")));
+        known.retain(|code| !rows(shared).contains(code));
+        assert_eq!(rows(own), known);
+    }
+}

@@ -1,11 +1,14 @@
-//! Issues as far as claims need them: an id, a title, a state. Each is one file that is replaced whole.
-//! What this program does not know in such a file is kept as it is.
+//! The issues that can be seen from a worktree. Each is one file that is replaced whole, with its labels and
+//! dependencies in sets of lines beside it.
+
+mod issue;
+mod set;
+mod state;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use holdfast_sys::{Kind, Sys};
-use serde::{Deserialize, Serialize};
 
 use crate::context::Context;
 use crate::durable;
@@ -13,42 +16,12 @@ use crate::error::{Error, Result};
 use crate::ids::{IssueId, Typed};
 use crate::workspace::Workspace;
 
+pub use issue::{Document, Issue};
+pub use set::{BadLine, Change, Line, Set};
+pub use state::{Priority, State, UnknownWord, typed};
+
 /// More than anybody writes about one issue.
 const LONGEST: usize = 4 << 20;
-
-/// The state of an issue that can be worked on.
-pub const READY: &str = "ready";
-
-/// How much an issue matters; the first one the most.
-pub const PRIORITIES: [&str; 4] = ["critical", "high", "normal", "low"];
-
-/// An issue.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-pub struct Issue {
-    /// Its id.
-    pub id: String,
-    /// What it is about.
-    pub title: String,
-    /// Where it stands.
-    pub state: String,
-    /// How much it matters.
-    #[serde(default = "normal")]
-    pub priority: String,
-    /// What there is to say about it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub description: Option<String>,
-    /// When it was made.
-    pub created_at: String,
-    /// When it was last changed.
-    pub updated_at: String,
-    /// Everything else.
-    #[serde(flatten)]
-    pub rest: BTreeMap<String, serde_json::Value>,
-}
-
-fn normal() -> String {
-    "normal".to_owned()
-}
 
 /// The issues that can be seen from one worktree: its own, and the main worktree's where it has none.
 pub struct Issues<'a> {
@@ -93,9 +66,7 @@ impl<'a> Issues<'a> {
         let directory = home(&self.workspace.own_data()?).join(&issue.id);
         let sys = &self.context.sys;
         durable::make_dirs(sys, &directory, 0o755)?;
-        let mut text = serde_json::to_vec_pretty(issue).unwrap_or_default();
-        text.push(b'\n');
-        Ok(durable::replace(sys, &directory.join("issue.json"), &text, 0o644)?)
+        Ok(durable::replace(sys, &directory.join("issue.json"), &issue.bytes(), 0o644)?)
     }
 
     /// Reads an issue.

@@ -103,7 +103,13 @@ fn the_users_settings_are_the_users() {
     let repository = Repository::new();
     assert_eq!(repository.jit(&["config", "set", "--global", "agent.id", "agent:alice"]).code, 0);
     let user = std::fs::read_to_string(repository.path("user/agent.toml")).unwrap();
-    assert_eq!(user, "[agent]\nid = \"agent:alice\"\n");
+    assert!(user.starts_with("[agent]\nid = \"agent:alice\"\ncreated_at = \""), "{user}");
+    let made = repository.jit(&["config", "get", "agent.created_at"]).out;
+    assert_eq!(
+        (made.len(), made.trim_end().ends_with('Z')),
+        ("2026-01-01T00:00:00.000Z\n".len(), true),
+        "{made}"
+    );
     assert_eq!(repository.jit(&["config", "get", "agent.id"]).out, "agent:alice\n");
     let refused = repository.jit(&["config", "set", "agent.id", "agent:bob"]);
     assert_eq!(refused.code, 6);

@@ -56,7 +56,7 @@ pub(crate) struct Performer<'a> {
 impl<'a> Performer<'a> {
     pub(crate) fn enter(stage: &'a Stage, sys: &Sys, actor: Actor, number: usize) -> Self {
         let holder = actor.holder.clone();
-        let presence = stage.recorder.enter(actor);
+        let presence = stage.recorder.enter(actor, !stage.plan.liveness);
         let sys = presence.noted(sys);
         let (mine, seen) = (BTreeMap::new(), Vec::new());
         Self { stage, sys, presence, holder, medium: None, number, leases: 0, mine, seen }

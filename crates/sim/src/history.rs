@@ -231,7 +231,7 @@ impl History {
         self.actors.len() - 1
     }
 
-    /// Notes that an actor is no more: it ended, or was killed.
+    /// Notes that an actor is no more, and that nobody acts on what it was told.
     pub fn leave(&mut self, actor: ActorId, true_ms: u64) {
         let moment = self.moment(true_ms);
         if let Some(end) = self.ends.get_mut(actor) {
@@ -309,7 +309,7 @@ impl History {
         self.actors.get(id)
     }
 
-    /// When an actor ended, if it did.
+    /// When an actor was no more, if it went before the power did.
     #[must_use]
     pub fn actor_end(&self, id: ActorId) -> Option<Moment> {
         self.ends.get(id).copied().flatten()

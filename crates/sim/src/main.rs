@@ -11,9 +11,10 @@ use holdfast_sim::subjects;
 use holdfast_sys::sim::Line;
 
 const USAGE: &str = "usage:
-  holdfast-sim random [--seeds 10000] [--start 0] [--medium all]
-  holdfast-sim replay --seed n --medium log|record|directory|reference
-  holdfast-sim exhaustive [--medium all]";
+  cargo sim random [--seeds 10000] [--start 0] [--medium all]
+  cargo sim replay --seed n [--medium all]
+  cargo sim exhaustive [--medium all]
+media: all, log, record, directory; reference; broken, or one of the broken protocols by its name";
 
 /// How many runs it may take to make a failing one short.
 const SHRINKING: u64 = 15_000;
@@ -21,7 +22,7 @@ const SHRINKING: u64 = 15_000;
 fn main() -> ExitCode {
     if cfg!(panic = "abort") {
         eprintln!(
-            "seed -: killed processes are unwound, so build this with `--profile sim`, not `--release`"
+            "seed -: killed processes are unwound, so run it as `cargo sim` or build it with `--profile sim`"
         );
         return ExitCode::from(2);
     }
@@ -131,10 +132,10 @@ impl Arguments {
 }
 
 fn media(word: &str) -> Result<Vec<Subject>, String> {
-    let all = || subjects::all().into_iter().chain([subjects::reference()]);
     match word {
         "all" => Ok(subjects::all()),
-        name => match all().find(|subject| subject.name() == name) {
+        "broken" => Ok(subjects::broken()),
+        name => match subjects::named(name) {
             Some(subject) => Ok(vec![subject]),
             None => Err(format!("there is no medium {name}")),
         },
@@ -149,9 +150,7 @@ fn explain(subject: &Subject, seed: u64) -> bool {
         return false;
     };
     show(subject, failing, &format!("seed {seed} {medium}"));
-    println!(
-        "seed {seed} {medium}: again: cargo run -p holdfast-sim --profile sim -- replay --medium {medium} --seed {seed}"
-    );
+    println!("seed {seed} {medium}: again: cargo sim replay --medium {medium} --seed {seed}");
     true
 }
 

@@ -102,11 +102,17 @@ impl Model {
         }
     }
 
-    /// Nobody was told, and the medium may have been cut off anywhere in the events.
+    /// Nobody was told, and the medium may have been cut off anywhere in the events; a power loss may still
+    /// do so.
     fn unheard(&self, decision: &Decision) -> Vec<Self> {
-        let after = cut_off(decision).into_iter().filter_map(|events| self.now.with(&events));
-        let undoable: Vec<Leases> = std::iter::once(&self.now).chain(&self.undoable).cloned().collect();
-        after.map(|now| Self { now, undoable: undoable.clone() }).collect()
+        let reached = |events: Vec<Event>| {
+            let shorter = (1..events.len()).rev().filter_map(|cut| events.get(..cut));
+            let on_the_way: Option<Vec<Leases>> = shorter.map(|events| self.now.with(events)).collect();
+            let before = std::iter::once(&self.now).chain(&self.undoable).cloned();
+            let undoable = on_the_way?.into_iter().chain(before).collect();
+            Some(Self { now: self.now.with(&events)?, undoable })
+        };
+        cut_off(decision).into_iter().filter_map(reached).collect()
     }
 }
 

@@ -50,9 +50,9 @@ impl Recorder {
         self.observer.note(mix.get());
     }
 
-    pub(crate) fn enter(self: &Arc<Self>, actor: Actor) -> Presence {
+    pub(crate) fn enter(self: &Arc<Self>, actor: Actor, outlived: bool) -> Presence {
         let id = self.book().enter(actor);
-        Presence { recorder: Arc::clone(self), id, call: Arc::default() }
+        Presence { recorder: Arc::clone(self), id, call: Arc::default(), outlived }
     }
 
     pub(crate) fn power_lost(&self) {
@@ -69,12 +69,14 @@ impl Recorder {
     }
 }
 
-/// One actor while it lives. However it goes, the history says when.
+/// One actor while it lives. If its holder dies with it, the history says when.
 pub(crate) struct Presence {
     recorder: Arc<Recorder>,
     id: ActorId,
     /// The call that it is in.
     call: Arc<Mutex<Option<CallId>>>,
+    /// Whether its holder lives on when it ends: somebody for whom a program runs, not the program itself.
+    outlived: bool,
 }
 
 impl Presence {
@@ -119,6 +121,10 @@ impl Presence {
 
 impl Drop for Presence {
     fn drop(&mut self) {
+        // Whoever is killed is unwound.
+        if self.outlived && !std::thread::panicking() {
+            return;
+        }
         let true_ms = self.recorder.true_ms();
         self.recorder.book().leave(self.id, true_ms);
     }

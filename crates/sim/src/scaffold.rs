@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use holdfast_kernel::{Answer, Claim, Command, Fence, LeaseId, Policy, Table, apply, check, decide};
+use holdfast_kernel::{Answer, Claim, Command, Fence, LeaseId, Policy, Stamp, Table, apply, check, decide};
 use holdfast_store::{CounterId, Damage, Error, Held, Medium, Result, View};
 use holdfast_sys::{Handle, LockMode, Open, Sys};
 
@@ -22,6 +22,11 @@ pub(crate) struct State {
 
 impl State {
     pub(crate) const EMPTY: Self = Self { table: Table::new(), next: Fence::FIRST };
+
+    /// What a medium shows that is in this state.
+    pub(crate) fn view(self, now: Stamp) -> View {
+        View { table: self.table, counter: Some(COUNTER), next: self.next, now }
+    }
 }
 
 /// Whether a step was made, or somebody else came first and everything has to be looked at again.
@@ -119,8 +124,8 @@ impl<P: Protocol> Medium for Follower<P> {
 
     fn view(&self) -> Result<View> {
         self.section(|| {
-            let State { table, next } = self.protocol.load(&self.sys)?;
-            Ok(View { table, counter: Some(COUNTER), next, now: self.sys.clock.now()? })
+            let state = self.protocol.load(&self.sys)?;
+            Ok(state.view(self.sys.clock.now()?))
         })
     }
 }

@@ -4,7 +4,7 @@
 use holdfast_sys::sim::{Odds, Random, Recording, Replay};
 
 use crate::check::{Property, Violation};
-use crate::plan::{Plan, Script};
+use crate::plan::{Plan, Script, Step};
 use crate::run::{Outcome, run};
 use crate::subject::Subject;
 
@@ -125,25 +125,39 @@ fn smaller(plan: &Plan) -> Vec<Plan> {
     for epoch in 0..plan.epochs.len() {
         plans.extend(changed(plan, |plan| drop(plan.epochs.remove(epoch))));
     }
-    for (epoch, scripts) in plan.epochs.iter().enumerate() {
-        for script in 0..scripts.len() {
-            plans.extend(changed(plan, |plan| remove_script(plan, epoch, script)));
-        }
+    for (epoch, script, steps) in scripts(plan) {
+        plans.extend(changed(plan, |plan| remove_script(plan, epoch, script)));
+        plans.extend(changed(plan, |plan| {
+            if let Some(steps_left) = steps_of(plan, epoch, script) {
+                steps_left.truncate(steps / 2);
+            }
+        }));
     }
     plans.extend(fewer_faults(plan));
-    for (epoch, scripts) in plan.epochs.iter().enumerate() {
-        for (script, Script { steps, .. }) in scripts.iter().enumerate() {
-            for step in 0..steps.len() {
-                plans.extend(changed(plan, |plan| {
-                    let script = plan.epochs.get_mut(epoch).and_then(|scripts| scripts.get_mut(script));
-                    if let Some(script) = script {
-                        script.steps.remove(step);
-                    }
-                }));
-            }
+    for (epoch, script, steps) in scripts(plan) {
+        for step in 0..steps {
+            plans.extend(changed(plan, |plan| {
+                if let Some(steps) = steps_of(plan, epoch, script) {
+                    steps.remove(step);
+                }
+            }));
         }
     }
     plans
+}
+
+/// Every script: its epoch, its place there, and how many steps it has.
+fn scripts(plan: &Plan) -> impl Iterator<Item = (usize, usize, usize)> {
+    let of_epoch = |(epoch, scripts): (usize, &Vec<Script>)| {
+        let all = scripts.iter().enumerate().map(|(index, script)| (epoch, index, script.steps.len()));
+        all.collect::<Vec<_>>()
+    };
+    plan.epochs.iter().enumerate().flat_map(of_epoch)
+}
+
+fn steps_of(plan: &mut Plan, epoch: usize, script: usize) -> Option<&mut Vec<Step>> {
+    let script = plan.epochs.get_mut(epoch)?.get_mut(script)?;
+    Some(&mut script.steps)
 }
 
 fn changed(plan: &Plan, change: impl FnOnce(&mut Plan)) -> Option<Plan> {

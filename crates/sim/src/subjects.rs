@@ -10,22 +10,34 @@ use holdfast_store::{Error, Medium as _, Result, View, directory};
 use holdfast_sys::Sys;
 
 use crate::plan::resource;
-use crate::reference;
 use crate::scaffold::ROOT;
 use crate::subject::Subject;
+use crate::{broken, reference};
 
-/// Every medium that is shipped.
+/// Every medium that is shipped, in every way that it can be set.
 #[must_use]
 pub fn all() -> Vec<Subject> {
-    vec![log(), record(), directory()]
+    vec![log(), log_with_durable_index(), record(), directory()]
 }
 
-/// The log medium.
+/// The log medium as it is by default; its upkeep is to cut it.
 #[must_use]
 pub fn log() -> Subject {
-    Subject::new("log", |sys| Ok(Box::new(open_log(sys))))
+    Subject::new("log", |sys| Ok(Box::new(open_log(sys, false))))
         .replaying(replay_log)
-        .kept_up(|sys, policy| open_log(sys).cut(policy).map(drop))
+        .kept_up(|sys, policy| open_log(sys, false).cut(policy).map(drop))
+}
+
+/// The log medium with an index that is made durable too; its upkeep is to have it repaired and cut.
+#[must_use]
+pub fn log_with_durable_index() -> Subject {
+    Subject::new("log-with-durable-index", |sys| Ok(Box::new(open_log(sys, true))))
+        .replaying(replay_log)
+        .kept_up(|sys, policy| {
+            let log = open_log(sys, true);
+            log.recover(policy, true)?;
+            log.cut(policy).map(drop)
+        })
 }
 
 /// The record medium.
@@ -45,20 +57,43 @@ pub fn directory() -> Subject {
         .of_one_writer()
 }
 
+/// Every protocol that does not work.
+#[must_use]
+pub fn broken() -> Vec<Subject> {
+    let protocols = [
+        Subject::new("shared-tmp-steal", broken::shared_tmp_steal::open),
+        Subject::new("fence-in-lock", broken::fence_in_lock::open),
+        Subject::new("create-then-write", broken::create_then_write::open),
+        Subject::new("rename-then-mkdir", broken::rename_then_mkdir::open),
+        Subject::new("trusted-index", broken::trusted_index::open).replaying(broken::trusted_index::replay),
+        Subject::new("removed-guard", broken::removed_guard::open),
+        Subject::new("early-acknowledgement", broken::early_acknowledgement::open),
+        Subject::new("ignored-sync-failure", broken::ignored_sync_failure::open),
+    ];
+    protocols.map(|protocol| protocol.of_one_writer().of_one_resource()).into()
+}
+
+/// The medium or the protocol with this name.
+#[must_use]
+pub fn named(name: &str) -> Option<Subject> {
+    let all = all().into_iter().chain([reference()]).chain(broken());
+    all.into_iter().find(|subject| subject.name() == name)
+}
+
 /// The medium that is as simple as a correct one can be.
 #[must_use]
 pub fn reference() -> Subject {
     Subject::new("reference", reference::open)
 }
 
-fn open_log(sys: &Sys) -> Log {
+fn open_log(sys: &Sys, fsync_index: bool) -> Log {
     let file = |name: &str| Path::new(ROOT).join(name);
     let paths = log::Paths {
         log: file("claims.jsonl"),
         index: file("claims.index.json"),
         guard: file("claims.lock"),
     };
-    Log::new(sys.clone(), paths, log::Settings::default())
+    Log::new(sys.clone(), paths, log::Settings { fsync_index, ..log::Settings::default() })
 }
 
 fn open_record(sys: &Sys) -> Record {
@@ -72,7 +107,7 @@ fn open_directory(sys: &Sys) -> Directory {
 
 /// What all records since the first one lead to, without the index and without the carried-over tables.
 fn replay_log(sys: &Sys) -> Result<View> {
-    let log = open_log(sys);
+    let log = open_log(sys, false);
     let (mut table, mut last, mut wrong) = (Table::new(), 0, None);
     log.history(&mut |record| {
         last = record.sequence.get();

@@ -1,5 +1,5 @@
 //! Some hundred seeds on every medium. Ten thousand and more are the program's:
-//! `cargo run -p holdfast-sim --profile sim -- random`.
+//! `cargo sim random`.
 
 use holdfast_sim::explore::random::{Campaign, campaign};
 use holdfast_sim::subject::Subject;
@@ -16,6 +16,11 @@ fn nothing_breaks(subject: Subject) {
 #[test]
 fn log() {
     nothing_breaks(subjects::log());
+}
+
+#[test]
+fn log_with_durable_index() {
+    nothing_breaks(subjects::log_with_durable_index());
 }
 
 #[test]

@@ -203,6 +203,16 @@ pub trait Files: Send + Sync {
         Err(Error::new("read the link", path, why))
     }
 
+    /// Sets the permission bits of a file or directory, whatever the process masks, and gives it to a group
+    /// if one is named. A link is not followed. A machine without permissions need not do so.
+    ///
+    /// # Errors
+    /// When the system refuses: the owner may give it only to groups that it belongs to.
+    fn admit(&self, path: &Path, mode: u32, group: Option<u32>) -> Result<()> {
+        let _ = (mode, group);
+        Err(Error::new("set the permissions of", path, io::ErrorKind::Unsupported))
+    }
+
     /// The names in a directory, sorted.
     ///
     /// # Errors

@@ -10,5 +10,5 @@ mod process;
 pub use clock::OsClock;
 pub use entropy::OsEntropy;
 pub use files::OsFiles;
-pub use permission::{keep_group_bits, set_group, set_mode};
+pub use permission::keep_group_bits;
 pub use process::{OsProcesses, effective_user};

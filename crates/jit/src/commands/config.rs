@@ -11,6 +11,7 @@ use crate::context::Context;
 use crate::durable;
 use crate::error::{Error, Exit, Result};
 use crate::output::{Report, clean, table};
+use crate::times::rfc3339;
 use crate::workspace::Ground;
 
 /// Does what was typed.
@@ -23,7 +24,7 @@ pub fn run(context: &Context, command: &Command) -> Result<Report> {
         Command::Get { key } => get(context, key),
         Command::Set { global, key, value } => {
             let change = |places: &Places, scope| config::set(&context.sys, places, scope, key, value);
-            changed(context, *global, change)
+            changed(context, *global, |places, scope| dated(context, places, scope, change(places, scope)?))
         }
         Command::Reset { global, key } => {
             let change = |places: &Places, scope| config::reset(&context.sys, places, scope, key);
@@ -89,6 +90,20 @@ fn changed(
         gate::pass(context, &ground, &places.sources)?;
     }
     Ok(told(&change(&places, scope)?))
+}
+
+/// An identity is made when it is set: its file says so.
+fn dated(
+    context: &Context,
+    places: &Places,
+    scope: Scope,
+    change: Change,
+) -> std::result::Result<Change, config::Error> {
+    if change.key == "agent.id" && change.changed {
+        let now = rfc3339(&context.sys.clock.now()?);
+        config::set(&context.sys, places, scope, "agent.created_at", &now)?;
+    }
+    Ok(change)
 }
 
 /// Without a `.jit/` there is nothing to configure, and making one would look as if issues were tracked here.

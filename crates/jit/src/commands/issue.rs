@@ -6,7 +6,7 @@ use crate::cli::{CreateIssue, Issue as Command};
 use crate::context::Context;
 use crate::error::{Error, Result};
 use crate::ids::IssueId;
-use crate::issues::{Issue, Issues, PRIORITIES, READY};
+use crate::issues::{Issue, Issues, Priority, State, typed as word};
 use crate::output::{Report, table};
 use crate::times::rfc3339;
 use crate::workspace::Workspace;
@@ -37,19 +37,13 @@ pub fn create(context: &Context, workspace: &Workspace, typed: &CreateIssue) -> 
     if typed.title.trim().is_empty() || typed.title.chars().any(char::is_control) {
         return Err(bad("--title", &typed.title, "it is one line that says something".into()));
     }
-    if !PRIORITIES.contains(&typed.priority.as_str()) {
-        return Err(bad("--priority", &typed.priority, format!("it is one of {}", PRIORITIES.join(", "))));
-    }
+    let priority: Priority = word("--priority", &typed.priority)?;
     let now = context.sys.clock.now()?;
+    let id = IssueId::new(context.sys.entropy.lease_id(&now)?).to_string();
     let issue = Issue {
-        id: IssueId::new(context.sys.entropy.lease_id(&now)?).to_string(),
-        title: typed.title.trim().to_owned(),
-        state: READY.to_owned(),
-        priority: typed.priority.clone(),
+        priority,
         description: typed.description.clone(),
-        created_at: rfc3339(&now),
-        updated_at: rfc3339(&now),
-        rest: std::collections::BTreeMap::new(),
+        ..Issue::new(id, typed.title.trim().to_owned(), rfc3339(&now))
     };
     Issues::new(context, workspace).write(&issue)?;
     Ok(issue)
@@ -69,6 +63,7 @@ fn show(context: &Context, workspace: &Workspace, id: &str) -> Result<Report> {
 }
 
 fn list(context: &Context, workspace: &Workspace, state: Option<&str>) -> Result<Report> {
+    let state = state.map(|text| word::<State>("--state", text)).transpose()?;
     let listing = Issues::new(context, workspace).all()?;
     for problem in &listing.problems {
         context.printer.warn(problem);
@@ -77,7 +72,9 @@ fn list(context: &Context, workspace: &Workspace, state: Option<&str>) -> Result
         listing.issues.values().filter(|issue| state.is_none_or(|state| issue.state == state)).collect();
     let rows: Vec<_> = issues
         .iter()
-        .map(|issue| [issue.id.clone(), issue.state.clone(), issue.priority.clone(), issue.title.clone()])
+        .map(|issue| {
+            [issue.id.clone(), issue.state.to_string(), issue.priority.to_string(), issue.title.clone()]
+        })
         .collect();
     let text = if rows.is_empty() {
         "no issues\n".into()

@@ -22,4 +22,5 @@ mod identity;
 mod input;
 mod kill;
 mod race;
+mod users;
 mod wait;

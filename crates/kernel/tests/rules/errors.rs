@@ -71,5 +71,5 @@ fn every_row_has_all_its_columns() {
         assert_eq!(cells, columns, "{line}");
         assert!(!line.contains("|  |"), "an empty cell in {line}");
     }
-    assert!(columns > 5, "the page was not understood");
+    assert!(columns > 3, "the page was not understood");
 }

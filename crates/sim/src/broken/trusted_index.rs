@@ -2,9 +2,10 @@
 //! is held. The name of a fresh index is not durable when the caller is told, so a power loss brings the
 //! last one back, or none, and with it the leases of yesterday.
 
-use holdfast_store::{Medium, Result};
+use holdfast_store::{Medium, Result, View};
 use holdfast_sys::{Handle, Open, Sys};
 
+use super::early_acknowledgement::last_record;
 use crate::codec;
 use crate::scaffold::{
     Follower, MODE, Protocol, Published, ROOT, State, append, at, damaged, lock, read, write,
@@ -16,6 +17,14 @@ use crate::scaffold::{
 /// When the simulated machine fails.
 pub fn open(sys: &Sys) -> Result<Box<dyn Medium>> {
     Follower::open(sys, TrustedIndex)
+}
+
+/// What the log says.
+///
+/// # Errors
+/// When the simulated machine fails.
+pub fn replay(sys: &Sys) -> Result<View> {
+    Ok(last_record(sys)?.view(sys.clock.now()?))
 }
 
 struct TrustedIndex;

@@ -1,7 +1,7 @@
 //! At every instant of true time at most one holder believes that it is alone.
 //!
 //! A holder believes in its lease from the moment it is told until its own clock reaches the deadline, it
-//! gives the lease back, it is told of the loss, or it dies. Taking a lease away by force is the one lawful
+//! gives the lease back, it is told of the loss, or it dies, at the latest with the power. Taking a lease away by force is the one lawful
 //! way to leave a holder in a false belief; from then on only the fence protects (see `writes`).
 //!
 //! A holder is an agent in a place. Processes that act for the same holder share what it knows, and nobody
@@ -97,12 +97,10 @@ impl<'a> Beliefs<'a> {
     fn stands(&self, belief: &Belief<'_>, at: Moment) -> bool {
         let id = belief.lease.id;
         let before = |moment: Option<&Moment>| moment.is_some_and(|moment| *moment < at);
-        let dead = self.history.actor_end(belief.actor).is_some_and(|end| end < at);
-        let renewed = self.all.iter().any(|other| {
-            (other.actor, other.lease.id) == (belief.actor, id)
-                && belief.from < other.from
-                && other.from <= at
-        });
+        let end = self.history.actor_end(belief.actor);
+        let dead = end.iter().chain(self.history.power_losses()).any(|end| belief.from < *end && *end < at);
+        let renewed =
+            self.all.iter().any(|other| other.lease.id == id && belief.from < other.from && other.from <= at);
         !dead
             && !renewed
             && belief.over.is_none_or(|over| over > at)
@@ -206,7 +204,9 @@ mod tests {
 
     #[test]
     fn who_released_was_evicted_or_died_believes_nothing() {
-        for end in [Book::release, Book::evict, |book: &mut Book, by, _: &_| book.die(by)] {
+        let die = |book: &mut Book, by, _: &_| book.die(by);
+        let lose_power = |book: &mut Book, _, _: &_| book.history_mut().power_lost(0);
+        for end in [Book::release, Book::evict, die, lose_power] {
             let mut book = Book::new();
             let (a, b) = (book.actor("a"), book.actor("b"));
             let lease = book.grant(a, 1, 1, 10 * SECOND);

@@ -142,9 +142,15 @@ pub struct Counting<C> {
 }
 
 impl<C> Counting<C> {
-    /// Adds what `choices` do to `sites`.
-    pub const fn new(choices: C, sites: Arc<Mutex<Sites>>) -> Self {
-        Self { choices, sites }
+    /// Counts what `choices` do.
+    pub fn new(choices: C) -> Self {
+        Self { choices, sites: Arc::default() }
+    }
+
+    /// The counts up to here.
+    #[must_use]
+    pub fn sites(&self) -> Sites {
+        locked(&self.sites).clone()
     }
 }
 

@@ -134,6 +134,10 @@ impl Files for OsFiles {
         rustix::fs::lstat(path).map(|stat| known(&stat)).map_err(|error| Error::new("look at", path, error))
     }
 
+    fn admit(&self, path: &Path, mode: u32, group: Option<u32>) -> Result<()> {
+        super::permission::admit(path, mode, group)
+    }
+
     fn read_link(&self, path: &Path) -> Result<PathBuf> {
         let target = rustix::fs::readlink(path, Vec::new());
         let target = target.map_err(|error| Error::new("read the link", path, error))?;

@@ -1,29 +1,25 @@
-//! Who may use what, for doors that several users of one machine share. Not part of `Files`: no medium
-//! depends on it, and the simulated machine has one user.
+//! Who may use what, for doors that several users of one machine share.
 
 use std::path::Path;
 
-use rustix::fs::{AtFlags, CWD, Gid, Mode};
+use rustix::fs::{Gid, Mode, OFlags};
 use rustix::process::umask;
 
 use crate::{Error, Result};
 
-/// Sets the permission bits of a file or directory, whatever the process masks.
-///
-/// # Errors
-/// When the system refuses.
-pub fn set_mode(path: &Path, mode: u32) -> Result<()> {
-    rustix::fs::chmod(path, Mode::from_raw_mode(mode))
-        .map_err(|error| Error::new("set the permissions of", path, error))
-}
-
-/// Gives a file or directory to a group. A link is not followed.
-///
-/// # Errors
-/// When the system refuses: the owner may give it only to groups that it belongs to.
-pub fn set_group(path: &Path, group: u32) -> Result<()> {
-    rustix::fs::chownat(CWD, path, None, Some(Gid::from_raw(group)), AtFlags::SYMLINK_NOFOLLOW)
-        .map_err(|error| Error::new("set the group of", path, error))
+/// Sets the permission bits and the group of what has this name. It is opened first, so that nobody can put
+/// a link in its place between a look and the change.
+pub(super) fn admit(path: &Path, mode: u32, group: Option<u32>) -> Result<()> {
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    let set = || -> rustix::io::Result<()> {
+        let file = rustix::fs::open(path, flags, Mode::empty())?;
+        if let Some(group) = group {
+            rustix::fs::fchown(&file, None, Some(Gid::from_raw(group)))?;
+        }
+        // Last, because a change of the group clears the bit that makes new files inherit it.
+        rustix::fs::fchmod(&file, Mode::from_raw_mode(mode))
+    };
+    set().map_err(|error| Error::new("set the permissions of", path, error))
 }
 
 /// From here on this process masks no permission of the group when it makes files.

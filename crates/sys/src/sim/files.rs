@@ -339,6 +339,11 @@ impl Files for SimFiles {
         })
     }
 
+    fn admit(&self, path: &Path, mode: u32, _: Option<u32>) -> Result<()> {
+        let with = With::Number(u64::from(mode));
+        self.naming("set the permissions of", path, with, |inner, _| inner.state.disk.set_mode(path, mode))
+    }
+
     fn list(&self, path: &Path) -> Result<Vec<OsString>> {
         self.kernel.call(self.me, &Call::new("list", path, With::Nothing), |inner| {
             inner.eio()?;

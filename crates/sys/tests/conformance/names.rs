@@ -22,6 +22,7 @@ crate::on_both! {
     a_number_is_not_given_out_while_a_handle_has_it
     names_are_listed_in_order
     the_root_stays
+    permissions_are_set_whatever_is_masked
 }
 
 fn a_file_is_opened_as_asked(place: &Place) {
@@ -193,4 +194,13 @@ fn the_root_stays(place: &Place) {
     assert_eq!(place.sys.files.stat(root).unwrap().kind, Kind::Directory);
     assert_eq!(errno(place.sys.files.create_dir(root, 0o700)), Errno::EXIST);
     assert_eq!(errno(place.sys.files.rename(root, &place.at("x"))), Errno::BUSY);
+}
+
+fn permissions_are_set_whatever_is_masked(place: &Place) {
+    let files = &place.sys.files;
+    for (name, mode) in [("file", 0o666), ("sub", 0o2770), ("file", 0o600)] {
+        files.admit(&place.at(name), mode, None).unwrap();
+        assert_eq!(files.stat(&place.at(name)).unwrap().mode, mode, "{name}");
+    }
+    assert_eq!(errno(files.admit(&place.at("nothing"), 0o600, None)), Errno::NOENT);
 }

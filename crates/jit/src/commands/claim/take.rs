@@ -12,7 +12,7 @@ use crate::context::{Context, Identity};
 use crate::control::Access;
 use crate::error::{Error, Result};
 use crate::ids::IssueId;
-use crate::issues::{Issues, PRIORITIES, READY};
+use crate::issues::{Issues, Priority, State, typed};
 use crate::output::Report;
 use crate::workspace::Workspace;
 
@@ -126,17 +126,17 @@ const fn is_taken(refusal: &Refusal) -> bool {
 
 /// The issues that can be worked on, the most important and oldest first.
 fn available(context: &Context, workspace: &Workspace, priority: Option<&str>) -> Result<Vec<IssueId>> {
+    let priority = priority.map(|text| typed::<Priority>("--priority", text)).transpose()?;
     let listing = Issues::new(context, workspace).all()?;
     for problem in &listing.problems {
         context.printer.warn(problem);
     }
-    let rank = |name: &str| PRIORITIES.iter().position(|known| *known == name).unwrap_or(PRIORITIES.len());
     let mut ready: Vec<_> = listing
         .issues
         .iter()
-        .filter(|(_, issue)| issue.state == READY)
+        .filter(|(_, issue)| issue.state == State::Ready)
         .filter(|(_, issue)| priority.is_none_or(|priority| issue.priority == priority))
-        .map(|(id, issue)| (rank(&issue.priority), *id))
+        .map(|(id, issue)| (issue.priority, *id))
         .collect();
     ready.sort();
     Ok(ready.into_iter().map(|(_, id)| id).collect())

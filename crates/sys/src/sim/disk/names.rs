@@ -31,6 +31,17 @@ impl Disk {
         Ok(id)
     }
 
+    /// Sets permission bits. They are durable at once: they stop nobody here, so nothing can depend on it.
+    pub(in super::super) fn set_mode(&mut self, path: &Path, mode: u32) -> Result<()> {
+        let id = self.find(path)?;
+        let node = self.nodes.get_mut(&id).ok_or(Errno::NOENT)?;
+        if matches!(node.body, Body::Symlink(_)) {
+            return Err(Errno::LOOP);
+        }
+        node.mode = mode & 0o7777;
+        Ok(())
+    }
+
     /// A place where there is nothing.
     fn vacant(&self, path: &Path) -> Result<Place> {
         let place = self.locate(path)?;

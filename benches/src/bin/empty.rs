@@ -1,0 +1,3 @@
+//! The least that a program can do: the floor for every program of ours.
+
+fn main() {}

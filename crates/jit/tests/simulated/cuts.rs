@@ -1,0 +1,155 @@
+//! Each command that changes a claim, cut off at each of its calls: by a kill, by the power, by a disk that
+//! fails or is full.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use holdfast_sys::sim::{Choice, Choices, Config, Fault, Faults, Moment, Odds, Random};
+use serde_json::Value;
+
+use crate::stage::{ANNA, BERTA, ISSUE, Stage, Told};
+
+/// Strikes once, at the nth occasion after it was armed; then fate has it what survives.
+struct Strike {
+    what: Choice,
+    countdown: u64,
+    armed: Arc<AtomicBool>,
+    fate: Random,
+}
+
+impl Choices for Strike {
+    fn choose(&mut self, what: Choice, options: usize, at: &Moment<'_>) -> usize {
+        match what {
+            Choice::Survive(_) => self.fate.choose(what, options, at),
+            _ if what != self.what || !self.armed.load(Ordering::SeqCst) => 0,
+            _ if self.countdown > 0 => {
+                self.countdown -= 1;
+                0
+            }
+            _ => {
+                self.armed.store(false, Ordering::SeqCst);
+                1
+            }
+        }
+    }
+}
+
+const STRIKES: [Choice; 4] =
+    [Choice::Kill, Choice::PowerLoss, Choice::Fault(Fault::Eio), Choice::Fault(Fault::Enospc)];
+
+fn stage(what: Choice, nth: u64) -> Stage {
+    let armed = Arc::new(AtomicBool::new(false));
+    let once = Odds::new(0, 1);
+    let faults = Faults { kill: once, power_loss: once, eio: once, enospc: once, ..Faults::NONE };
+    let config = Config { faults, lose_ppm: 500_000, ..Config::default() };
+    let strike = Strike { what, countdown: nth, armed: Arc::clone(&armed), fate: Random::new(nth) };
+    Stage::new(config, strike, armed)
+}
+
+/// Cuts `args` off at every call, each time on a stage that `before` has set; `after` judges.
+fn cut(before: fn(&mut Stage), args: &[&str], after: fn(&mut Stage, Told)) {
+    for what in STRIKES {
+        let mut cuts = 0;
+        loop {
+            let mut stage = stage(what, cuts);
+            before(&mut stage);
+            let (struck, told) = stage.struck(ANNA, args);
+            if !struck {
+                break;
+            }
+            after(&mut stage, told);
+            tells_the_same_everywhere(&mut stage);
+            cuts += 1;
+        }
+        assert!(cuts > 5, "{what:?} never struck {args:?}");
+    }
+}
+
+/// The log is whole, and whoever writes next has caught its projection up.
+fn tells_the_same_everywhere(stage: &mut Stage) {
+    let checks = stage.quietly(ANNA, &["validate", "leases"]).unwrap();
+    assert_eq!(checks["checks"][0]["ok"], true, "{checks}");
+    stage.quietly(BERTA, &["claim", "create", "--title", "one more"]).unwrap();
+    let history = stage.quietly(ANNA, &["claim", "history"]).unwrap();
+    let projected = stage.lines("/repo/.git/jit/events/control.jsonl");
+    assert_eq!(history["events"].as_array().unwrap(), &projected);
+}
+
+fn lease(answer: &Value) -> (String, u64) {
+    let lease = &answer["lease"];
+    (lease["lease_id"].as_str().unwrap().to_owned(), lease["fence"].as_u64().unwrap())
+}
+
+fn held(stage: &mut Stage) {
+    stage.quietly(ANNA, &["claim", "acquire", ISSUE]).unwrap();
+}
+
+/// Whatever happened, exactly one of the two gets it; the one who was told so before keeps it.
+#[test]
+fn a_claim_that_was_told_of_is_kept_and_one_that_was_not_locks_nobody_out() {
+    cut(
+        |_| (),
+        &["claim", "acquire", ISSUE],
+        |stage, told| {
+            let again = stage.quietly(ANNA, &["claim", "acquire", ISSUE]);
+            let again = again.unwrap_or_else(|code| panic!("the holder itself is refused with {code}"));
+            if let Some(Ok(told)) = told {
+                assert_eq!((lease(&again), &again["already_held"]), (lease(&told), &Value::Bool(true)));
+            }
+            assert_eq!(stage.quietly(BERTA, &["claim", "acquire", ISSUE]), Err(4));
+            stage.lose_power();
+            assert_eq!(lease(&stage.quietly(ANNA, &["claim", "acquire", ISSUE]).unwrap()), lease(&again));
+        },
+    );
+}
+
+#[test]
+fn what_was_given_back_is_free_and_what_was_not_is_held() {
+    cut(held, &["claim", "release", ISSUE], |stage, told| {
+        let before = stage.quietly(BERTA, &["claim", "status", "--issue", ISSUE]).unwrap();
+        let is_held = before["count"] == 1;
+        assert!(!(is_held && matches!(told, Some(Ok(_)))), "it was given back and is held: {before}");
+        let other = stage.quietly(BERTA, &["claim", "acquire", ISSUE]);
+        assert_eq!(other.as_ref().err(), is_held.then_some(&4));
+        if let Ok(other) = other {
+            assert!(lease(&other).1 > 1, "a fence was given out twice: {other}");
+        }
+    });
+}
+
+#[test]
+fn a_renewal_that_was_told_of_holds() {
+    cut(held, &["claim", "renew", ISSUE, "--ttl", "6000"], |stage, told| {
+        let after = stage.quietly(ANNA, &["claim", "acquire", ISSUE]).unwrap();
+        assert_eq!(after["already_held"], true);
+        if let Some(Ok(told)) = told {
+            assert_eq!(after["lease"]["expires_at"], told["lease"]["expires_at"]);
+        }
+    });
+}
+
+#[test]
+fn a_forced_eviction_happens_whole_or_not_at_all() {
+    cut(held, &["claim", "force-evict", ISSUE, "--reason", "gone"], |stage, told| {
+        let other = stage.quietly(BERTA, &["claim", "acquire", ISSUE]);
+        let anna = stage.quietly(ANNA, &["claim", "renew", ISSUE]);
+        assert_ne!(other.is_ok(), anna.is_ok(), "{other:?} {anna:?}");
+        assert!(other.is_ok() || !matches!(told, Some(Ok(_))), "it was evicted and is held");
+    });
+}
+
+#[test]
+fn the_next_issue_is_handed_out_once() {
+    cut(
+        |_| (),
+        &["claim", "next"],
+        |stage, told| {
+            let mine = told.and_then(Result::ok).map(|told| told["lease"]["issue_id"].clone());
+            let theirs = [(); 2].map(|()| stage.quietly(BERTA, &["claim", "next"]));
+            let given: Vec<_> =
+                theirs.iter().flatten().map(|told| told["lease"]["issue_id"].clone()).collect();
+            assert!(mine.is_none_or(|mine| !given.contains(&mine)), "{given:?}");
+            assert!(given.len() > usize::from(given.first() == given.get(1)), "handed out twice: {given:?}");
+        },
+    );
+}

@@ -1,0 +1,129 @@
+//! A simulated repository with a linked worktree, and the real commands run in it as processes.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use holdfast_git::Environment;
+use holdfast_jit::cli::{Cli, Global};
+use holdfast_jit::commands;
+use holdfast_jit::context::Context;
+use holdfast_jit::vars::Vars;
+use holdfast_sys::sim::{Choices, Config, End, Process, World};
+use serde_json::Value;
+
+/// The issue that everybody is after.
+pub(crate) const ISSUE: &str = "01K0000000000000000000000A";
+
+/// Another one.
+pub(crate) const OTHER: &str = "01K0000000000000000000000B";
+
+/// Who works where: each in a worktree of its own.
+pub(crate) const ANNA: Agent = Agent { id: "agent:anna", at: "/repo" };
+pub(crate) const BERTA: Agent = Agent { id: "agent:berta", at: "/linked" };
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Agent {
+    pub(crate) id: &'static str,
+    at: &'static str,
+}
+
+/// What an agent was told: nothing if it did not live to hear it.
+pub(crate) type Told = Option<Result<Value, i32>>;
+
+pub(crate) struct Stage {
+    world: World,
+    armed: Arc<AtomicBool>,
+}
+
+impl Stage {
+    /// A repository with two worktrees and two issues. Nothing goes wrong before it is armed.
+    pub(crate) fn new(config: Config, choices: impl Choices + 'static, armed: Arc<AtomicBool>) -> Self {
+        let mut world = World::new(config, choices);
+        for dir in ["objects", "refs/heads", "worktrees/linked"] {
+            world.create_dir_all(format!("/repo/.git/{dir}")).unwrap();
+        }
+        world.create_dir_all("/linked").unwrap();
+        for (path, text) in [
+            ("/repo/.git/HEAD", "ref: refs/heads/main\n"),
+            ("/repo/.git/config", "[core]\n\trepositoryformatversion = 0\n\tbare = false\n"),
+            ("/repo/.git/worktrees/linked/HEAD", "ref: refs/heads/linked\n"),
+            ("/repo/.git/worktrees/linked/commondir", "../..\n"),
+            ("/repo/.git/worktrees/linked/gitdir", "/linked/.git\n"),
+            ("/linked/.git", "gitdir: /repo/.git/worktrees/linked\n"),
+        ] {
+            world.write_file(path, text.as_bytes()).unwrap();
+        }
+        for id in [ISSUE, OTHER] {
+            world.create_dir_all(format!("/repo/.jit/issues/{id}")).unwrap();
+            let text = format!(
+                r#"{{"id":"{id}","title":"t","state":"ready","created_at":"2026-01-01T00:00:00.000Z","updated_at":"2026-01-01T00:00:00.000Z"}}"#
+            );
+            world.write_file(format!("/repo/.jit/issues/{id}/issue.json"), text.as_bytes()).unwrap();
+        }
+        Self { world, armed }
+    }
+
+    /// Runs a command to its end while nothing goes wrong.
+    pub(crate) fn quietly(&mut self, agent: Agent, args: &[&str]) -> Result<Value, i32> {
+        self.armed.store(false, Ordering::SeqCst);
+        self.together(&[(agent, args)]).remove(0).unwrap_or_else(|| panic!("{args:?} did not end"))
+    }
+
+    /// Runs a command while something may go wrong; says whether it did, and what the agent was told.
+    pub(crate) fn struck(&mut self, agent: Agent, args: &[&str]) -> (bool, Told) {
+        self.armed.store(true, Ordering::SeqCst);
+        let told = self.together(&[(agent, args)]).remove(0);
+        (!self.armed.swap(false, Ordering::SeqCst), told)
+    }
+
+    /// Runs commands at once, each in a process of its own.
+    pub(crate) fn together(&mut self, all: &[(Agent, &[&str])]) -> Vec<Told> {
+        let told: Vec<_> = all.iter().map(|_| Arc::new(Mutex::new(None))).collect();
+        let start = |((agent, args), tell): (&(Agent, &[&str]), &Arc<Mutex<Told>>)| {
+            let (agent, tell) = (*agent, Arc::clone(tell));
+            let args: Vec<String> = args.iter().map(ToString::to_string).collect();
+            Process::new(agent.id, 0, move |sys| {
+                let heard = run(sys, agent, &args);
+                *tell.lock().unwrap_or_else(PoisonError::into_inner) = Some(heard);
+            })
+        };
+        let processes = all.iter().zip(&told).map(start).collect();
+        let epoch = self.world.run(processes);
+        assert_eq!(epoch.panics().collect::<Vec<_>>(), Vec::<&str>::new(), "{all:?}");
+        assert!(matches!(epoch.end, End::Done | End::PowerLoss), "{all:?}: {:?}", epoch.end);
+        told.iter().map(|told| told.lock().unwrap_or_else(PoisonError::into_inner).take()).collect()
+    }
+
+    /// The power goes, and everything that was not made durable with it.
+    pub(crate) fn lose_power(&mut self) {
+        self.world.lose_power();
+    }
+
+    /// The lines of a file.
+    pub(crate) fn lines(&self, path: &str) -> Vec<Value> {
+        let bytes = self.world.read_file(path).unwrap_or_default();
+        let lines = bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
+        lines.map(|line| serde_json::from_slice(line).unwrap()).collect()
+    }
+}
+
+/// What one run of the program would print as JSON, or its exit code.
+fn run(sys: holdfast_sys::Sys, agent: Agent, args: &[String]) -> Result<Value, i32> {
+    let words = ["jit", "--quiet"].into_iter().map(str::to_owned).chain(args.iter().cloned());
+    let Cli { command, .. } = <Cli as clap::Parser>::try_parse_from(words).unwrap();
+    let vars = Vars {
+        agent_id: None,
+        config_home: None,
+        git: Environment::read(1000, |_| None),
+        directory: Ok(agent.at.into()),
+    };
+    let global = Global { quiet: true, agent_id: Some(agent.id.to_owned()), ..Global::default() };
+    let context = Context::new(sys, &global, vars).unwrap();
+    match commands::run(&context, command) {
+        Ok(report) => Ok(report.json),
+        Err(error) => {
+            eprintln!("{} {args:?}: {error} {:?}", agent.id, error.causes());
+            Err(i32::from(error.exit().code()))
+        }
+    }
+}
