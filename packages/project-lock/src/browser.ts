@@ -32,10 +32,8 @@ function followThePage(lock: ProjectLock): void {
 
 /** `crypto.randomUUID` is kept from insecure contexts; random bytes are not. */
 function uuid(): string {
-  const bytes = crypto.getRandomValues(new Uint8Array(16));
-  const hex = Array.from(bytes, (byte, at) => {
-    const marked = at === 6 ? (byte & 0x0f) | 0x40 : at === 8 ? (byte & 0x3f) | 0x80 : byte;
-    return marked.toString(16).padStart(2, '0');
-  }).join('');
-  return hex.replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-');
+  return 'xxxxxxxx-xxxx-4xxx-yxxx-xxxxxxxxxxxx'.replace(/[xy]/g, (place) => {
+    const digit = (crypto.getRandomValues(new Uint8Array(1))[0] ?? 0) & 15;
+    return (place === 'x' ? digit : (digit & 3) | 8).toString(16);
+  });
 }

@@ -1,44 +1,40 @@
 // The same record in IndexedDB, for browsers and origins without an origin private file system. One readwrite transaction
 // is the exclusive section: the browser queues those of all tabs, and drops that of a tab that dies.
 
-import { StoreFailure, type Store, type Work } from './store.js';
+import { during, StoreFailure, type Store, type Work } from './store.js';
 import type { Step } from './step.js';
 import type { Written } from './record.js';
 
 const [DATABASE, TABLE] = ['project', 'lock'] as const;
 const [RECORD, FENCE] = ['.lock', '.lock.fence'] as const;
 
-export async function openIdb(): Promise<Store> {
+export function openIdb(): Store {
   const factory = globalThis.indexedDB;
-  if (!factory) throw new StoreFailure('open', 'there is neither OPFS nor IndexedDB');
+  if (!factory) throw new StoreFailure('open', 'there is no IndexedDB either');
   let database: Promise<IDBDatabase> | null = null;
   const forget = () => (database = null);
   return {
     async run(_patience, work) {
       database ??= connect(factory, forget);
       database.catch(forget);
-      work.done(await transact(await database, work, forget));
+      const opened = await during('open', () => database as Promise<IDBDatabase>);
+      work.done(await transact(opened, work, forget));
     },
   };
 }
 
 function connect(factory: IDBFactory, forget: () => void): Promise<IDBDatabase> {
   return new Promise((resolve, reject) => {
-    const fail = (why: unknown) => reject(new StoreFailure('open', why));
-    try {
-      const opening = factory.open(DATABASE, 1);
-      opening.onupgradeneeded = () => opening.result.createObjectStore(TABLE);
-      opening.onerror = () => fail(opening.error);
-      opening.onsuccess = () => {
-        const database = opening.result;
-        // Whoever wants to delete the database must not have to wait for this tab.
-        database.onversionchange = () => (forget(), database.close());
-        database.onclose = forget;
-        resolve(database);
-      };
-    } catch (error) {
-      fail(error);
-    }
+    const opening = factory.open(DATABASE, 1);
+    opening.onupgradeneeded = () => opening.result.createObjectStore(TABLE);
+    opening.onerror = () => reject(opening.error);
+    opening.onsuccess = () => {
+      const database = opening.result;
+      // Whoever wants to delete the database must not have to wait for this tab.
+      database.onversionchange = () => (forget(), database.close());
+      database.onclose = forget;
+      resolve(database);
+    };
   });
 }
 

@@ -4,7 +4,7 @@
 import type { RefusalCode } from './decide.js';
 import { isOver, type Reply } from './reply.js';
 import { needsRecord, step, type Ask } from './step.js';
-import { StoreFailure, type Store } from './store.js';
+import { StoreFailure, type Stage, type Store } from './store.js';
 import type { Clock } from './clock.js';
 
 /** What the page is told without having asked. */
@@ -13,7 +13,7 @@ export type Notice =
   | { readonly type: 'lost'; readonly leaseId: string; readonly code: RefusalCode };
 
 /** The lease that beats: until when it is good, and for how long a beat prolongs it. */
-export interface Beating {
+interface Beating {
   readonly leaseId: string;
   readonly ttl: number;
   readonly expiresAt: number;
@@ -48,16 +48,10 @@ export class Keeper {
     });
   }
 
-  /** Beats at once, for a page that has slept or lost its worker and wants to know what it still has. */
-  wake(beating: Beating): Promise<void> {
-    return this.#beat(this.#beatFor(beating));
-  }
-
-  #beatFor({ leaseId, ttl, expiresAt }: Beating): Beating {
+  #beatFor({ leaseId, ttl, expiresAt }: Beating): void {
     const beating = { leaseId, ttl, expiresAt };
     this.#beating = beating;
     this.#schedule(beating, Math.min(SLOWEST_BEAT_MS, ttl / BEATS_IN_A_LEASE));
-    return beating;
   }
 
   #schedule(beating: Beating, ms: number): void {
@@ -105,7 +99,7 @@ export class Keeper {
           done: ({ outcome }) => tell(outcome),
         });
       } catch (error) {
-        tell(failed(error));
+        tell(failed(error, 'write'));
       }
     });
     this.#last = turn;
@@ -113,7 +107,8 @@ export class Keeper {
   }
 }
 
-function failed(error: unknown): Reply {
-  const { stage, message: why } = error instanceof StoreFailure ? error : new StoreFailure('write', error);
+/** What a store that failed comes to; `stage` is where, if it does not say so itself. */
+export function failed(error: unknown, assumed: Stage): Reply {
+  const { stage, message: why } = error instanceof StoreFailure ? error : new StoreFailure(assumed, error);
   return stage === 'busy' ? { type: 'refused', code: 'BUSY' } : { type: 'failed', stage, why };
 }

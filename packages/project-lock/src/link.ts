@@ -1,26 +1,22 @@
 // The page's end of the worker: starts it when it is first needed, matches replies with requests, and starts another one
-// if it dies. `new URL(…, import.meta.url)` is what bundlers and plain browsers both understand.
+// if it dies.
 
+import type { Notice } from './keeper.js';
 import type { Ask } from './step.js';
-import type { Beating, Notice } from './keeper.js';
-import type { Reply } from './reply.js';
-import type { Medium, Message, Request } from './wire.js';
+import type { Answer, Medium, Message, Request } from './wire.js';
 
 /** What the lock needs of whoever keeps the record. */
 export interface Link {
-  ask(ask: Ask, patienceMs: number): Promise<{ reply: Reply; medium: Medium }>;
-  wake(beating: Beating): void;
+  ask(ask: Ask, patienceMs: number): Promise<Answer>;
   /** Where notices go, and the news that beats have stopped because the worker is gone. */
   listen(notice: (notice: Notice) => void, died: () => void): void;
 }
-
-type Waiting = (message: { reply: Reply | null; medium: Medium }) => void;
 
 export class WorkerLink implements Link {
   readonly #start: () => Worker;
   readonly #medium: () => Medium;
   #worker: Worker | null = null;
-  #waiting = new Map<number, Waiting>();
+  #waiting = new Map<number, (answer: Answer) => void>();
   #ids = 0;
   #notice: (notice: Notice) => void = () => undefined;
   #died: () => void = () => undefined;
@@ -35,16 +31,7 @@ export class WorkerLink implements Link {
     this.#died = died;
   }
 
-  async ask(ask: Ask, patienceMs: number): Promise<{ reply: Reply; medium: Medium }> {
-    const { reply, medium } = await this.#send(ask, patienceMs);
-    return { reply: reply as Reply, medium };
-  }
-
-  wake(beating: Beating): void {
-    void this.#send({ op: 'wake', ...beating }, 0);
-  }
-
-  #send(ask: Request['ask'], patienceMs: number): Promise<Parameters<Waiting>[0]> {
+  ask(ask: Ask, patienceMs: number): Promise<Answer> {
     const [id, medium] = [++this.#ids, this.#medium()];
     return new Promise((resolve) => {
       this.#waiting.set(id, resolve);
@@ -83,6 +70,6 @@ export class WorkerLink implements Link {
   }
 }
 
-function unreachable(medium: Medium, why: string): { reply: Reply; medium: Medium } {
+function unreachable(medium: Medium, why: string): Answer {
   return { reply: { type: 'failed', stage: 'open', why: `the worker guard.js did not start or died (${why})` }, medium };
 }

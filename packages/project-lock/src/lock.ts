@@ -1,32 +1,21 @@
 // The lock of one tab: what it holds, and what becomes of it. It never says that a lease is held without having asked the
 // record, and never keeps quiet when one is lost.
 
-import { aborted, Acquisition, LEASE_MS, STEP_MS, type LockState } from './acquisition.js';
-import type { Clock } from './clock.js';
+import { aborted, Acquisition, LEASE_MS } from './acquisition.js';
 import { failure, failureOf, type ProjectLockError } from './errors.js';
 import { Events } from './events.js';
 import type { Held } from './held.js';
 import type { Notice } from './keeper.js';
 import type { Link } from './link.js';
+import type { LockState, Ports } from './ports.js';
 import { isOver } from './reply.js';
 import type { Ask } from './step.js';
-import type { LockManagerLike } from './turn.js';
 import type {
   ProjectLockAcquireOptions,
   ProjectLockLease,
   ProjectLockReleaseOptions,
   ProjectLockRenewOptions,
 } from './types.js';
-
-/** Everything from outside. */
-export interface Ports {
-  readonly locks: () => LockManagerLike | null;
-  readonly link: Link;
-  readonly clock: Clock;
-  readonly uuid: () => string;
-  /** For tests: told of every state. */
-  readonly enters?: (state: LockState) => void;
-}
 
 export interface Acquired {
   lease: ProjectLockLease;
@@ -43,6 +32,7 @@ export class ProjectLock {
   /** Leases whose release failed: this tab's still, but it holds them no more. */
   readonly #orphans = new Set<string>();
   #acquiring = false;
+  #reviving = false;
 
   constructor(ports: Ports) {
     this.#ports = ports;
@@ -67,7 +57,7 @@ export class ProjectLock {
     this.#acquiring = true;
     try {
       await this.#mayAcquire(options.signal);
-      return this.#hold(await new Acquisition(this.#host(), options).run());
+      return this.#hold(await new Acquisition(this.#ports, this.events, options).run());
     } catch (error) {
       if (!this.#held) this.#enter('faulted');
       throw error;
@@ -124,26 +114,13 @@ export class ProjectLock {
 
   /** Asks the record what is left of the lease, after the page was frozen or in the back/forward cache. */
   revalidate(): void {
-    if (!this.#held) return;
-    const { lease, ttl } = this.#held;
-    this.#ports.link.wake({ leaseId: lease.leaseId, expiresAt: lease.expiresAt, ttl });
+    const held = this.#held;
+    if (held) this.renew({ lease: held.lease, extendByMs: held.ttl }).catch(() => this.#revive());
   }
 
   /** Gives the lease back without waiting for the answer: the page goes away for good. */
   abandon(): void {
     if (this.#held) void this.#ask({ op: 'release', leaseId: this.#held.lease.leaseId, mine: this.#all() });
-  }
-
-  #host() {
-    const { locks, clock, uuid, link } = this.#ports;
-    return {
-      locks: locks(),
-      clock,
-      leaseId: uuid(),
-      ask: (ask: Ask, patienceMs: number) => link.ask(ask, Math.max(STEP_MS, patienceMs)),
-      enter: (state: LockState) => this.#enter(state),
-      emit: this.events.emit.bind(this.events),
-    };
   }
 
   /** Who holds the project waits for its turn at the record as long as the lease may last. */
@@ -166,7 +143,7 @@ export class ProjectLock {
   /** Whoever gets the Web Lock from here on takes this tab for dead, so it stops. */
   #stolen(held: Held): void {
     this.abandon();
-    this.#lose(held, failure('lease-expired', 'the Web Lock was taken away: stop writing and acquire it anew'));
+    this.#lose(held, failureOf({ type: 'refused', code: 'EXPIRED' }));
   }
 
   /** Refuses what would wait for itself: a tab that holds the project cannot line up for it. */
@@ -241,12 +218,13 @@ export class ProjectLock {
 
   /** The worker died, and the beats with it: another one goes on, unless there is nothing left to go on with. */
   #revive(): void {
-    const held = this.#held;
-    if (!held) return;
-    const { clock } = this.#ports;
-    const over = clock.now() >= held.lease.expiresAt;
-    if (over) this.#lose(held, failureOf({ type: 'refused', code: 'EXPIRED' }));
-    else clock.after(REVIVE_MS, () => this.#held === held && this.revalidate());
+    const [held, { clock }] = [this.#held, this.#ports];
+    if (!held || this.#reviving) return;
+    if (clock.now() >= held.lease.expiresAt) return this.#lose(held, failureOf({ type: 'refused', code: 'EXPIRED' }));
+    this.#reviving = true;
+    clock.after(REVIVE_MS, () => {
+      this.#reviving = false;
+      this.revalidate();
+    });
   }
 }
-

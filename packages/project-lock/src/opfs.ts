@@ -37,7 +37,7 @@ export async function openOpfs(): Promise<FileStore | null> {
   } catch (error) {
     // Not for this origin or in this mode: that is so for every tab, so they all go elsewhere together.
     if (is(error, 'SecurityError', 'NotSupportedError')) return null;
-    throw new StoreFailure('open', error);
+    throw error;
   }
 }
 

@@ -6,7 +6,8 @@ import { LONGEST_LEASE_MS, readBeside, readRecord, writeBeside, writeRecord, typ
 
 /** What a tab asks for. `mine` are the leases that were granted to it. */
 export type Ask = { readonly leaseId: string; readonly mine: readonly string[] } & (
-  | { readonly op: 'acquire'; readonly ttl: number; readonly web: boolean }
+  /** `webSince`: when the tab got the Web Lock, or null if it has not. */
+  | { readonly op: 'acquire'; readonly ttl: number; readonly webSince: number | null }
   | { readonly op: 'renew'; readonly ttl: number }
   | { readonly op: 'release' }
   | { readonly op: 'check'; readonly fence: number }
@@ -47,7 +48,7 @@ export function step(texts: Texts, ask: Ask, now: number): Step {
   if ('code' in decision) return { write: null, outcome: { type: 'refused', code: decision.code } };
   const after = decision.events.reduce(apply, held);
   const { deadline: expiresAt, fence } = decision.lease;
-  const web = ask.op === 'acquire' ? ask.web : (grant?.web ?? false);
+  const web = ask.op === 'acquire' ? ask.webSince !== null : (grant?.web ?? false);
   const kept = after && { leaseId: after.id, expiresAt: after.deadline, fence: after.fence, web };
   return {
     write: decision.events.length > 0 ? write(next + decision.events.length, kept) : null,
@@ -76,8 +77,10 @@ function command(ask: Ask, grant: Grant | null): Command {
   const of = { lease: leaseId, holder: THIS_TAB };
   switch (op) {
     case 'acquire': {
-      // Only one tab has the Web Lock. If that is the one that asks, a holder that relied on it is gone.
-      const dead = ask.web && grant?.web ? [grant.leaseId] : [];
+      // Only one tab has the Web Lock: if that is the one that asks, a holder that got it before is gone. One that got it
+      // later says that this tab has lost it: its page is gone, and its worker does not know yet. A fence is not smaller
+      // than the time it was given out at.
+      const dead = grant?.web && grant.fence <= (ask.webSince ?? -1) ? [grant.leaseId] : [];
       return { type: op, id: leaseId, holder: of.holder, ttl: ask.ttl, dead };
     }
     case 'renew':

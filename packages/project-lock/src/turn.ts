@@ -1,18 +1,23 @@
 // One place in the queue for the Web Lock. It is kept for as long as an acquisition goes on, so that backing off costs
 // nobody the turn, and the browser passes the lock on at once when a tab lets go or dies.
 
+import type { Clock } from './clock.js';
+
 export type LockManagerLike = Pick<LockManager, 'request'>;
 
-/** `unavailable`: never here. `failed`: not this time. */
+/** `taken`: another tab has it. `unavailable`: never here. `failed`: not this time. */
 export type TurnState = 'waiting' | 'granted' | 'taken' | 'unavailable' | 'failed';
 
 const NAME = 'holdfast:project';
 
 export class Turn {
   state: TurnState = 'waiting';
+  /** When the lock was granted. */
+  since: number | null = null;
   error: unknown;
   /** When it is not waiting any more. */
   readonly settled: Promise<void>;
+  readonly #clock: Clock;
   readonly #abort = new AbortController();
   #settle: () => void = () => undefined;
   #letGo: () => void = () => undefined;
@@ -20,15 +25,17 @@ export class Turn {
   #lost: () => void = () => undefined;
 
   /** Lines up, or only looks whether the lock is free. */
-  constructor(locks: LockManagerLike | null, lineUp: boolean) {
+  constructor(locks: LockManagerLike | null, clock: Clock, lineUp: boolean) {
+    this.#clock = clock;
     this.settled = new Promise((settle) => (this.#settle = settle));
     if (locks) this.#request(locks, lineUp);
-    else this.#end('unavailable', 'this page has no Web Locks');
+    else this.#end('unavailable');
   }
 
   /** Whom to tell if the lock is taken away after it was granted. */
   onLost(lost: () => void): void {
-    this.#lost = lost;
+    if (this.state === 'granted') this.#lost = lost;
+    else lost();
   }
 
   /** Leaves the queue, or lets go of the lock. */
@@ -49,10 +56,11 @@ export class Turn {
   }
 
   #granted(lock: unknown): Promise<void> | void {
-    if (!lock) return this.#end('taken', 'another tab has the Web Lock');
+    if (!lock) return this.#end('taken');
     if (this.#gone) return;
     const held = new Promise<void>((letGo) => (this.#letGo = letGo));
-    this.#end('granted', undefined);
+    this.since = this.#clock.now();
+    this.#end('granted');
     return held;
   }
 
@@ -64,7 +72,7 @@ export class Turn {
     if (stolen) this.#lost();
   }
 
-  #end(state: TurnState, error: unknown): void {
+  #end(state: TurnState, error?: unknown): void {
     this.state = state;
     this.error = error;
     this.#settle();

@@ -1,8 +1,8 @@
 // What page and worker send each other. Only types: nothing of this is there at run time.
 
-import type { Ask } from './step.js';
-import type { Beating, Notice } from './keeper.js';
+import type { Notice } from './keeper.js';
 import type { Reply } from './reply.js';
+import type { Ask } from './step.js';
 
 export type Medium = 'opfs' | 'idb';
 
@@ -10,10 +10,13 @@ export interface Request {
   readonly id: number;
   readonly medium: Medium;
   readonly patienceMs: number;
-  /** An ask, or a lease to beat for at once. */
-  readonly ask: Ask | ({ readonly op: 'wake' } & Beating);
+  readonly ask: Ask;
 }
 
-export type Message =
-  | { readonly id: number; readonly reply: Reply | null; readonly medium: Medium }
-  | { readonly notice: Notice };
+/** A reply, with the medium that is used. */
+export interface Answer {
+  readonly reply: Reply;
+  readonly medium: Medium;
+}
+
+export type Message = ({ readonly id: number } & Answer) | { readonly notice: Notice };

@@ -56,6 +56,19 @@ describe.each([
   });
 });
 
+it('a page that is too busy for its own timers keeps the project: its worker beats', async () => {
+  const [holder, next] = [await browser.tab(['locks']), await browser.tab(['locks'])];
+  await acquire(holder);
+  await holder.evaluate(() => window.tab.renew(2000));
+  const busy = holder.evaluate(() => {
+    for (const start = performance.now(); performance.now() - start < 6000; );
+    return window.tab.isLost();
+  });
+  expect(await acquire(next, { maxWaitMs: 5000 })).toMatchObject({ error: { code: 'web-lock-unavailable' } });
+  expect(await busy).toBe(false);
+  expect(await holder.evaluate(() => window.tab.release())).toEqual({});
+});
+
 describe('a page in the back/forward cache', () => {
   it('that comes back after it was displaced learns it at once', async () => {
     const [holder, next] = [await browser.tab(['locks']), await browser.tab(['locks'])];

@@ -1,10 +1,10 @@
 // A browser of doubles: one clock, one folder, one queue for the Web Lock, and as many tabs as a test opens. Between them
 // runs the code that ships; only the worker's thread is left out.
 
-import type { LockState } from '../../src/acquisition.js';
-import { Keeper, type Beating, type Notice } from '../../src/keeper.js';
+import { Keeper, type Notice } from '../../src/keeper.js';
 import type { Link } from '../../src/link.js';
 import { ProjectLock } from '../../src/lock.js';
+import type { LockState } from '../../src/ports.js';
 import type { Ask } from '../../src/step.js';
 import type { Store } from '../../src/store.js';
 import { EventProbe } from './event-probe.js';
@@ -66,6 +66,8 @@ export class DirectLink implements Link {
   readonly #clock: FakeClock;
   #keeper: Keeper;
   #due: (() => void)[] | null = null;
+  #spoken: Promise<void> = Promise.resolve();
+  #speak: () => void = () => {};
   #notice: (notice: Notice) => void = () => {};
   #died: () => void = () => {};
 
@@ -81,19 +83,24 @@ export class DirectLink implements Link {
 
   async ask(ask: Ask, patienceMs: number): ReturnType<Link['ask']> {
     await new Promise((arrived) => setImmediate(arrived));
+    await this.#spoken;
     if (this.dead) return { reply: { type: 'failed', stage: 'open', why: this.dead }, medium: 'opfs' };
     return new Promise((told) => this.#keeper.ask(ask, patienceMs, (reply) => told({ reply, medium: 'opfs' })));
-  }
-
-  wake(beating: Beating): void {
-    if (this.dead) this.#died();
-    else void this.#keeper.wake(beating);
   }
 
   /** The worker dies, and its beats with it. */
   kill(): void {
     this.#keeper = this.#start();
     this.#died();
+  }
+
+  /** The worker hears, but does not get to anything. */
+  mute(): void {
+    this.#spoken = new Promise((spoken) => (this.#speak = spoken));
+  }
+
+  speak(): void {
+    this.#speak();
   }
 
   /** The tab stands still: what was due meanwhile happens when it goes on. */

@@ -126,6 +126,17 @@ describe('a worker that dies', () => {
     expect(browser.record).toMatchObject({ leaseId: lease.leaseId });
   });
 
+  it('and is replaced by one that cannot write at first is tried again', async () => {
+    const browser = new FakeBrowser();
+    const tab = browser.tab();
+    const { lease } = await tab.lock.acquire();
+    tab.link.kill();
+    browser.folder.record.failures.write.push(...Array.from({ length: 5 }, () => new Error('full')));
+    await browser.clock.advance(60_000);
+    expect(lease.signal?.aborted).toBe(false);
+    expect(browser.record).toMatchObject({ leaseId: lease.leaseId });
+  });
+
   it('again and again costs the lease when its time is up, and not before', async () => {
     const browser = new FakeBrowser();
     const tab = browser.tab();

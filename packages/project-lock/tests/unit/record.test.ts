@@ -60,7 +60,7 @@ describe('a bad record', () => {
 });
 
 describe('the counter', () => {
-  const acquire = (leaseId: string): Ask => ({ op: 'acquire', leaseId, ttl: 15_000, web: false, mine: [] });
+  const acquire = (leaseId: string): Ask => ({ op: 'acquire', leaseId, ttl: 15_000, webSince: null, mine: [] });
   const other = (n: number) => ID.replace(/a/g, String(n));
 
   it('rises across release, eviction, damage and loss', async () => {

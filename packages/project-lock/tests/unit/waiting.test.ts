@@ -1,6 +1,7 @@
 // Waiting for another tab: in which order, how long, and what a holder that is gone or frozen means for it.
 
 import { describe, expect, it } from 'vitest';
+import { step } from '../../src/step.js';
 import { FakeBrowser } from '../doubles/browser.js';
 
 const never = Symbol('not yet');
@@ -74,6 +75,64 @@ describe('while another tab holds the project', () => {
     await holder.lock.release({ lease });
     await browser.clock.advance(2000);
     expect((await acquired).lease.source).toBe('web-lock');
+  });
+});
+
+describe('a worker that outlives its page', () => {
+  const ask = (leaseId: string, webSince: number | null) => ({ op: 'acquire', leaseId, ttl: 15_000, webSince, mine: [] }) as const;
+  const id = (n: number) => `00000000-0000-4000-8000-00000000000${n}`;
+  const NOW = 1_767_225_600_000;
+
+  it('and believes to have the Web Lock takes nothing from the tab that has it', () => {
+    const next = step({ record: null, beside: null }, ask(id(1), NOW + 20), NOW + 25);
+    const late = step(next.write ?? { record: null, beside: null }, ask(id(2), NOW), NOW + 30);
+    expect(late).toEqual({ write: null, outcome: { type: 'refused', code: 'HELD' } });
+  });
+
+  it('is told apart from a tab that got the Web Lock from a dead one', () => {
+    const dead = step({ record: null, beside: null }, ask(id(1), NOW), NOW + 5);
+    const next = step(dead.write ?? { record: null, beside: null }, ask(id(2), NOW + 20), NOW + 25);
+    expect(next.outcome.type).toBe('done');
+  });
+});
+
+describe('a worker that does not answer', () => {
+  const silent = (browser: FakeBrowser) => {
+    const tab = browser.tab({ webLocks: false });
+    tab.link.mute();
+    return tab;
+  };
+
+  it('does not keep the caller longer than it wants to wait', async () => {
+    const browser = new FakeBrowser();
+    const tab = silent(browser);
+    const failed = expect(tab.lock.acquire({ maxWaitMs: 2000 })).rejects.toMatchObject({ code: 'fallback-open-failed' });
+    await browser.clock.advance(2000 + 300);
+    await failed;
+  });
+
+  it('does not keep it from going away', async () => {
+    const browser = new FakeBrowser();
+    const tab = silent(browser);
+    const abort = new AbortController();
+    const failed = expect(tab.lock.acquire({ signal: abort.signal })).rejects.toMatchObject({ code: 'web-lock-aborted' });
+    await browser.clock.advance(10);
+    abort.abort();
+    await browser.clock.advance(300);
+    await failed;
+  });
+
+  it('and comes to its senses later leaves no lease behind', async () => {
+    const browser = new FakeBrowser();
+    const tab = silent(browser);
+    const failed = expect(tab.lock.acquire({ maxWaitMs: 0 })).rejects.toMatchObject({ code: 'fallback-open-failed' });
+    await browser.clock.advance(1000);
+    await failed;
+    tab.link.speak();
+    await browser.clock.advance(1000);
+    expect(browser.folder.entered).toBe(2);
+    expect(browser.record).toBeNull();
+    expect(browser.clock.timers).toBe(0);
   });
 });
 
