@@ -17,6 +17,8 @@ export const LEASE_MS = 15_000;
 const LINE_UP_MS = 1000;
 /** So long a step waits for other tabs, even if the caller would not: theirs take milliseconds. */
 const STEP_MS = 300;
+/** A worker that is silent for that much longer than it may be is not there, or will not be in time. */
+const SILENCE_MS = 3000;
 
 export class Acquisition {
   readonly #ports: Ports;
@@ -82,8 +84,8 @@ export class Acquisition {
     const asked = link.ask({ op: 'acquire', leaseId: this.#leaseId, ttl: LEASE_MS, webSince, mine: [] }, patience);
     let answer: Answer | null = null;
     const answered = asked.then((told) => void (answer = told));
-    await wait(clock, patience, this.#signal, answered);
-    await wait(clock, STEP_MS, undefined, answered);
+    await wait(clock, patience + SILENCE_MS, this.#signal, answered);
+    if (this.#signal?.aborted) await wait(clock, STEP_MS, undefined, answered);
     if (answer && !this.#signal?.aborted) return answer;
     // What is granted although nobody waits for it any more is given back, before the caller is told if there is time.
     const undone = asked.then(({ reply }) => this.#giveBack(reply));

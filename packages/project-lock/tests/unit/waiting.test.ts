@@ -107,7 +107,9 @@ describe('a worker that does not answer', () => {
     const browser = new FakeBrowser();
     const tab = silent(browser);
     const failed = expect(tab.lock.acquire({ maxWaitMs: 2000 })).rejects.toMatchObject({ code: 'fallback-open-failed' });
-    await browser.clock.advance(2000 + 300);
+    await browser.clock.advance(2000 + 2999);
+    expect(tab.probe.types).toEqual(['switch-to-fallback']);
+    await browser.clock.advance(1);
     await failed;
   });
 
@@ -126,7 +128,7 @@ describe('a worker that does not answer', () => {
     const browser = new FakeBrowser();
     const tab = silent(browser);
     const failed = expect(tab.lock.acquire({ maxWaitMs: 0 })).rejects.toMatchObject({ code: 'fallback-open-failed' });
-    await browser.clock.advance(1000);
+    await browser.clock.advance(4000);
     await failed;
     tab.link.speak();
     await browser.clock.advance(1000);
