@@ -62,6 +62,7 @@ export class FakeTab {
 export class DirectLink implements Link {
   /** While it is set, the worker cannot be reached. */
   dead: string | null = null;
+  asked = 0;
   readonly #store: Store;
   readonly #clock: FakeClock;
   #keeper: Keeper;
@@ -84,7 +85,11 @@ export class DirectLink implements Link {
   async ask(ask: Ask, patienceMs: number): ReturnType<Link['ask']> {
     await new Promise((arrived) => setImmediate(arrived));
     await this.#spoken;
-    if (this.dead) return { reply: { type: 'failed', stage: 'open', why: this.dead }, medium: 'opfs' };
+    this.asked += 1;
+    if (this.dead) {
+      this.#died();
+      return { reply: { type: 'failed', stage: 'open', why: this.dead }, medium: 'opfs' };
+    }
     return new Promise((told) => this.#keeper.ask(ask, patienceMs, (reply) => told({ reply, medium: 'opfs' })));
   }
 

@@ -148,6 +148,7 @@ describe('a worker that dies', () => {
     await browser.clock.advance(2000);
     expect(lease.signal?.aborted).toBe(true);
     expect(browser.clock.timers).toBe(0);
+    expect(tab.link.asked).toBeLessThanOrEqual(1 + 15_000 / 500);
   });
 });
 

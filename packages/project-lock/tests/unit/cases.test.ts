@@ -105,6 +105,7 @@ it('TC-07 a lease whose end has passed has to be acquired anew', async () => {
   expect(tab.probe.events[1]).toMatchObject({ lease, error: { code: 'lease-expired' } });
   expect(lease.signal?.aborted).toBe(true);
   expect(browser.locks.isHeld).toBe(false);
+  expect(browser.clock.timers).toBe(0);
   const again = await tab.lock.acquire();
   expect(again.lease.leaseId).not.toBe(lease.leaseId);
   expect(again.lease.fence).toBeGreaterThan(lease.fence as number);

@@ -1,5 +1,6 @@
 // Waiting for another tab: in which order, how long, and what a holder that is gone or frozen means for it.
 
+import { getEventListeners } from 'node:events';
 import { describe, expect, it } from 'vitest';
 import { step } from '../../src/step.js';
 import { FakeBrowser } from '../doubles/browser.js';
@@ -232,6 +233,20 @@ describe('patience', () => {
     await acquired;
     expect(tab.probe.events[0]).toMatchObject({ type: 'backoff', error: { code: 'web-lock-unavailable' } });
   });
+});
+
+it('a signal that is used again and again gathers no listeners', async () => {
+  const browser = new FakeBrowser();
+  const [holder, tab] = [browser.tab(), browser.tab()];
+  const { signal } = new AbortController();
+  for (let cycle = 0; cycle < 5; cycle += 1) {
+    const { lease } = await holder.lock.acquire({ signal });
+    const acquired = tab.lock.acquire({ signal });
+    await browser.clock.advance(2000);
+    await holder.lock.release({ lease });
+    await tab.lock.release({ lease: (await acquired).lease });
+  }
+  expect(getEventListeners(signal, 'abort')).toEqual([]);
 });
 
 describe('maxWaitMs of 0', () => {
