@@ -30,6 +30,6 @@ self.onmessage = async ({ data: { id, medium, ask, patienceMs } }: MessageEvent<
   } catch (error) {
     // What could not be opened is tried anew by the next request.
     opened = null;
-    post({ id, reply: failed(error, 'open'), medium });
+    post({ id, reply: failed(error, 'open', true), medium });
   }
 };

@@ -99,7 +99,7 @@ export class Keeper {
           done: ({ outcome }) => tell(outcome),
         });
       } catch (error) {
-        tell(failed(error, 'write'));
+        tell(failed(error, 'write', ask.op === 'acquire'));
       }
     });
     this.#last = turn;
@@ -107,8 +107,9 @@ export class Keeper {
   }
 }
 
-/** What a store that failed comes to; `stage` is where, if it does not say so itself. */
-export function failed(error: unknown, assumed: Stage): Reply {
+/** What a store that failed comes to. Who waits anyway is told that others are busy; to a holder that is a failure. */
+export function failed(error: unknown, assumed: Stage, waits: boolean): Reply {
   const { stage, message: why } = error instanceof StoreFailure ? error : new StoreFailure(assumed, error);
-  return stage === 'busy' ? { type: 'refused', code: 'BUSY' } : { type: 'failed', stage, why };
+  if (stage !== 'busy') return { type: 'failed', stage, why };
+  return waits ? { type: 'refused', code: 'BUSY' } : { type: 'failed', stage: 'write', why };
 }

@@ -5,8 +5,8 @@ import type { LockRetryPolicy, ProjectLockAcquireOptions } from './types.js';
 
 const MAX_WAIT_MS = 5000;
 const POLICY: LockRetryPolicy = { initialDelayMs: 200, maxDelayMs: 5000, multiplier: 2, maxAttempts: Infinity };
-/** Timers count in 32 bits: a longer one would fire at once. */
-const LONGEST_TIMER_MS = 2 ** 31 - 1;
+/** Timers count in 31 bits, and a longer one would fire at once. Half of that leaves room for what is added. */
+const LONGEST_TIMER_MS = 2 ** 30;
 
 export class Patience {
   /** The attempt that is being made, from 1. */

@@ -20,6 +20,8 @@ export class FakeClock implements Clock {
   }
 
   after(ms: number, call: () => void): () => void {
+    // As in browsers, where it would not wait at all.
+    if (!(ms < 2 ** 31)) throw new RangeError(`${ms} ms are too long for a timer`);
     const timer = { at: this.#now + ms, call };
     this.#timers.add(timer);
     return () => this.#timers.delete(timer);

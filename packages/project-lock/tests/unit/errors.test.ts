@@ -182,6 +182,16 @@ describe.each([
   });
 });
 
+it('a holder that does not get to the record is told that it could not be written', async () => {
+  const browser = new FakeBrowser();
+  const tab = browser.tab();
+  const { lease } = await tab.lock.acquire();
+  browser.folder.stuck = true;
+  await expect(tab.lock.renew({ lease })).rejects.toMatchObject({ code: 'fallback-write-failed' });
+  await expect(tab.lock.release({ lease })).rejects.toMatchObject({ code: 'fallback-write-failed' });
+  expect(tab.probe.types).toEqual(['acquired', 'release-failed']);
+});
+
 describe('lease-mismatch', () => {
   it('is told at once to a tab that holds the project already', async () => {
     const browser = new FakeBrowser();

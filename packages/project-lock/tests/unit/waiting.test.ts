@@ -222,6 +222,17 @@ describe('patience', () => {
     await failed;
   });
 
+  it('is without end if the caller says so', async () => {
+    const browser = new FakeBrowser();
+    const [holder, tab] = [browser.tab(), browser.tab()];
+    const { lease } = await holder.lock.acquire({ maxWaitMs: Infinity });
+    const acquired = tab.lock.acquire({ maxWaitMs: Infinity });
+    await browser.clock.advance(600_000);
+    expect(await now(acquired)).toBe(never);
+    await holder.lock.release({ lease });
+    expect((await acquired).didFallback).toBe(false);
+  });
+
   it('a step that is stuck behind a frozen tab is busy, not broken', async () => {
     const browser = new FakeBrowser();
     browser.folder.stuck = true;
