@@ -13,10 +13,13 @@ mod acquire;
 mod depth;
 mod fixture;
 mod group;
+mod issues;
 mod jit;
 mod open;
 mod rebuild;
 mod simulation;
+mod tracker;
+mod writing;
 
 use ground::{Failure, Ground};
 use row::Row;
@@ -30,12 +33,14 @@ pub struct Bench {
 }
 
 /// All benchmarks, in the order of the table.
-pub const BENCHES: [Bench; 7] = [
+pub const BENCHES: [Bench; 9] = [
     Bench { name: "acquire", run: acquire::run },
     Bench { name: "group", run: group::run },
     Bench { name: "depth", run: depth::run },
     Bench { name: "open", run: open::run },
     Bench { name: "rebuild", run: rebuild::run },
     Bench { name: "jit", run: jit::run },
+    Bench { name: "issues", run: issues::run },
+    Bench { name: "writing", run: writing::run },
     Bench { name: "simulation", run: simulation::run },
 ];

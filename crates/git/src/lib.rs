@@ -9,6 +9,7 @@
 pub mod config;
 pub mod discover;
 pub mod error;
+pub mod hash;
 pub mod head;
 pub mod hooks;
 pub mod objects;

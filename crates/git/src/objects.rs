@@ -2,6 +2,7 @@
 //! that uses libgit2, and of libgit2 only the object database: which repository that is, and whether it may
 //! be used, is decided elsewhere. Only commands that need an object open it.
 
+mod history;
 mod parse;
 
 use std::os::unix::ffi::OsStrExt;
@@ -11,6 +12,7 @@ use git2::{ErrorCode, ObjectType, Odb, Oid};
 
 use crate::{Environment, Error, ObjectId, Repository, Result};
 
+pub use history::Change;
 pub use parse::{Commit, Mode, TreeEntry};
 
 /// More files than any repository keeps below one directory of ours. Trees may name one subtree many times
@@ -102,6 +104,15 @@ impl Objects {
     pub fn tree(&self, id: &ObjectId) -> Result<Vec<TreeEntry>> {
         let bytes = self.read(id, ObjectType::Tree, LARGEST_NODE)?;
         parse::tree(&bytes).ok_or_else(|| failed(id, ObjectType::Tree, "it is damaged"))
+    }
+
+    /// Shows every entry of one tree, which may have very many.
+    ///
+    /// # Errors
+    /// As [`Objects::tree`]; some entries may have been shown then.
+    pub fn each_entry(&self, id: &ObjectId, show: impl FnMut(&[u8], Mode, ObjectId)) -> Result<()> {
+        let bytes = self.read(id, ObjectType::Tree, LARGEST_NODE)?;
+        parse::entries(&bytes, show).ok_or_else(|| failed(id, ObjectType::Tree, "it is damaged"))
     }
 
     /// What is at `path` in a tree.

@@ -35,6 +35,13 @@ impl ObjectId {
         Some(Self { bytes, len: raw.len() })
     }
 
+    /// The name that is this SHA-1.
+    pub(crate) fn sha1(hash: [u8; 20]) -> Self {
+        let mut bytes = [0; 32];
+        bytes.iter_mut().zip(hash).for_each(|(byte, of)| *byte = of);
+        Self { bytes, len: 20 }
+    }
+
     /// The bytes of the hash.
     #[must_use]
     pub fn as_bytes(&self) -> &[u8] {

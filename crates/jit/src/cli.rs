@@ -2,8 +2,14 @@
 
 mod claim;
 mod config;
+mod demo;
+mod dep;
+mod doc;
+mod gate;
 mod heartbeat;
 mod issue;
+mod query;
+mod shell;
 mod validate;
 mod worktree;
 
@@ -13,8 +19,14 @@ use clap::{Args, Parser, Subcommand};
 
 pub use claim::{Claim, Terms};
 pub use config::Config;
+pub use demo::Demo;
+pub use dep::{Dep, Label};
+pub use doc::{Doc, Export, Import};
+pub use gate::{DefineGate, Gate};
 pub use heartbeat::Heartbeat;
-pub use issue::{CreateIssue, Issue};
+pub use issue::{CreateIssue, Issue, UpdateIssue};
+pub use query::{Filters, Graph, GraphFormat, Query, Search};
+pub use shell::{Man, Schema, Shell};
 pub use validate::Validate;
 pub use worktree::Worktree;
 
@@ -52,9 +64,47 @@ pub struct Global {
 pub enum Command {
     /// Start tracking issues here
     Init,
+    /// Watch four agents at work, with a crash and a takeover, in a repository of their own
+    #[command(after_help = "Examples:\n  jit demo\n  jit demo --keep")]
+    Demo(Demo),
     /// Issues
     #[command(subcommand)]
     Issue(Issue),
+    /// How things stand: issues, claims, what can be worked on
+    Status,
+    /// Which issues there are, can be worked on, or wait
+    #[command(subcommand)]
+    Query(Query),
+    /// What depends on what
+    #[command(subcommand)]
+    Graph(Graph),
+    /// Find issues by what is written in them
+    #[command(
+        after_help = "Examples:\n  jit search login\n  jit search 'session token' --state ready --json"
+    )]
+    Search(Search),
+    /// What waits for what
+    #[command(subcommand)]
+    Dep(Dep),
+    /// Words on issues
+    #[command(subcommand)]
+    Label(Label),
+    /// What must be passed before an issue is done
+    #[command(subcommand)]
+    Gate(Gate),
+    /// Documents of issues
+    #[command(subcommand)]
+    Doc(Doc),
+    /// Read issues in: lines of `jit export`, or the issues.jsonl of beads
+    #[command(
+        after_help = "Issues that are not there yet are created. Those that are there are changed, which \
+        needs a claim on each.\n\nExamples:\n  jit import issues.jsonl\n  jit import .beads/issues.jsonl\n  \
+        jit -C ../other export | jit import -"
+    )]
+    Import(Import),
+    /// Write issues out, one JSON object a line
+    #[command(after_help = "Examples:\n  jit export > issues.jsonl\n  jit export 01K8ZQ")]
+    Export(Export),
     /// Claims on issues: who works on what
     #[command(subcommand)]
     Claim(Claim),
@@ -76,4 +126,15 @@ pub enum Command {
     /// Look for problems
     #[command(subcommand)]
     Validate(Validate),
+    /// Print the JSON Schema of what `--json` prints
+    #[command(after_help = "Examples:\n  jit schema\n  jit schema issue show")]
+    Schema(Schema),
+    /// Print the completions of a shell
+    #[command(
+        after_help = "Example:\n  jit completions bash > ~/.local/share/bash-completion/completions/jit"
+    )]
+    Completions(Shell),
+    /// Print the manual page of a command
+    #[command(after_help = "Examples:\n  jit man | man -l -\n  jit man claim acquire > jit-claim-acquire.1")]
+    Man(Man),
 }

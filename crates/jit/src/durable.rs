@@ -1,7 +1,7 @@
 //! Files that are replaced whole: after a crash there is the old one or the new one, never a mixture.
 
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use holdfast_sys::{Kind, Open, Result, Sys};
 
@@ -14,6 +14,30 @@ pub fn replace(sys: &Sys, path: &Path, content: &[u8], mode: u32) -> Result<()> 
     let written = write(sys, &beside, content, mode).and_then(|()| sys.files.rename(&beside, path));
     cleared(sys, &beside, written)?;
     sys.files.sync_dir(directory(path))
+}
+
+/// Puts files with these contents in their places in one directory, durably, each of them whole and in this
+/// order. Their content is durable before the first gets its name, and one flush is for all names.
+///
+/// # Errors
+/// When that failed; some may have been replaced then.
+pub fn replace_all(sys: &Sys, directory: &Path, files: &[(PathBuf, &[u8])], mode: u32) -> Result<()> {
+    let mut written = Vec::new();
+    let mut done = Ok(());
+    for (path, content) in files {
+        let beside = beside(sys, path)?;
+        done = write(sys, &beside, content, mode);
+        written.push((beside, path));
+        if done.is_err() {
+            break;
+        }
+    }
+    for (beside, path) in &written {
+        done = done.and_then(|()| sys.files.rename(beside, path));
+        done = cleared(sys, beside, done);
+    }
+    done?;
+    sys.files.sync_dir(directory)
 }
 
 /// Puts a file with this content at `path` if nothing is there, durably; says whether it did.
@@ -83,7 +107,7 @@ pub fn is_dir(sys: &Sys, path: &Path) -> Result<bool> {
     }
 }
 
-fn beside(sys: &Sys, path: &Path) -> Result<std::path::PathBuf> {
+fn beside(sys: &Sys, path: &Path) -> Result<PathBuf> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     Ok(directory(path).join(format!(".{name}.new-{:032x}", sys.entropy.nonce()?)))
 }

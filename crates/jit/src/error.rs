@@ -4,9 +4,11 @@
 use std::path::PathBuf;
 
 use holdfast_kernel::{Lease, LeaseId, Refusal};
+use schemars::JsonSchema;
+use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::{commands, config, times};
+use crate::{commands, config, times, writes};
 
 /// How the program ends.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -133,6 +135,14 @@ pub enum Error {
         /// Why not.
         why: String,
     },
+    /// Not one copy of an issue can be read.
+    #[error("{issue} cannot be read{}", problems.iter().map(|why| format!(": {why}")).collect::<String>())]
+    Unreadable {
+        /// The issue.
+        issue: String,
+        /// What is wrong with its copies.
+        problems: Vec<String>,
+    },
     /// The claims cannot be used.
     #[error(transparent)]
     Store(holdfast_store::Error),
@@ -145,6 +155,9 @@ pub enum Error {
     /// The configuration cannot be used.
     #[error(transparent)]
     Config(#[from] config::Error),
+    /// An issue cannot be changed like that.
+    #[error(transparent)]
+    Write(#[from] writes::Error),
     /// A signal ended it.
     #[error("interrupted")]
     Interrupted(u8),
@@ -188,9 +201,12 @@ impl Error {
             | Self::BadValue { .. }
             | Self::NotInGit(_) => Exit::Invalid,
             Self::Config(error) => error.exit(),
+            Self::Write(error) => error.exit(),
             Self::InLine { .. } | Self::HeartbeatRuns(_) => Exit::Conflict,
             Self::Refused(refusal) => refused(refusal),
-            Self::BadFile { .. } | Self::Store(_) | Self::Sys(_) | Self::Git(_) => Exit::Io,
+            Self::BadFile { .. } | Self::Unreadable { .. } | Self::Store(_) | Self::Sys(_) | Self::Git(_) => {
+                Exit::Io
+            }
             Self::Interrupted(signal) => Exit::Signal(*signal),
         }
     }
@@ -218,12 +234,13 @@ impl Error {
                 Refusal::NotFound { .. } => "LEASE_NOT_FOUND",
                 other => other.code(),
             },
-            Self::BadFile { .. } => "BAD_FILE",
+            Self::BadFile { .. } | Self::Unreadable { .. } => "BAD_FILE",
             Self::Store(holdfast_store::Error::Newer { .. }) => "NEWER_FORMAT",
             Self::Store(_) => "DAMAGED",
             Self::Sys(_) => "IO",
             Self::Git(_) => "GIT",
             Self::Config(error) => error.code(),
+            Self::Write(error) => error.code(),
             Self::Interrupted(_) => "INTERRUPTED",
         }
     }
@@ -261,7 +278,11 @@ impl Error {
             Self::Store(_) => Some("jit recover --dry-run says what is wrong, jit recover repairs it".into()),
             Self::Git(error) => Some(error.hint()),
             Self::Config(error) => error.hint(),
+            Self::Write(error) => error.hint(),
             Self::Sys(error) => sys_hint(error),
+            Self::Unreadable { issue, .. } => {
+                Some(format!("git log -- .jit/issues/{issue} shows what it was before"))
+            }
             Self::BadId(_) | Self::BadValue { .. } | Self::BadFile { .. } | Self::Interrupted(_) => None,
         }
     }
@@ -272,6 +293,7 @@ impl Error {
             Self::Ambiguous { prefix, candidates } => json!({ "prefix": prefix, "candidates": candidates }),
             Self::Refused(refusal) => refusal_details(refusal),
             Self::Config(error) => config_details(error),
+            Self::Write(error) => error.details(),
             Self::Sys(error) => json!({ "path": error.path.display().to_string(), "causes": self.causes() }),
             _ => json!({ "causes": self.causes() }),
         }
@@ -280,13 +302,34 @@ impl Error {
     /// The error as JSON.
     #[must_use]
     pub fn document(&self) -> Value {
-        json!({ "error": {
-            "code": self.code(),
-            "message": self.to_string(),
-            "hint": self.hint(),
-            "details": self.details(),
-        }})
+        let error = ErrorBody {
+            code: self.code().to_owned(),
+            message: self.to_string(),
+            hint: self.hint(),
+            details: self.details(),
+        };
+        json!(ErrorDocument { error })
     }
+}
+
+/// An error as one JSON object.
+#[derive(Serialize, JsonSchema)]
+pub struct ErrorDocument {
+    /// The error.
+    pub error: ErrorBody,
+}
+
+/// What programs are told of an error.
+#[derive(Serialize, JsonSchema)]
+pub struct ErrorBody {
+    /// What kind of error it is, as `spec/errors.md` has it.
+    pub code: String,
+    /// What went wrong.
+    pub message: String,
+    /// What to type next.
+    pub hint: Option<String>,
+    /// What a program can go on with; it depends on the code.
+    pub details: Value,
 }
 
 const fn refused(refusal: &Refusal) -> Exit {
@@ -352,18 +395,20 @@ fn refusal_hint(refusal: &Refusal) -> Option<String> {
     })
 }
 
+/// A lease, as far as whoever is refused may go on with it.
+pub(crate) fn shown(lease: &Lease) -> Value {
+    json!({
+        "lease_id": lease.id.to_string(),
+        "issue_id": lease.resource.as_str(),
+        "agent_id": lease.holder.agent.as_str(),
+        "worktree_id": lease.holder.place.as_str(),
+        "fence": lease.fence.get(),
+        "acquired_at": times::rfc3339(&lease.granted),
+        "expires_at": lease.deadline().map(|at| times::rfc3339(&at)),
+    })
+}
+
 fn refusal_details(refusal: &Refusal) -> Value {
-    let shown = |lease: &Lease| {
-        json!({
-            "lease_id": lease.id.to_string(),
-            "issue_id": lease.resource.as_str(),
-            "agent_id": lease.holder.agent.as_str(),
-            "worktree_id": lease.holder.place.as_str(),
-            "fence": lease.fence.get(),
-            "acquired_at": times::rfc3339(&lease.granted),
-            "expires_at": lease.deadline().map(|at| times::rfc3339(&at)),
-        })
-    };
     let id = |lease: &LeaseId| json!({ "lease_id": lease.to_string() });
     match refusal {
         Refusal::Held { blocker, retry_after, .. } => {

@@ -32,6 +32,28 @@ impl IssueId {
     }
 }
 
+/// How many characters tell each of `ids`, which are sorted, from all others; at least eight.
+#[must_use]
+pub fn telling(ids: &[IssueId]) -> usize {
+    let shared = |pair: &[IssueId]| match pair {
+        // An id has 26 characters of 5 bits for its 128 bits: two bits of the first are always zero.
+        [a, b] => ((a.0.get() ^ b.0.get()).leading_zeros() + 2) / 5,
+        _ => 0,
+    };
+    let most = ids.windows(2).map(shared).max().unwrap_or(0);
+    usize::try_from(most).unwrap_or(0).saturating_add(1).clamp(8, 26)
+}
+
+impl IssueId {
+    /// Its first characters.
+    #[must_use]
+    pub fn short(self, length: usize) -> String {
+        let mut text = self.to_string();
+        text.truncate(length);
+        text
+    }
+}
+
 impl fmt::Display for IssueId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)
@@ -85,7 +107,7 @@ impl Typed {
 
 #[cfg(test)]
 mod tests {
-    use super::{IssueId, Typed};
+    use super::{IssueId, Typed, telling};
     use crate::error::Error;
 
     const A: &str = "01K8ZZZZZZ0000000000000001";
@@ -100,6 +122,22 @@ mod tests {
             panic!("two ids begin like this");
         };
         assert_eq!(candidates, [A, B]);
+    }
+
+    #[test]
+    fn so_many_characters_tell_ids_apart() {
+        let ids = |texts: &[&str]| texts.iter().map(|id| IssueId::parse(id).unwrap()).collect::<Vec<_>>();
+        assert_eq!(telling(&ids(&[A, B])), 26);
+        assert_eq!(telling(&ids(&[])), 8);
+        for (a, b, length) in [
+            ("01K8ZZZZZZ0000000000000001", "01K8ZZZZZZ0100000000000001", 12),
+            ("01K8ZZZZZZ0000000000000001", "01K9ZZZZZZ0100000000000001", 8),
+            ("01K8ZZZZZ00000000000000001", "01K8ZZZZZ10100000000000001", 10),
+        ] {
+            let ids = ids(&[a, b]);
+            assert_eq!(telling(&ids), length);
+            assert_ne!(ids[0].short(length), ids[1].short(length));
+        }
     }
 
     #[test]

@@ -1,32 +1,56 @@
-//! The issues that can be seen from a worktree. Each is one file that is replaced whole, with its labels and
-//! dependencies in sets of lines beside it.
+//! The issues that can be seen from a worktree: its own, those of the commit that it is on, those of the main
+//! worktree, and what was last written in other worktrees, as one. Nothing here writes a byte.
 
 mod issue;
+mod layer;
+mod layers;
+mod outline;
+mod raw;
+mod scan;
+mod seen;
 mod set;
 mod state;
 
+#[cfg(test)]
+mod tests;
+
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
-use holdfast_sys::{Kind, Sys};
+use holdfast_git::objects::Mode;
+use holdfast_git::{Error as GitError, Git, Objects};
 
+use crate::claims::Claims;
 use crate::context::Context;
 use crate::durable;
 use crate::error::{Error, Result};
 use crate::ids::{IssueId, Typed};
-use crate::workspace::Workspace;
+use crate::workspace::{DATA, Workspace};
+use layers::{Buffers, Layers};
+use seen::Judge;
 
 pub use issue::{Document, Issue};
-pub use set::{BadLine, Change, Line, Set};
+pub use layer::Layer;
+pub use layers::Scope;
+pub use outline::{Outline, Text};
+pub use raw::{DEPS, ISSUE, LABELS};
+pub use scan::Scan;
+pub use seen::Seen;
+pub use set::{BadLine, Change, Line, Set, Union};
 pub use state::{Priority, State, UnknownWord, typed};
 
 /// More than anybody writes about one issue.
-const LONGEST: usize = 4 << 20;
+pub(crate) const LONGEST: usize = 4 << 20;
 
-/// The issues that can be seen from one worktree: its own, and the main worktree's where it has none.
+/// How many problems are named one by one.
+const MOST_NAMED: usize = 20;
+
+/// The issues that can be seen from one worktree.
 pub struct Issues<'a> {
     context: &'a Context,
     workspace: &'a Workspace,
+    log: OnceLock<Option<String>>,
 }
 
 /// What was found, and what could not be read.
@@ -42,7 +66,19 @@ impl<'a> Issues<'a> {
     /// The issues that can be seen from a workspace.
     #[must_use]
     pub const fn new(context: &'a Context, workspace: &'a Workspace) -> Self {
-        Self { context, workspace }
+        Self { context, workspace, log: OnceLock::new() }
+    }
+
+    /// What the command stands on.
+    #[must_use]
+    pub const fn context(&self) -> &'a Context {
+        self.context
+    }
+
+    /// Where the issues are seen from.
+    #[must_use]
+    pub const fn workspace(&self) -> &'a Workspace {
+        self.workspace
     }
 
     /// The issue that was meant.
@@ -53,29 +89,107 @@ impl<'a> Issues<'a> {
         let typed = Typed::new(typed)?;
         let missing = || Error::NoIssue(typed.as_str().to_owned());
         if let Some(id) = typed.complete().map(IssueId::new) {
-            return if self.find(id)?.is_some() { Ok(id) } else { Err(missing()) };
+            return if self.is_known(id)? { Ok(id) } else { Err(missing()) };
         }
         typed.only(self.ids()?)?.ok_or_else(missing)
     }
 
-    /// Writes an issue to this worktree.
-    ///
-    /// # Errors
-    /// When that failed.
-    pub fn write(&self, issue: &Issue) -> Result<()> {
-        let directory = home(&self.workspace.own_data()?).join(&issue.id);
-        let sys = &self.context.sys;
-        durable::make_dirs(sys, &directory, 0o755)?;
-        Ok(durable::replace(sys, &directory.join("issue.json"), &issue.bytes(), 0o644)?)
+    /// Whether any layer has something of that name.
+    fn is_known(&self, id: IssueId) -> Result<bool> {
+        let mut problems = Vec::new();
+        let layers = Layers::open(self.context, self.workspace, Scope::Nearest, &mut problems)?;
+        Ok(!layers.copies(id, &mut Buffers::default(), &mut problems).is_empty())
     }
 
-    /// Reads an issue.
+    /// The ids of all issues that can be seen, each once, in their order.
+    ///
+    /// # Errors
+    /// When git stands in the way.
+    pub fn ids(&self) -> Result<Vec<IssueId>> {
+        let mut problems = Vec::new();
+        let mut layers = Layers::open(self.context, self.workspace, Scope::All, &mut problems)?;
+        Ok(layers.ids(&mut problems))
+    }
+
+    /// Shows one issue to `look`, and warns of copies that cannot be read.
+    ///
+    /// # Errors
+    /// When there is none, or not one copy can be read.
+    pub fn see<T>(&self, id: IssueId, scope: Scope, look: impl FnOnce(&Seen<'_>) -> T) -> Result<T> {
+        let mut problems = Vec::new();
+        let layers = Layers::open(self.context, self.workspace, scope, &mut problems)?;
+        let mut buffers = Buffers::default();
+        let copies = layers.copies(id, &mut buffers, &mut problems);
+        if copies.is_empty() {
+            self.warn(&problems);
+            return Err(Error::NoIssue(id.to_string()));
+        }
+        let judge = Judge { name: &|layer, id, file| layers.name(layer, id, file), log: &|| self.log_id() };
+        match judge.see(id, &copies, &mut problems) {
+            Some(seen) => {
+                self.warn(&problems);
+                Ok(look(&seen))
+            }
+            None => Err(Error::Unreadable { issue: id.to_string(), problems }),
+        }
+    }
+
+    /// Reads an issue: of all copies the one that counts.
     ///
     /// # Errors
     /// When there is none, or it cannot be read.
     pub fn read(&self, id: IssueId) -> Result<Issue> {
-        let path = self.find(id)?.ok_or_else(|| Error::NoIssue(id.to_string()))?;
-        load(&self.context.sys, id, &path)
+        whole(id, self.see(id, Scope::All, |seen| seen.whole())?)
+    }
+
+    /// The copy that a change of an issue starts from. It costs the same however many issues there are.
+    ///
+    /// # Errors
+    /// When there is none, or it cannot be read.
+    pub fn base(&self, id: IssueId) -> Result<Issue> {
+        whole(id, self.see(id, Scope::Nearest, |seen| seen.whole())?)
+    }
+
+    /// Shows every issue to `look` and collects what it keeps.
+    ///
+    /// # Errors
+    /// When git stands in the way.
+    pub fn scan<T: Send>(
+        &self,
+        scope: Scope,
+        look: impl Fn(&Seen<'_>) -> Option<T> + Sync,
+    ) -> Result<Scan<T>> {
+        let mut problems = Vec::new();
+        let mut layers = Layers::open(self.context, self.workspace, scope, &mut problems)?;
+        let ids = layers.ids(&mut problems);
+        Ok(self.look_at(&layers, ids, problems, &look))
+    }
+
+    /// Shows these issues to `look`, as far as they are there, and collects what it keeps.
+    ///
+    /// # Errors
+    /// When git stands in the way.
+    pub fn some<T: Send>(
+        &self,
+        ids: Vec<IssueId>,
+        look: impl Fn(&Seen<'_>) -> Option<T> + Sync,
+    ) -> Result<Scan<T>> {
+        let mut problems = Vec::new();
+        let layers = Layers::open(self.context, self.workspace, Scope::All, &mut problems)?;
+        Ok(self.look_at(&layers, ids, problems, &look))
+    }
+
+    fn look_at<T: Send>(
+        &self,
+        layers: &Layers<'_>,
+        ids: Vec<IssueId>,
+        mut problems: Vec<String>,
+        look: &(dyn Fn(&Seen<'_>) -> Option<T> + Sync),
+    ) -> Scan<T> {
+        let threads = self.context.sys.processes.threads();
+        let (found, more) = scan::scan(layers, &|| self.log_id(), &ids, threads, look);
+        problems.extend(more);
+        Scan { found, ids, problems }
     }
 
     /// Reads all issues.
@@ -83,74 +197,89 @@ impl<'a> Issues<'a> {
     /// # Errors
     /// When they cannot be listed.
     pub fn all(&self) -> Result<Listing> {
-        let mut listing = Listing::default();
-        for id in self.ids()? {
-            match self.read(id) {
-                Ok(issue) => drop(listing.issues.insert(id, issue)),
-                Err(error) => {
-                    let causes = error.causes().into_iter().map(|cause| format!(": {cause}"));
-                    listing.problems.push(format!("{error}{}", causes.collect::<String>()));
-                }
+        let scan = self.scan(Scope::All, |seen| Some((seen.id, seen.whole().ok()?)))?;
+        Ok(Listing { issues: scan.found.into_iter().collect(), problems: scan.problems })
+    }
+
+    /// Warns of what cannot be read.
+    pub fn warn(&self, problems: &[String]) {
+        for problem in problems.iter().take(MOST_NAMED) {
+            self.context.printer.warn(problem);
+        }
+        if let Some(more) = problems.len().checked_sub(MOST_NAMED).filter(|more| *more > 0) {
+            self.context.printer.warn(&format!("and {more} more that cannot be used"));
+        }
+    }
+
+    /// The id of the log that grants the fences of this repository, if it has granted one.
+    fn log_id(&self) -> Option<String> {
+        let read = || match Claims::to_read(self.context, self.workspace).view() {
+            Ok(view) => view.counter.map(|counter| counter.to_string()),
+            Err(error) => {
+                self.context.printer.warn(&format!("fences are not compared: {error}"));
+                None
             }
-        }
-        Ok(listing)
+        };
+        self.log.get_or_init(read).clone()
     }
 
-    /// The ids of all issues, each once.
-    fn ids(&self) -> Result<Vec<IssueId>> {
-        let mut ids = Vec::new();
-        for data in self.layers()? {
-            let names = match self.context.sys.files.list(&home(&data)) {
-                Err(error) if error.kind() == std::io::ErrorKind::NotFound => continue,
-                names => names?,
-            };
-            ids.extend(names.iter().filter_map(|name| IssueId::parse(name.to_str()?)));
+    /// What this worktree itself has of an issue.
+    ///
+    /// # Errors
+    /// When it has one that cannot be read.
+    pub fn local(&self, id: IssueId) -> Result<Option<Issue>> {
+        match self.see(id, Scope::Local, |seen| seen.whole()) {
+            Err(Error::NoIssue(_)) => Ok(None),
+            seen => whole(id, seen?).map(Some),
         }
-        ids.sort();
-        ids.dedup();
-        Ok(ids)
     }
 
-    /// The file of an issue, in the first worktree that has it.
-    fn find(&self, id: IssueId) -> Result<Option<PathBuf>> {
+    /// What each layer that has a file holds there, the nearest first. The file is named from `.jit/` on. The
+    /// commit is asked only where this worktree has neither the file nor the issue that it is named after.
+    ///
+    /// # Errors
+    /// When one cannot be read.
+    pub fn copies(&self, relative: &str) -> Result<Vec<Vec<u8>>> {
+        let sys = &self.context.sys;
+        let read = |data: &Path| durable::read(sys, &data.join(relative), LONGEST);
+        let mut copies = Vec::new();
         let own = self.workspace.data();
-        if let Some(path) = own.map(|data| file(&data, id)).filter(|path| self.is_there(path)) {
-            return Ok(Some(path));
+        if let Some(data) = &own {
+            copies.extend(read(data)?);
         }
-        let main = self.workspace.main_data(self.context)?;
-        Ok(main.map(|data| file(&data, id)).filter(|path| self.is_there(path)))
+        let id = relative.split(['/', '.']).find_map(IssueId::parse);
+        let home = own.zip(id).map(|(data, id)| data.join("issues").join(id.to_string()));
+        if copies.is_empty() && !home.map_or(Ok(false), |home| durable::is_dir(sys, &home))? {
+            copies.extend(self.committed(relative)?);
+        }
+        if let Some(data) = self.workspace.main_data(self.context)? {
+            copies.extend(read(&data)?);
+        }
+        if let Some(data) = self.workspace.shared_data() {
+            copies.extend(read(data)?);
+        }
+        Ok(copies)
     }
 
-    fn is_there(&self, path: &Path) -> bool {
-        self.context.sys.files.stat(path).is_ok()
-    }
-
-    fn layers(&self) -> Result<Vec<PathBuf>> {
-        Ok(self.workspace.data().into_iter().chain(self.workspace.main_data(self.context)?).collect())
+    /// What the commit that this worktree is on holds in a file that is named from `.jit/` on.
+    fn committed(&self, relative: &str) -> Result<Option<Vec<u8>>> {
+        let Some(repository) = &self.workspace.repository else { return Ok(None) };
+        let commit = match repository.head_commit(&*self.context.sys.files) {
+            Err(GitError::Reftable { .. }) => Git::in_dir(repository.git_dir()).head_commit(),
+            commit => commit,
+        };
+        let Some(commit) = commit? else { return Ok(None) };
+        let objects = Objects::open(repository, &self.context.vars.git, &self.context.start)?;
+        let tree = objects.commit(&commit)?.tree;
+        match objects.entry(&tree, format!("{DATA}/{relative}").as_bytes())? {
+            Some(entry) if matches!(entry.mode, Mode::File | Mode::Executable) => {
+                Ok(Some(objects.blob(&entry.id, LONGEST)?))
+            }
+            Some(_) | None => Ok(None),
+        }
     }
 }
 
-fn home(data: &Path) -> PathBuf {
-    data.join("issues")
-}
-
-fn file(data: &Path, id: IssueId) -> PathBuf {
-    home(data).join(id.to_string()).join("issue.json")
-}
-
-/// Reads an issue from a file that anybody may have written.
-fn load(sys: &Sys, id: IssueId, path: &Path) -> Result<Issue> {
-    let bad = |why: String| Error::BadFile { path: path.to_path_buf(), why };
-    let directory = path.parent().unwrap_or(path);
-    if sys.files.stat(directory)?.kind != Kind::Directory {
-        return Err(bad("its directory is a link".into()));
-    }
-    let bytes = durable::read(sys, path, LONGEST)?.ok_or_else(|| bad("it vanished".into()))?;
-    let issue: Issue =
-        serde_json::from_slice(&bytes).map_err(|error| bad(format!("it is no issue: {error}")))?;
-    if issue.id == id.to_string() {
-        Ok(issue)
-    } else {
-        Err(bad(format!("it says that its id is {}", issue.id)))
-    }
+fn whole(id: IssueId, read: serde_json::Result<Issue>) -> Result<Issue> {
+    read.map_err(|error| Error::BadFile { path: PathBuf::from(id.to_string()), why: error.to_string() })
 }

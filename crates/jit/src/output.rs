@@ -2,7 +2,6 @@
 //! act on, a pipe that was closed ends quietly, and colour is for terminals only.
 #![expect(clippy::disallowed_methods, reason = "NO_COLOR is the terminal's business")]
 
-use std::fmt::Write as _;
 use std::io::{self, IsTerminal, Write as _};
 
 use serde::Serialize;
@@ -10,6 +9,18 @@ use serde_json::Value;
 
 use crate::cli::Global;
 use crate::error::{Error, Exit};
+use crate::grid::{Cell, Paint, grid};
+
+/// In which form an answer is wanted.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Form {
+    /// For people.
+    Text,
+    /// For `-q`.
+    Brief,
+    /// For `--json`.
+    Json,
+}
 
 /// What a command has to say.
 #[derive(Debug)]
@@ -20,6 +31,8 @@ pub struct Report {
     pub brief: String,
     /// For `--json`.
     pub json: Value,
+    /// For `--json` in place of `json`, where a document is too large to be held twice: its text, in pieces.
+    pub pieces: Vec<String>,
     /// How it ended.
     pub exit: Exit,
 }
@@ -29,7 +42,36 @@ impl Report {
     pub fn new(text: impl Into<String>, json: &impl Serialize) -> Self {
         // These are types of ours, whose keys are text: they always have a JSON form.
         let json = serde_json::to_value(json).unwrap_or_default();
-        Self { text: text.into(), brief: String::new(), json, exit: Exit::Ok }
+        Self { text: text.into(), brief: String::new(), json, pieces: Vec::new(), exit: Exit::Ok }
+    }
+
+    /// A report in the one form that is wanted.
+    #[must_use]
+    pub fn of(form: Form, text: impl FnOnce() -> String, brief: impl FnOnce() -> String) -> Self {
+        let mut report = Self::new(String::new(), &Value::Null);
+        match form {
+            Form::Text => report.text = text(),
+            Form::Brief => report.brief = brief(),
+            Form::Json => {}
+        }
+        report
+    }
+
+    /// What `--json` prints, as a value.
+    #[must_use]
+    pub fn document(&self) -> Value {
+        if self.pieces.is_empty() {
+            return self.json.clone();
+        }
+        // The pieces are ours, and together they are one document.
+        serde_json::from_str(&self.pieces.concat()).unwrap_or_default()
+    }
+
+    /// This report, with the pieces of a JSON document.
+    #[must_use]
+    pub fn pieces(mut self, pieces: Vec<String>) -> Self {
+        self.pieces = pieces;
+        self
     }
 
     /// This report, with what `-q` prints.
@@ -53,6 +95,7 @@ pub struct Printer {
     json: bool,
     quiet: bool,
     colour: bool,
+    paint: Paint,
 }
 
 impl Printer {
@@ -61,18 +104,36 @@ impl Printer {
     pub fn new(global: &Global) -> Self {
         let wanted = std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
         let colour = wanted && io::stderr().is_terminal();
-        Self { json: global.json, quiet: global.quiet, colour }
+        let paint = Paint::new(wanted && io::stdout().is_terminal());
+        Self { json: global.json, quiet: global.quiet, colour, paint }
+    }
+
+    /// The form that is wanted.
+    #[must_use]
+    pub const fn form(&self) -> Form {
+        match (self.json, self.quiet) {
+            (true, _) => Form::Json,
+            (false, true) => Form::Brief,
+            (false, false) => Form::Text,
+        }
+    }
+
+    /// The colours of an answer.
+    #[must_use]
+    pub const fn paint(&self) -> Paint {
+        self.paint
     }
 
     /// Prints a report and says how to end.
     #[must_use]
     pub fn report(&self, report: &Report) -> Exit {
-        let text = match (self.json, self.quiet) {
-            (true, _) => report.json.to_string(),
-            (false, true) => report.brief.clone(),
-            (false, false) => report.text.clone(),
+        let printed = match self.form() {
+            Form::Json if !report.pieces.is_empty() => print(&report.pieces),
+            Form::Json => print(&[report.json.to_string()]),
+            Form::Brief => print(std::slice::from_ref(&report.brief)),
+            Form::Text => print(std::slice::from_ref(&report.text)),
         };
-        match print(&text) {
+        match printed {
             Ok(()) => report.exit,
             Err(error) => {
                 self.note("error", &format!("cannot write the answer: {error}"));
@@ -93,7 +154,7 @@ impl Printer {
         }
         if self.json {
             // The exit code tells the same to whoever cannot read this.
-            let _ = print(&error.document().to_string());
+            let _ = print(&[error.document().to_string()]);
         }
         error.exit()
     }
@@ -101,6 +162,19 @@ impl Printer {
     /// Prints a warning.
     pub fn warn(&self, text: &str) {
         self.note("warning", text);
+    }
+
+    /// Prints a line of a story that is told while it happens, for people only.
+    pub fn live(&self, text: &str) {
+        if self.form() == Form::Text {
+            self.line(text);
+        }
+    }
+
+    /// Prints a line at once.
+    pub fn line(&self, text: &str) {
+        // Whoever does not listen misses it.
+        let _ = print(&[format!("{text}\n")]);
     }
 
     /// Prints a word on what is going on, for people only.
@@ -132,18 +206,17 @@ pub fn clap(error: &clap::Error, json: bool) -> Exit {
     if json {
         let said = error.render().to_string();
         let first = said.lines().next().unwrap_or_default().trim_start_matches("error: ");
-        let _ = print(&Error::Usage(first.to_owned()).document().to_string());
+        let _ = print(&[Error::Usage(first.to_owned()).document().to_string()]);
     }
     Exit::Usage
 }
 
-/// Prints to stdout. Whoever closed it has read enough.
-fn print(text: &str) -> io::Result<()> {
-    if text.is_empty() {
-        return Ok(());
-    }
+/// Prints to stdout, and the end of a line where there is none. Whoever closed it has read enough.
+fn print(pieces: &[String]) -> io::Result<()> {
+    let Some(last) = pieces.iter().rfind(|piece| !piece.is_empty()) else { return Ok(()) };
     let mut out = io::stdout().lock();
-    let done = out.write_all(text.trim_end().as_bytes()).and_then(|()| out.write_all(b"\n"));
+    let done = pieces.iter().try_for_each(|piece| out.write_all(piece.as_bytes()));
+    let done = done.and_then(|()| if last.ends_with('\n') { Ok(()) } else { out.write_all(b"\n") });
     match done.and_then(|()| out.flush()) {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         done => done,
@@ -163,28 +236,8 @@ pub fn clean(text: &str) -> String {
 /// Rows as aligned columns under a heading.
 #[must_use]
 pub fn table<const N: usize>(heading: [&str; N], rows: &[[String; N]]) -> String {
-    let mut widths = heading.map(str::len);
-    for row in rows {
-        for (width, cell) in widths.iter_mut().zip(row) {
-            *width = (*width).max(cell.chars().count());
-        }
-    }
-    let mut text = String::new();
-    line(&mut text, &widths, heading.iter().copied());
-    for row in rows {
-        line(&mut text, &widths, row.iter().map(String::as_str));
-    }
-    text
-}
-
-fn line<'a>(text: &mut String, widths: &[usize], cells: impl Iterator<Item = &'a str>) {
-    let mut row = String::new();
-    for (width, cell) in widths.iter().zip(cells) {
-        // Writing to memory cannot fail.
-        let _ = write!(row, "{:<width$}  ", clean(cell).replace('\n', " "));
-    }
-    text.push_str(row.trim_end());
-    text.push('\n');
+    let rows = rows.iter().map(|row| row.each_ref().map(|cell| Cell::plain(cell.as_str())));
+    grid(Paint::new(false), heading, rows.collect())
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Moments and spans as people and programs read them.
 
-use holdfast_kernel::Millis;
+use holdfast_kernel::{Millis, Stamp};
 pub use holdfast_store::rfc3339;
 
 /// A span in the two units that matter.
@@ -16,10 +16,39 @@ pub fn span(span: Millis) -> String {
     }
 }
 
+/// How long ago a moment was, in the one unit that matters; the text itself if it is no moment.
+#[must_use]
+pub fn ago(moment: &str, now: &Stamp) -> String {
+    let Ok(then) = moment.parse::<jiff::Timestamp>() else { return moment.to_owned() };
+    let now = i64::try_from(now.wall_ms()).unwrap_or(i64::MAX);
+    let secs = now.saturating_sub(then.as_millisecond()) / 1_000;
+    match secs {
+        ..-60 => "in the future".to_owned(),
+        -60..60 => "just now".to_owned(),
+        60..3_600 => format!("{}m ago", secs / 60),
+        3_600..86_400 => format!("{}h ago", secs / 3_600),
+        86_400..5_184_000 => format!("{}d ago", secs / 86_400),
+        5_184_000..63_072_000 => format!("{}mo ago", secs / 2_592_000),
+        _ => format!("{}y ago", secs / 31_536_000),
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{rfc3339, span};
+    use super::{ago, rfc3339, span};
     use holdfast_kernel::{Millis, Stamp};
+
+    #[test]
+    fn what_was_is_told_in_one_unit() {
+        let now = Stamp::new(1_800_000_000_000, None).unwrap();
+        let texts = [-70_000, 0, 59_000, 61_000, 7_200_000, 172_800_000, 7_776_000_000, 94_608_000_000]
+            .map(|ms| ago(&rfc3339(&Stamp::new(1_800_000_000_000 - ms, None).unwrap()), &now));
+        assert_eq!(
+            texts,
+            ["in the future", "just now", "just now", "1m ago", "2h ago", "2d ago", "3mo ago", "3y ago"]
+        );
+        assert_eq!(ago("yesterday", &now), "yesterday");
+    }
 
     #[test]
     fn spans_have_at_most_two_units() {

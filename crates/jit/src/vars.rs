@@ -16,6 +16,8 @@ pub struct Vars {
     pub config_home: Option<PathBuf>,
     /// What git takes from it.
     pub git: Environment,
+    /// Where files go that nobody keeps.
+    pub temporary: PathBuf,
     /// Where the program was started.
     pub directory: std::io::Result<PathBuf>,
 }
@@ -31,6 +33,7 @@ impl Vars {
             agent_id: set("JIT_AGENT_ID"),
             config_home: set("JIT_CONFIG_HOME").map(PathBuf::from).or_else(xdg).or_else(home),
             git: Environment::read(effective_user(), |name| std::env::var_os(name)),
+            temporary: std::env::temp_dir(),
             directory: std::env::current_dir(),
         }
     }

@@ -95,6 +95,18 @@ impl Workspace {
         Ok(repository.main_work_tree(&*context.sys.files)?.map(|root| root.join(DATA)))
     }
 
+    /// Where linked worktrees hand over what they have written; none where nothing is shared.
+    #[must_use]
+    pub fn shared_data(&self) -> Option<&Path> {
+        Some(self.control.as_path()).filter(|control| !control.ends_with(DATA))
+    }
+
+    /// Whether this is a worktree beside the main one.
+    #[must_use]
+    pub fn is_linked(&self) -> bool {
+        self.repository.as_ref().is_some_and(Repository::is_linked)
+    }
+
     /// The branch of this worktree: none outside of git, `HEAD` where there is no branch.
     ///
     /// # Errors

@@ -224,6 +224,73 @@ pub trait Files: Send + Sync {
     /// # Errors
     /// When that failed.
     fn sync_dir(&self, path: &Path) -> Result<()>;
+
+    /// A directory from which many small files are read. Here each read goes through the other methods, call
+    /// by call; a machine may do better.
+    ///
+    /// # Errors
+    /// `NotFound` when there is nothing, `NotADirectory` when it is something else.
+    fn folder<'a>(&'a self, path: &Path) -> Result<Box<dyn Folder + 'a>> {
+        match self.stat(path)?.kind {
+            Kind::Directory => Ok(Box::new(PlainFolder { files: self, path: path.to_path_buf() })),
+            Kind::File | Kind::Symlink | Kind::Other => {
+                Err(Error::new("open", path, io::ErrorKind::NotADirectory))
+            }
+        }
+    }
+}
+
+/// A directory from which many small files are read.
+pub trait Folder: Send + Sync {
+    /// Puts the content of a regular file in place of what is in `into`; says whether there is one. At most
+    /// `limit` bytes are taken, and one more if there are more, so that the caller can tell. `path` leads
+    /// down from this directory, and no part of it may be a symbolic link.
+    ///
+    /// # Errors
+    /// When there is something else in its place, a link on the way, or the system cannot read.
+    fn read(&self, path: &str, into: &mut Vec<u8>, limit: usize) -> Result<bool>;
+}
+
+/// A folder that is nothing but its name.
+struct PlainFolder<'a, F: Files + ?Sized> {
+    files: &'a F,
+    path: PathBuf,
+}
+
+impl<F: Files + ?Sized> Folder for PlainFolder<'_, F> {
+    fn read(&self, path: &str, into: &mut Vec<u8>, limit: usize) -> Result<bool> {
+        into.clear();
+        let mut at = self.path.clone();
+        let mut parts = path.split('/').peekable();
+        while let Some(part) = parts.next() {
+            at.push(part);
+            let stat = match self.files.stat(&at) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
+                stat => stat?,
+            };
+            let wanted = if parts.peek().is_some() { Kind::Directory } else { Kind::File };
+            if stat.kind != wanted {
+                return Err(unfit(&at, stat.kind));
+            }
+        }
+        let handle = match self.files.open(&at, Open::Read) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
+            handle => handle?,
+        };
+        handle.read_more(into, 0, limit.saturating_add(1))?;
+        Ok(true)
+    }
+}
+
+/// What stands in the way of reading a file.
+pub(crate) fn unfit(path: &Path, kind: Kind) -> Error {
+    let why = match kind {
+        Kind::Symlink => "it is a symbolic link",
+        Kind::Directory => "it is a directory",
+        Kind::File => "it is a file, not a directory",
+        Kind::Other => "it is neither a file nor a directory",
+    };
+    Error::new("read", path, io::Error::new(io::ErrorKind::InvalidData, why))
 }
 
 impl dyn Handle + '_ {

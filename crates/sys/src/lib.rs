@@ -20,7 +20,7 @@ use std::sync::Arc;
 pub use clock::Clock;
 pub use entropy::Entropy;
 pub use error::{Error, Result};
-pub use files::{Files, Handle, Identity, Kind, LockMode, Open, Stat};
+pub use files::{Files, Folder, Handle, Identity, Kind, LockMode, Open, Stat};
 pub use flock::{Guard, Section};
 pub use process::{Liveness, ProcessId, Processes};
 

@@ -1,12 +1,15 @@
 //! The real machine. Linux is where it is tested; what only Linux has falls back to what every Unix has.
 #![expect(clippy::disallowed_methods, reason = "this is the layer that owns clocks, sleeps and files")]
 
+mod child;
 mod clock;
 mod entropy;
 mod files;
+mod folder;
 mod permission;
 mod process;
 
+pub use child::{has_ended, kill_group, pause};
 pub use clock::OsClock;
 pub use entropy::OsEntropy;
 pub use files::OsFiles;

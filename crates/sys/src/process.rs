@@ -52,4 +52,9 @@ pub trait Processes: Send + Sync {
 
     /// Whether that process is still there.
     fn liveness(&self, process: &ProcessId) -> Liveness;
+
+    /// How many threads of this process can run at once. A process that knows no better has one.
+    fn threads(&self) -> usize {
+        1
+    }
 }

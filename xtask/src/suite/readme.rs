@@ -6,23 +6,33 @@ use std::path::Path;
 use crate::child::Child;
 use crate::report::Outcome;
 use crate::tidy::Tree;
-use crate::tidy::markdown::{Promise, shell_blocks};
+use crate::tidy::markdown::{Block, Promise, shell_blocks};
 
-/// Runs each block of commands that is marked as tested, each in a shell of its own.
+/// Runs each block of commands that is marked as tested, and all blocks of a session one after the other.
 pub(super) fn run(root: &Path) -> Outcome {
     let tree = match Tree::load(root) {
         Ok(tree) => tree,
         Err(why) => return Outcome::one(false, why),
     };
+    let programs = Child::cargo(root, &["build", "--workspace", "--bins", "--profile", "test"]).run();
+    if !programs.ok {
+        return Outcome::one(false, programs.how);
+    }
     let (mut passed, mut failed) = (0, Vec::new());
+    let mut note = |page: &str, line: usize, ok: bool| match ok {
+        true => passed += 1,
+        false => failed.push(format!("{page}:{line}")),
+    };
     for (page, text) in tree.with_ending(&[".md"]) {
-        for block in shell_blocks(text).into_iter().filter(|block| block.promise == Promise::Tested) {
+        let blocks = shell_blocks(text);
+        for block in blocks.iter().filter(|block| block.promise == Promise::Tested) {
             println!("--- {page}:{}\n{}", block.line, block.commands);
-            if shell(root, &block.commands) {
-                passed += 1;
-            } else {
-                failed.push(format!("{page}:{}", block.line));
-            }
+            note(page, block.line, shell(root, &block.commands));
+        }
+        let session: Vec<&Block> = blocks.iter().filter(|block| block.promise == Promise::Session).collect();
+        if let Some(first) = session.first() {
+            println!("--- {page}, as one session");
+            note(page, first.line, one_session(root, &session));
         }
     }
     Outcome::Ran { passed, failed: failed.len(), note: failed.join(", ") }
@@ -30,4 +40,39 @@ pub(super) fn run(root: &Path) -> Outcome {
 
 fn shell(root: &Path, commands: &str) -> bool {
     Child::new(root, "bash", &["-euo", "pipefail", "-c", commands]).run().ok
+}
+
+/// Runs the blocks in one shell, in an empty folder that is also its home, with our programs at hand.
+fn one_session(root: &Path, blocks: &[&Block]) -> bool {
+    let scratch = root.join("target").join(format!("session-{}", std::process::id()));
+    if let Err(why) = std::fs::create_dir_all(&scratch) {
+        println!("cannot make {}: {why}", scratch.display());
+        return false;
+    }
+    let commands: Vec<&str> = blocks.iter().map(|block| block.commands.as_str()).collect();
+    let ok = reader(root, &scratch, &format!("set -x\n{}", commands.join("\n"))).run().ok;
+    // What is left behind is below `target`, where anybody may clean up.
+    let _ = std::fs::remove_dir_all(&scratch);
+    ok
+}
+
+/// Somebody who has installed our programs and set up git, and nothing else.
+fn reader(root: &Path, home: &Path, commands: &str) -> Child {
+    let own = root.join("target").join("debug");
+    let path = format!("{}:{}", own.display(), std::env::var("PATH").unwrap_or_default());
+    let home = home.display().to_string();
+    let mut child = Child::new(Path::new(&home), "bash", &["-euo", "pipefail", "-c", commands]);
+    for (name, value) in
+        [("PATH", path.as_str()), ("HOME", &home), ("XDG_CONFIG_HOME", ""), ("JIT_AGENT_ID", "")]
+    {
+        child = child.env(name, value);
+    }
+    for role in ["AUTHOR", "COMMITTER"] {
+        child = child.env(&format!("GIT_{role}_NAME"), "A Reader");
+        child = child.env(&format!("GIT_{role}_EMAIL"), "reader@example.org");
+    }
+    child
+        .env("GIT_CONFIG_COUNT", "1")
+        .env("GIT_CONFIG_KEY_0", "init.defaultBranch")
+        .env("GIT_CONFIG_VALUE_0", "main")
 }

@@ -5,8 +5,10 @@ use super::{Finding, Tree};
 /// What a block of commands promises.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Promise {
-    /// The test command runs it.
+    /// The test command runs it in the repository, in a shell of its own.
     Tested,
+    /// The test command runs it in an empty folder, in one shell with the others of its page.
+    Session,
     /// The test command does not run it, for a reason that is given.
     NotRun,
     /// Nothing: that is a finding.
@@ -25,6 +27,7 @@ pub struct Block {
 }
 
 const TESTED: &str = "<!-- tested -->";
+const SESSION: &str = "<!-- tested in one session -->";
 const NOT_RUN: &str = "<!-- not run by the tests: ";
 
 /// The blocks of shell commands of a page, each with the mark in the line above it.
@@ -52,6 +55,7 @@ fn promise(above: &str) -> Promise {
     let reason = above.strip_prefix(NOT_RUN).and_then(|rest| rest.strip_suffix(" -->"));
     match (above, reason) {
         (TESTED, _) => Promise::Tested,
+        (SESSION, _) => Promise::Session,
         (_, Some(reason)) if !reason.trim().is_empty() => Promise::NotRun,
         _ => Promise::Silent,
     }
@@ -59,7 +63,8 @@ fn promise(above: &str) -> Promise {
 
 /// Commands that nobody knows to work.
 pub(super) fn unmarked_commands(tree: &Tree) -> Vec<Finding> {
-    let what = format!("mark the commands with `{TESTED}` or `{NOT_RUN}why -->` in the line above");
+    let what =
+        format!("mark the commands with `{TESTED}`, `{SESSION}` or `{NOT_RUN}why -->` in the line above");
     let mut findings = Vec::new();
     for (path, text) in tree.with_ending(&[".md"]) {
         let silent = shell_blocks(text).into_iter().filter(|block| block.promise == Promise::Silent);
@@ -142,6 +147,7 @@ mod tests {
         let blocks = shell_blocks(&page);
         assert_eq!(blocks[0], Block { line: 2, promise: Promise::Tested, commands: "true\nfalse".into() });
         assert_eq!(blocks[1].promise, Promise::NotRun);
+        assert_eq!(shell_blocks(&format!("{SESSION}\n```sh\ntrue\n```\n"))[0].promise, Promise::Session);
         assert_eq!(unmarked_commands(&Tree::of(&[("a.md", &page)])).len(), 2);
     }
 }

@@ -43,9 +43,8 @@ pub struct TreeEntry {
     pub id: ObjectId,
 }
 
-/// The entries of a tree; none if the bytes are not one.
-pub(super) fn tree(mut bytes: &[u8]) -> Option<Vec<TreeEntry>> {
-    let mut entries = Vec::new();
+/// Shows every entry of a tree; none if the bytes are not one. Some entries may have been shown then.
+pub(super) fn entries(mut bytes: &[u8], mut show: impl FnMut(&[u8], Mode, ObjectId)) -> Option<()> {
     while !bytes.is_empty() {
         let space = bytes.iter().position(|byte| *byte == b' ')?;
         let end = bytes.iter().position(|byte| *byte == 0)?;
@@ -54,10 +53,17 @@ pub(super) fn tree(mut bytes: &[u8]) -> Option<Vec<TreeEntry>> {
             return None;
         }
         let id = ObjectId::from_bytes(bytes.get(end + 1..end + 21)?)?;
-        entries.push(TreeEntry { name: name.to_vec(), mode: Mode::parse(mode)?, id });
+        show(name, Mode::parse(mode)?, id);
         bytes = bytes.get(end + 21..)?;
     }
-    Some(entries)
+    Some(())
+}
+
+/// The entries of a tree; none if the bytes are not one.
+pub(super) fn tree(bytes: &[u8]) -> Option<Vec<TreeEntry>> {
+    let mut all = Vec::new();
+    entries(bytes, |name, mode, id| all.push(TreeEntry { name: name.to_vec(), mode, id }))?;
+    Some(all)
 }
 
 /// What is needed of a commit.

@@ -60,6 +60,28 @@ fn agree(sandbox: &Sandbox, dir: &Path) {
 }
 
 #[test]
+fn directories_are_named_as_in_a_commit() {
+    let sandbox = Sandbox::new();
+    let dir = sandbox.repository("named");
+    issues(&sandbox, &dir, 3);
+    let objects = open(&sandbox, &dir);
+    let tree = head_tree(&sandbox, &dir, &objects);
+    let all = objects.entry(&tree, b".jit/issues").unwrap().unwrap().id;
+    let mut seen = 0;
+    objects
+        .each_entry(&all, |_, mode, id| {
+            let content = format!("{{\"id\":{seen}}}\n");
+            let named = holdfast_git::hash::directory(&[("issue.json", content.as_bytes())]);
+            assert_eq!((mode, Some(id)), (Mode::Tree, named));
+            seen += 1;
+        })
+        .unwrap();
+    assert_eq!(seen, 3);
+    let file = objects.files_below(&all, b"").unwrap()[0].id;
+    assert!(objects.each_entry(&file, |_, _, _| ()).is_err());
+}
+
+#[test]
 fn loose_packed_and_both() {
     let sandbox = Sandbox::new();
     let main = sandbox.repository("main");
@@ -220,4 +242,43 @@ fn what_cannot_be_read_here_is_said() {
     sandbox.git(&odd, &["init", "--quiet"]);
     let error = Objects::open(&sandbox.found(&odd), &sandbox.env(), &odd).err().unwrap();
     assert!(error.to_string().contains("its path is not UTF-8"), "{error}");
+}
+
+/// What `git log` says of a path, and what we say.
+#[track_caller]
+fn same_history(sandbox: &Sandbox, dir: &Path, path: &str) -> usize {
+    let log = sandbox.git_text(dir, &["log", "--format=%H", "--", path]);
+    let theirs: Vec<String> = log.lines().map(ToOwned::to_owned).collect();
+    let head = sandbox.found(dir).head_commit(&OsFiles).unwrap().unwrap();
+    let ours = open(sandbox, dir).history(&head, path.as_bytes(), 100).unwrap();
+    assert_eq!(ours.iter().map(|change| change.commit.to_string()).collect::<Vec<_>>(), theirs, "{path}");
+    theirs.len()
+}
+
+#[test]
+fn the_history_of_a_path_is_what_git_log_says() {
+    let sandbox = Sandbox::new();
+    let dir = sandbox.repository("r");
+    let save = |path: &str, content: &str, message: &str| {
+        sandbox.file(dir.join(path), content);
+        sandbox.commit(&dir, message);
+    };
+    save("docs/a.md", "1", "one");
+    save("other", "1", "elsewhere");
+    sandbox.git(&dir, &["checkout", "-q", "-b", "side"]);
+    save("docs/a.md", "2", "side");
+    sandbox.git(&dir, &["checkout", "-q", "-"]);
+    save("other", "2", "elsewhere again");
+    sandbox.git(&dir, &["merge", "-q", "--no-ff", "-m", "merged", "side"]);
+    save("docs/a.md", "3", "three\n\nand more");
+    assert_eq!(same_history(&sandbox, &dir, "docs/a.md"), 3);
+    assert!(same_history(&sandbox, &dir, "docs") == 3 && same_history(&sandbox, &dir, "none") == 0);
+    sandbox.git(&dir, &["rm", "-q", "docs/a.md"]);
+    sandbox.commit(&dir, "gone");
+    assert_eq!(same_history(&sandbox, &dir, "docs/a.md"), 4);
+
+    let head = sandbox.found(&dir).head_commit(&OsFiles).unwrap().unwrap();
+    let changes = open(&sandbox, &dir).history(&head, b"docs/a.md", 2).unwrap();
+    let told: Vec<_> = changes.iter().map(|it| (it.subject.as_slice(), it.content.is_some())).collect();
+    assert_eq!(told, [(&b"gone"[..], false), (&b"three"[..], true)]);
 }

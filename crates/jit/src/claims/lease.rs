@@ -1,13 +1,14 @@
 //! A lease as programs and people read it.
 
 use holdfast_kernel::{Lease, Millis, Stamp, Standing, Term};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::output::table;
 use crate::times::{rfc3339, span};
 
 /// A lease as JSON.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Shown {
     /// Its id.
     pub lease_id: String,
@@ -70,7 +71,7 @@ impl Shown {
 }
 
 /// A lease or several, as one JSON object.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct One {
     /// The lease.
     pub lease: Shown,
@@ -80,7 +81,7 @@ pub struct One {
 }
 
 /// Several leases.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct Many {
     /// The leases.
     pub leases: Vec<Shown>,

@@ -2,7 +2,7 @@
 
 use clap::{Args, Subcommand};
 
-use super::CreateIssue;
+use super::{CreateIssue, Filters};
 
 /// How a claim is asked for.
 #[derive(Args, Debug, Default)]
@@ -38,9 +38,9 @@ pub enum Claim {
         /// How.
         #[command(flatten)]
         terms: Terms,
-        /// Only issues of this priority
-        #[arg(long)]
-        priority: Option<String>,
+        /// Which issues are wanted.
+        #[command(flatten)]
+        filters: Filters,
         /// Go on with what this agent has claimed here already, if it has
         #[arg(long)]
         resume: bool,

@@ -9,4 +9,7 @@ pub enum Validate {
     Leases,
     /// The configuration
     Config,
+    /// Everything: issues, dependencies, gates, claims, configuration
+    #[command(after_help = "Exits with 7 if there is a problem.\n\nExample:\n  jit --json validate all")]
+    All,
 }

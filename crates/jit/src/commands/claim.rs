@@ -9,6 +9,8 @@ use crate::context::Context;
 use crate::error::Result;
 use crate::output::Report;
 
+pub use take::create;
+
 /// Does what was typed.
 ///
 /// # Errors
@@ -16,8 +18,8 @@ use crate::output::Report;
 pub fn run(context: &Context, command: &Command) -> Result<Report> {
     match command {
         Command::Acquire { issue, terms, wait } => take::acquire(context, issue, terms, wait.as_deref()),
-        Command::Next { terms, priority, resume } => take::next(context, terms, priority.as_deref(), *resume),
-        Command::Create { issue, terms } => take::create(context, issue, terms),
+        Command::Next { terms, filters, resume } => take::next(context, terms, filters, *resume),
+        Command::Create { issue, terms } => create(context, issue, terms),
         Command::Renew { lease, ttl } => change::renew(context, lease, ttl.as_deref()),
         Command::Heartbeat { lease } => change::beat(context, lease),
         Command::Release { lease } => change::release(context, lease),

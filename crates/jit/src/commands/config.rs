@@ -92,6 +92,12 @@ fn changed(
     Ok(told(&change(&places, scope)?))
 }
 
+/// Lets a change that concerns everybody pass, or says why not.
+pub(super) fn require_global(context: &Context) -> Result<()> {
+    let ground = Ground::find(context)?;
+    gate::pass(context, &ground, &ground.sources(context))
+}
+
 /// An identity is made when it is set: its file says so.
 fn dated(
     context: &Context,

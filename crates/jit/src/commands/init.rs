@@ -14,7 +14,7 @@ use crate::worktree;
 
 /// What belongs to one worktree or one machine and must not be committed.
 const IGNORED: &str = "# What belongs to this worktree alone.\n\
-    /worktree.json\n/cache/\n\
+    /worktree.json\n/cache/\n/deleted/\n\
     # Claims, where they are kept here instead of in the git directory.\n\
     /claims.*\n/locks/\n/heartbeat/\n/events/control.*\n\
     .*.new-*\n";

@@ -1,5 +1,7 @@
 //! `jit validate`: looks for problems and changes nothing. The exit code is the verdict.
 
+mod data;
+
 use std::path::Path;
 
 use holdfast_kernel::{Lease, Standing};
@@ -38,6 +40,7 @@ pub fn run(context: &Context, command: &Command) -> Result<Report> {
     let checks = match command {
         Command::Leases => leases(context)?,
         Command::Config => vec![Check::new("config", config(context)?)],
+        Command::All => all(context)?,
     };
     let mut text = String::new();
     for check in &checks {
@@ -48,6 +51,19 @@ pub fn run(context: &Context, command: &Command) -> Result<Report> {
     }
     let exit = if checks.iter().all(|check| check.ok) { Exit::Ok } else { Exit::Problems };
     Ok(Report::new(crate::output::clean(&text), &json!({ "checks": checks })).exit(exit))
+}
+
+/// Everything. Where the configuration is wrong, nothing else can be found, so that comes first.
+fn all(context: &Context) -> Result<Vec<Check>> {
+    let config = Check::new("config", config(context)?);
+    if !config.ok {
+        return Ok(vec![config]);
+    }
+    let workspace = Workspace::open(context)?;
+    let mut checks = vec![config];
+    checks.extend(data::checks(context, &workspace)?);
+    checks.extend(leases(context)?);
+    Ok(checks)
 }
 
 fn config(context: &Context) -> Result<Vec<String>> {

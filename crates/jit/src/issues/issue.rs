@@ -3,16 +3,17 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{Priority, State};
 
 /// The narrowest of the default types.
-const TASK: &str = "task";
+pub(super) const TASK: &str = "task";
 
 /// An issue.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Issue {
     /// Its id.
     pub id: String,
@@ -57,7 +58,7 @@ pub struct Issue {
 }
 
 /// A document that belongs to an issue.
-#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Document {
     /// What it is called.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -2,8 +2,10 @@
 //! earlier lines. Lines may come in any order and any number of times, so a union of two files is always a
 //! set again, and everybody reads the same one.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
+use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 
 /// A line of such a file.
@@ -53,30 +55,91 @@ pub struct BadLine {
     pub why: String,
 }
 
+/// The lines of several files, put together.
+#[derive(Clone, Debug, Default)]
+pub struct Union {
+    added: BTreeMap<String, BTreeSet<String>>,
+    gone: BTreeSet<String>,
+}
+
+/// A line as far as it counts, borrowed from its file.
+#[derive(Deserialize)]
+struct Counted<'a> {
+    #[serde(borrow)]
+    id: Cow<'a, str>,
+    op: Op,
+    #[serde(borrow)]
+    value: Cow<'a, str>,
+    lines: Option<Vec<String>>,
+    #[serde(rename = "at")]
+    _at: IgnoredAny,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Op {
+    Add,
+    Remove,
+}
+
+impl<'a> Counted<'a> {
+    fn read(text: &'a [u8]) -> serde_json::Result<Self> {
+        let line: Self = serde_json::from_slice(text)?;
+        match (&line.op, &line.lines) {
+            (Op::Remove, None) => Err(serde::de::Error::missing_field("lines")),
+            _ => Ok(line),
+        }
+    }
+}
+
+impl Union {
+    /// Adds the lines of a file: all of them, or none if one cannot be read.
+    ///
+    /// # Errors
+    /// The first line that cannot be read.
+    pub fn add(&mut self, bytes: &[u8]) -> Result<(), BadLine> {
+        let mut lines = Vec::new();
+        for (index, text) in bytes.split(|byte| *byte == b'\n').enumerate() {
+            if text.trim_ascii().is_empty() {
+                continue;
+            }
+            let bad = |error: serde_json::Error| BadLine { number: index + 1, why: error.to_string() };
+            lines.push(Counted::read(text).map_err(bad)?);
+        }
+        for line in lines {
+            match line.op {
+                Op::Add => {
+                    let ids = self.added.entry(line.value.into_owned()).or_default();
+                    ids.insert(line.id.into_owned());
+                }
+                Op::Remove => self.gone.extend(line.lines.unwrap_or_default()),
+            }
+        }
+        Ok(())
+    }
+
+    /// The set that they make.
+    #[must_use]
+    pub fn set(mut self) -> Set {
+        if !self.gone.is_empty() {
+            for lines in self.added.values_mut() {
+                lines.retain(|line| !self.gone.contains(line));
+            }
+            self.added.retain(|_, lines| !lines.is_empty());
+        }
+        Set(self.added)
+    }
+}
+
 impl Set {
     /// The set that the lines of a file make.
     ///
     /// # Errors
     /// The first line that is none.
     pub fn read(bytes: &[u8]) -> Result<Self, BadLine> {
-        let mut added: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
-        let mut gone = BTreeSet::new();
-        for (index, text) in bytes.split(|byte| *byte == b'\n').enumerate() {
-            if text.trim_ascii().is_empty() {
-                continue;
-            }
-            let line: Line = serde_json::from_slice(text)
-                .map_err(|error| BadLine { number: index + 1, why: error.to_string() })?;
-            match line.change {
-                Change::Add { value } => drop(added.entry(value).or_default().insert(line.id)),
-                Change::Remove { lines, .. } => gone.extend(lines),
-            }
-        }
-        for lines in added.values_mut() {
-            lines.retain(|line| !gone.contains(line));
-        }
-        added.retain(|_, lines| !lines.is_empty());
-        Ok(Self(added))
+        let mut union = Union::default();
+        union.add(bytes)?;
+        Ok(union.set())
     }
 
     /// The members, in their order.

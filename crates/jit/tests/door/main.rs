@@ -12,15 +12,27 @@
 )]
 
 mod bench;
+mod checks;
 mod claims;
 mod clock;
 mod damage;
+mod demo;
+mod documents;
+mod enforce;
 mod events;
 mod faults;
+mod gates;
+mod graph;
+mod guard;
 mod heartbeat;
 mod identity;
+mod import;
 mod input;
 mod kill;
+mod merge;
 mod race;
+mod reads;
+mod schema;
+mod scopes;
 mod users;
 mod wait;

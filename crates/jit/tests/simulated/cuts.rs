@@ -47,7 +47,7 @@ fn stage(what: Choice, nth: u64) -> Stage {
 }
 
 /// Cuts `args` off at every call, each time on a stage that `before` has set; `after` judges.
-fn cut(before: fn(&mut Stage), args: &[&str], after: fn(&mut Stage, Told)) {
+pub(crate) fn cut(before: fn(&mut Stage), args: &[&str], after: fn(&mut Stage, Told)) {
     for what in STRIKES {
         let mut cuts = 0;
         loop {
@@ -80,7 +80,7 @@ fn lease(answer: &Value) -> (String, u64) {
     (lease["lease_id"].as_str().unwrap().to_owned(), lease["fence"].as_u64().unwrap())
 }
 
-fn held(stage: &mut Stage) {
+pub(crate) fn held(stage: &mut Stage) {
     stage.quietly(ANNA, &["claim", "acquire", ISSUE]).unwrap();
 }
 

@@ -7,3 +7,4 @@
 mod cuts;
 mod races;
 mod stage;
+mod writes;

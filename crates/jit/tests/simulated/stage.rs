@@ -99,6 +99,11 @@ impl Stage {
         self.world.lose_power();
     }
 
+    /// Puts a file there, as somebody outside would.
+    pub(crate) fn write(&mut self, path: &str, text: &str) {
+        self.world.write_file(path, text.as_bytes()).unwrap();
+    }
+
     /// The lines of a file.
     pub(crate) fn lines(&self, path: &str) -> Vec<Value> {
         let bytes = self.world.read_file(path).unwrap_or_default();
@@ -115,12 +120,13 @@ fn run(sys: holdfast_sys::Sys, agent: Agent, args: &[String]) -> Result<Value, i
         agent_id: None,
         config_home: None,
         git: Environment::read(1000, |_| None),
+        temporary: "/tmp".into(),
         directory: Ok(agent.at.into()),
     };
-    let global = Global { quiet: true, agent_id: Some(agent.id.to_owned()), ..Global::default() };
+    let global = Global { json: true, agent_id: Some(agent.id.to_owned()), ..Global::default() };
     let context = Context::new(sys, &global, vars).unwrap();
     match commands::run(&context, command) {
-        Ok(report) => Ok(report.json),
+        Ok(report) => Ok(report.document()),
         Err(error) => {
             eprintln!("{} {args:?}: {error} {:?}", agent.id, error.causes());
             Err(i32::from(error.exit().code()))

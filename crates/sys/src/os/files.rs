@@ -10,7 +10,8 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{AtFlags, CWD, FileType, FlockOperation, Mode, OFlags, RenameFlags};
 use rustix::io::Errno;
 
-use crate::{Error, Files, Handle, Identity, Kind, LockMode, Open, Result, Stat};
+use super::folder::OsFolder;
+use crate::{Error, Files, Folder, Handle, Identity, Kind, LockMode, Open, Result, Stat};
 
 /// The machine's files.
 pub struct OsFiles;
@@ -166,6 +167,10 @@ impl Files for OsFiles {
         let directory = rustix::fs::open(path, flags, Mode::empty()).map_err(failed)?;
         rustix::io::retry_on_intr(|| rustix::fs::fsync(&directory)).map_err(failed)
     }
+
+    fn folder<'a>(&'a self, path: &Path) -> Result<Box<dyn Folder + 'a>> {
+        OsFolder::open(path).map(|folder| Box::new(folder) as Box<dyn Folder>)
+    }
 }
 
 #[cfg(target_os = "linux")]
@@ -195,7 +200,7 @@ fn in_two_steps(from: &Path, to: &Path) -> rustix::io::Result<()> {
     rustix::fs::unlink(from)
 }
 
-fn known(stat: &rustix::fs::Stat) -> Stat {
+pub(super) fn known(stat: &rustix::fs::Stat) -> Stat {
     let kind = match FileType::from_raw_mode(stat.st_mode) {
         FileType::RegularFile => Kind::File,
         FileType::Directory => Kind::Directory,

@@ -55,6 +55,10 @@ impl Processes for OsProcesses {
             Err(_) => Liveness::Unknown,
         }
     }
+
+    fn threads(&self) -> usize {
+        std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
+    }
 }
 
 fn number(pid: Pid) -> u32 {

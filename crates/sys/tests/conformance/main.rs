@@ -15,6 +15,7 @@ use holdfast_sys::{Handle, Open, Result, Sys};
 use rustix::io::Errno;
 
 mod content;
+mod folder;
 mod guard;
 mod locks;
 mod machine;

@@ -1,7 +1,6 @@
 //! Taking a claim: on an issue, on the best one, on a fresh one.
 
-use holdfast_kernel::{Again, Answer, Lease, Policy, Refusal};
-use serde_json::json;
+use holdfast_kernel::{Again, Answer, Command, Lease, Policy, Refusal};
 
 use crate::claims::lease::{One, Shown, left};
 use crate::claims::wait::{self, Waiter};
@@ -12,9 +11,11 @@ use crate::context::{Context, Identity};
 use crate::control::Access;
 use crate::error::{Error, Result};
 use crate::ids::IssueId;
-use crate::issues::{Issues, Priority, State, typed};
-use crate::output::Report;
+use crate::issues::Issues;
+use crate::output::{Form, Report};
+use crate::queries::{Board, Claimed, Filter, can_be_worked_on};
 use crate::workspace::Workspace;
+use crate::writes::Writer;
 
 /// Everything that taking a claim needs.
 struct Taker<'a> {
@@ -49,6 +50,7 @@ impl<'a> Taker<'a> {
             Answer::Granted(lease) => (lease, false),
             other => return Err(unexpected(&other)),
         };
+        self.bring(&lease);
         let verb = if already { "already claimed" } else { "claimed" };
         let text = format!(
             "{verb} {} as {}: {}\nlease {}, fence {}\n",
@@ -60,6 +62,48 @@ impl<'a> Taker<'a> {
         );
         let one = One { lease: Shown::new(&lease, &view.now), already_held: Some(already) };
         Ok(Report::new(text, &one).brief(lease.id.to_string()))
+    }
+}
+
+impl Taker<'_> {
+    /// Brings what is claimed here, so that it can be worked on. The lease is granted whether or not that
+    /// succeeds, and its holder has to be told of it.
+    fn bring(&self, lease: &Lease) {
+        let Some(id) = IssueId::parse(lease.resource.as_str()) else { return };
+        let brought = Writer::open(self.context, &self.workspace).and_then(|writer| writer.bring(id));
+        if let Err(error) = brought {
+            self.context.printer.warn(&format!("{id} could not be brought into this worktree: {error}"));
+        }
+    }
+}
+
+impl Taker<'_> {
+    /// Takes the first of the candidates that is free and still can be worked on: while it is free, somebody
+    /// else may have taken, finished and released it since it was looked at. Once it is held, nobody can.
+    fn first(
+        &self,
+        claims: &Claims,
+        who: &Claimant,
+        mut candidates: Vec<IssueId>,
+        resume: bool,
+    ) -> Result<Answer> {
+        // What this agent holds already is not available, not even to itself.
+        let again = if resume { Again::Return } else { Again::Refuse };
+        let policy = Policy { again, ..claims.policy.clone() };
+        let issues = Issues::new(self.context, &self.workspace);
+        loop {
+            let ask = |issue: &IssueId| claims.acquiring(*issue, who, &self.terms);
+            let commands: Vec<_> = candidates.iter().map(ask).collect::<Result<_>>()?;
+            let taken = claims.log.transact_first(&policy, &commands, &is_taken)?;
+            let (at, answer) = taken.ok_or(Error::NothingAvailable)?;
+            let Answer::Granted(lease) = &answer else { return Ok(answer) };
+            let issue = candidates.drain(..=at).next_back();
+            let claimed = Claimed::load(self.context, &self.workspace)?;
+            if issue.map_or(Ok(false), |issue| can_be_worked_on(&issues, &claimed, issue))? {
+                return Ok(answer);
+            }
+            claims.command(&Command::Release { lease: lease.id, holder: who.holder.clone() })?;
+        }
     }
 }
 
@@ -96,11 +140,11 @@ pub(super) fn acquire(
 pub(super) fn next(
     context: &Context,
     terms: &cli::Terms,
-    priority: Option<&str>,
+    filters: &cli::Filters,
     resume: bool,
 ) -> Result<Report> {
     let taker = Taker::new(context, terms)?;
-    let mut candidates = available(context, &taker.workspace, priority)?;
+    let mut candidates = available(context, &taker.workspace, filters)?;
     let (claims, who) = taker.claims()?;
     if resume {
         let table = claims.view()?.table;
@@ -108,15 +152,7 @@ pub(super) fn next(
         let held = table.iter().filter(mine).filter_map(|lease| IssueId::parse(lease.resource.as_str()));
         candidates.splice(..0, held);
     }
-    let commands: Vec<_> = candidates
-        .into_iter()
-        .map(|issue| claims.acquiring(issue, &who, &taker.terms))
-        .collect::<Result<_>>()?;
-    // What this agent holds already is not available, not even to itself.
-    let again = if resume { Again::Return } else { Again::Refuse };
-    let policy = Policy { again, ..claims.policy.clone() };
-    let taken = claims.log.transact_first(&policy, &commands, &is_taken)?;
-    let (_, answer) = taken.ok_or(Error::NothingAvailable)?;
+    let answer = taker.first(&claims, &who, candidates, resume)?;
     taker.report(&claims, answer)
 }
 
@@ -125,33 +161,26 @@ const fn is_taken(refusal: &Refusal) -> bool {
 }
 
 /// The issues that can be worked on, the most important and oldest first.
-fn available(context: &Context, workspace: &Workspace, priority: Option<&str>) -> Result<Vec<IssueId>> {
-    let priority = priority.map(|text| typed::<Priority>("--priority", text)).transpose()?;
-    let listing = Issues::new(context, workspace).all()?;
-    for problem in &listing.problems {
-        context.printer.warn(problem);
-    }
-    let mut ready: Vec<_> = listing
-        .issues
-        .iter()
-        .filter(|(_, issue)| issue.state == State::Ready)
-        .filter(|(_, issue)| priority.is_none_or(|priority| issue.priority == priority))
-        .map(|(id, issue)| (issue.priority, *id))
-        .collect();
-    ready.sort();
-    Ok(ready.into_iter().map(|(_, id)| id).collect())
+fn available(context: &Context, workspace: &Workspace, filters: &cli::Filters) -> Result<Vec<IssueId>> {
+    let filter = Filter::new(filters)?;
+    let issues = Issues::new(context, workspace);
+    let board = Board::load(&issues, Claimed::load(context, workspace)?, &filter, Form::Brief)?;
+    issues.warn(&board.problems);
+    Ok(board.available().iter().map(|node| node.id).collect())
 }
 
 /// Creates an issue and claims it.
-pub(super) fn create(context: &Context, typed: &cli::CreateIssue, terms: &cli::Terms) -> Result<Report> {
+///
+/// # Errors
+/// What went wrong.
+pub fn create(context: &Context, typed: &cli::CreateIssue, terms: &cli::Terms) -> Result<Report> {
     let taker = Taker::new(context, terms)?;
     let (claims, who) = taker.claims()?;
-    let issue = issue::create(context, &taker.workspace, typed)?;
-    let id = IssueId::parse(&issue.id).ok_or_else(|| Error::BadId(issue.id.clone()))?;
-    let answer = claims.acquire(id, &who, &taker.terms)?;
+    let draft = issue::create(context, &taker.workspace, typed)?;
+    let answer = claims.acquire(draft.id(), &who, &taker.terms)?;
     let mut report = taker.report(&claims, answer)?;
     if let Some(document) = report.json.as_object_mut() {
-        document.insert("issue".to_owned(), json!(issue));
+        document.insert("issue".to_owned(), issue::shown(&draft));
     }
     Ok(report)
 }

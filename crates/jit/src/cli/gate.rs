@@ -1,0 +1,93 @@
+//! `jit gate`: names, flags and help.
+
+use clap::{ArgGroup, Args, Subcommand};
+
+/// Gates.
+#[derive(Subcommand, Debug)]
+pub enum Gate {
+    /// Define a gate for everybody
+    #[command(after_help = "Examples:\n  jit gate define tests --command 'cargo test' --timeout 900\n  \
+        jit gate define review --manual --title 'Somebody else has read it'")]
+    Define(DefineGate),
+    /// List the gates that are defined
+    List,
+    /// Show how a gate is defined
+    Show {
+        /// The gate
+        key: String,
+    },
+    /// Require gates of an issue; needs a claim on it
+    #[command(after_help = "Example:\n  jit gate add 01K8ZQ tests review")]
+    Add {
+        /// The issue
+        id: String,
+        /// The gates
+        #[arg(required = true)]
+        keys: Vec<String>,
+    },
+    /// No longer require a gate of an issue; needs a claim on it
+    Remove {
+        /// The issue
+        id: String,
+        /// The gate
+        key: String,
+    },
+    /// Say that a gate is passed; needs a claim on the issue
+    #[command(after_help = "Example:\n  jit gate pass 01K8ZQ review --note 'read by two people'")]
+    Pass {
+        /// The issue
+        id: String,
+        /// The gate
+        key: String,
+        /// What there is to say about it
+        #[arg(long)]
+        note: Option<String>,
+    },
+    /// Say that a gate is not passed; needs a claim on the issue
+    Fail {
+        /// The issue
+        id: String,
+        /// The gate
+        key: String,
+        /// What there is to say about it
+        #[arg(long)]
+        note: Option<String>,
+    },
+    /// Run the commands of an issue's gates and keep what came of them; exits with the verdict
+    #[command(after_help = "Exits with 0 if every gate is passed, with 1 if one is not.\n\n\
+        Examples:\n  jit gate check 01K8ZQ\n  jit gate check 01K8ZQ tests")]
+    Check {
+        /// The issue
+        id: String,
+        /// Only these gates
+        keys: Vec<String>,
+    },
+    /// Show how an issue's gates stand
+    Status {
+        /// The issue
+        id: String,
+    },
+}
+
+/// How a gate is defined.
+#[derive(Args, Debug)]
+#[command(group(ArgGroup::new("how").required(true).args(["manual", "command"])))]
+pub struct DefineGate {
+    /// What it is called: lower-case letters, digits, - _ and .
+    pub key: String,
+    /// Somebody says whether it is passed
+    #[arg(long)]
+    pub manual: bool,
+    /// A command for `sh` says whether it is passed, by exiting with 0
+    #[arg(long, value_name = "COMMAND")]
+    pub command: Option<String>,
+    /// Seconds after which the command is stopped and has failed
+    #[arg(long, value_name = "SECONDS", default_value_t = 600, requires = "command")]
+    pub timeout: u64,
+    /// What it stands for
+    #[arg(long)]
+    pub title: Option<String>,
+    /// Put it in the place of a gate of that name
+    #[arg(long)]
+    pub replace: bool,
+}

@@ -1,0 +1,91 @@
+//! `jit query`, `jit graph`, `jit search`: names, flags and help.
+
+use clap::{Args, Subcommand, ValueEnum};
+
+/// Which issues are wanted.
+#[derive(Args, Debug, Clone, Default)]
+pub struct Filters {
+    /// Only in this state; several as `a,b`
+    #[arg(long, value_delimiter = ',')]
+    pub state: Vec<String>,
+    /// Only of this priority; several as `a,b`
+    #[arg(long, value_delimiter = ',')]
+    pub priority: Vec<String>,
+    /// Only those that this one is meant to do
+    #[arg(long, value_name = "NAME")]
+    pub assignee: Option<String>,
+    /// Only with this label; with all of them as `a,b`
+    #[arg(long, value_delimiter = ',')]
+    pub label: Vec<String>,
+}
+
+/// Questions about all issues.
+#[derive(Subcommand, Debug)]
+pub enum Query {
+    /// The issues of this worktree; with a filter, all that can be seen from it
+    #[command(after_help = "Examples:\n  jit query all\n  jit query all --state in_progress --json")]
+    All(Filters),
+    /// What can be worked on: ready, waiting for nothing, claimed by nobody
+    #[command(
+        after_help = "Examples:\n  jit query available\n  jit query available --label ui --priority high"
+    )]
+    Available(Filters),
+    /// What waits, and for what
+    Blocked(Filters),
+}
+
+/// What waits for what.
+#[derive(Subcommand, Debug)]
+pub enum Graph {
+    /// What an issue depends on, as a tree
+    Show {
+        /// The issue
+        id: String,
+        /// Say who holds what
+        #[arg(long)]
+        show_claims: bool,
+    },
+    /// What depends on an issue, as a tree
+    Downstream {
+        /// The issue
+        id: String,
+        /// Say who holds what
+        #[arg(long)]
+        show_claims: bool,
+    },
+    /// The open issues that no open issue depends on
+    Roots,
+    /// The whole graph, for other programs
+    #[command(after_help = "Examples:\n  jit graph export --format dot | dot -Tsvg > graph.svg\n  \
+        jit graph export --format mermaid")]
+    Export {
+        /// In which form
+        #[arg(long, value_enum, default_value_t = GraphFormat::Json)]
+        format: GraphFormat,
+    },
+}
+
+/// In which form a graph is exported.
+#[derive(ValueEnum, Debug, Clone, Copy, PartialEq, Eq)]
+pub enum GraphFormat {
+    /// For Graphviz
+    Dot,
+    /// For Markdown pages
+    Mermaid,
+    /// For programs
+    Json,
+}
+
+/// What to look for.
+#[derive(Args, Debug)]
+pub struct Search {
+    /// Words that must all be somewhere in the issue
+    #[arg(required = true)]
+    pub words: Vec<String>,
+    /// Which issues are wanted.
+    #[command(flatten)]
+    pub filters: Filters,
+    /// At most so many; 0 for all
+    #[arg(long, default_value_t = 50)]
+    pub limit: usize,
+}

@@ -1,0 +1,60 @@
+//! `jit dep`: what waits for what. A circle is refused with the circle shown.
+
+use serde_json::json;
+
+use crate::cli::Dep as Command;
+use crate::context::Context;
+use crate::error::Result;
+use crate::ids::IssueId;
+use crate::output::{Report, clean};
+use crate::workspace::Workspace;
+use crate::writes::{Changed, Writer};
+
+/// Does what was typed.
+///
+/// # Errors
+/// What went wrong.
+pub fn run(context: &Context, command: &Command) -> Result<Report> {
+    let workspace = Workspace::open(context)?;
+    let writer = Writer::open(context, &workspace)?;
+    let (from, to, there) = match command {
+        Command::Add { from, to } => (from, to, true),
+        Command::Rm { from, to } => (from, to, false),
+    };
+    let from = writer.issues.resolve(from)?;
+    let changed = if there {
+        let to = to.iter().map(|id| writer.issues.resolve(id)).collect::<Result<Vec<_>>>()?;
+        writer.depend(from, &to)?
+    } else {
+        remove(&writer, from, to)?
+    };
+    Ok(report(&changed, there))
+}
+
+/// Removes dependencies, also on issues that are not there any more.
+fn remove(writer: &Writer<'_>, from: IssueId, to: &[String]) -> Result<Changed<Vec<String>>> {
+    writer.change(from, "remove a dependency from", |draft| {
+        let known: Vec<IssueId> = draft.dependencies().iter().filter_map(|id| IssueId::parse(id)).collect();
+        let mut changed = Vec::new();
+        for typed in to {
+            let meant = crate::ids::Typed::new(typed)?.only(known.iter().copied())?;
+            if let Some(on) = meant.map(|id| id.to_string())
+                && draft.depend(&on, false)?
+            {
+                changed.push(on);
+            }
+        }
+        Ok(changed)
+    })
+}
+
+fn report(changed: &Changed<Vec<String>>, there: bool) -> Report {
+    let issue = changed.draft.issue();
+    let verb = if there { "waits for" } else { "no longer waits for" };
+    let mut text: String = changed.value.iter().map(|on| format!("{} {verb} {on}\n", issue.id)).collect();
+    if text.is_empty() {
+        text = format!("unchanged {}\n", issue.id);
+    }
+    let json = json!({ "issue": super::issue::shown(&changed.draft), "changed": changed.value });
+    Report::new(clean(&text), &json).brief(changed.value.join("\n"))
+}

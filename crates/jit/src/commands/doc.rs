@@ -1,0 +1,161 @@
+//! `jit doc`: documents of issues.
+
+use holdfast_git::objects::Change;
+use holdfast_kernel::Stamp;
+use serde_json::json;
+
+use crate::cli::Doc as Command;
+use crate::context::Context;
+use crate::documents::{DocPath, committed};
+use crate::error::Result;
+use crate::issues::{Issue, Issues};
+use crate::output::{Report, clean, table};
+use crate::times::rfc3339;
+use crate::workspace::Workspace;
+use crate::writes::{self, Writer};
+
+/// Does what was typed.
+///
+/// # Errors
+/// What went wrong.
+pub fn run(context: &Context, command: &Command) -> Result<Report> {
+    let workspace = Workspace::open(context)?;
+    match command {
+        Command::Add { id, path, label } => add(context, &workspace, id, path, label.as_deref()),
+        Command::Remove { id, path } => remove(context, &workspace, id, path),
+        Command::List { id } => list(context, &workspace, id),
+        Command::Show { id, path } => show(context, &workspace, id, path),
+        Command::History { id, path, limit } => history(context, &workspace, id, path, *limit),
+    }
+}
+
+fn add(
+    context: &Context,
+    workspace: &Workspace,
+    id: &str,
+    path: &str,
+    label: Option<&str>,
+) -> Result<Report> {
+    let label = label.map(writes::title).transpose()?;
+    let path = DocPath::typed(context, workspace, path)?;
+    path.find(&context.sys, workspace)?;
+    let writer = Writer::open(context, workspace)?;
+    let id = writer.issues.resolve(id)?;
+    let changed = writer.change(id, "add a document to", |draft| {
+        draft.document(path.as_str(), label.clone());
+        Ok(())
+    })?;
+    let text = format!("{} belongs to {id}\n", path.as_str());
+    let json = json!({
+        "document": told(changed.draft.issue(), path.as_str()),
+        "issue": super::issue::shown(&changed.draft),
+        "changed": changed.written,
+    });
+    Ok(Report::new(clean(&text), &json).brief(path.as_str()))
+}
+
+fn remove(context: &Context, workspace: &Workspace, id: &str, path: &str) -> Result<Report> {
+    let path = DocPath::typed(context, workspace, path)?;
+    let writer = Writer::open(context, workspace)?;
+    let id = writer.issues.resolve(id)?;
+    let changed = writer.change(id, "take a document off", |draft| {
+        let gone = draft.edit().documents.remove(path.as_str());
+        gone.map(drop).ok_or_else(|| absent(draft.issue(), path.as_str()))
+    })?;
+    let text = format!("{} no longer belongs to {id}\n", path.as_str());
+    let json = json!({ "issue": super::issue::shown(&changed.draft), "changed": changed.written });
+    Ok(Report::new(clean(&text), &json).brief(path.as_str()))
+}
+
+fn absent(issue: &Issue, path: &str) -> crate::error::Error {
+    writes::Error::NoDocument { issue: issue.id.clone(), path: path.to_owned() }.into()
+}
+
+fn told(issue: &Issue, path: &str) -> serde_json::Value {
+    let mut told = json!(issue.documents.get(path));
+    if let Some(fields) = told.as_object_mut() {
+        fields.insert("path".into(), json!(path));
+    }
+    told
+}
+
+fn list(context: &Context, workspace: &Workspace, id: &str) -> Result<Report> {
+    let issues = Issues::new(context, workspace);
+    let issue = issues.read(issues.resolve(id)?)?;
+    let there = |path: &str| DocPath::kept(path).and_then(|path| path.find(&context.sys, workspace)).is_ok();
+    let rows: Vec<_> = issue
+        .documents
+        .iter()
+        .map(|(path, document)| {
+            let state = if there(path) { "" } else { "not in this worktree" };
+            let label = document.label.clone().unwrap_or_default();
+            [path.clone(), label, document.added_at.clone(), state.to_owned()]
+        })
+        .collect();
+    let text = if rows.is_empty() {
+        format!("{} has no documents\n", issue.id)
+    } else {
+        table(["DOCUMENT", "LABEL", "ADDED", ""], &rows)
+    };
+    let documents: Vec<_> = issue.documents.keys().map(|path| told(&issue, path)).collect();
+    let brief: Vec<_> = issue.documents.keys().map(|path| clean(path)).collect();
+    let json = json!({ "documents": documents, "count": documents.len() });
+    Ok(Report::new(text, &json).brief(brief.join("\n")))
+}
+
+/// The document that was meant, which must be one of the issue's.
+fn meant(context: &Context, workspace: &Workspace, id: &str, path: &str) -> Result<(Issue, DocPath)> {
+    let issues = Issues::new(context, workspace);
+    let issue = issues.read(issues.resolve(id)?)?;
+    let typed = DocPath::typed(context, workspace, path)?;
+    let known = [typed.as_str(), path].into_iter().find(|path| issue.documents.contains_key(*path));
+    match known.map(DocPath::kept) {
+        Some(path) => Ok((issue, path?)),
+        None => Err(absent(&issue, typed.as_str())),
+    }
+}
+
+fn show(context: &Context, workspace: &Workspace, id: &str, path: &str) -> Result<Report> {
+    let (issue, path) = meant(context, workspace, id, path)?;
+    let bytes = path.read(context, workspace)?;
+    let content = String::from_utf8_lossy(&bytes);
+    let mut json = told(&issue, path.as_str());
+    if let Some(fields) = json.as_object_mut() {
+        fields.insert("content".into(), json!(content));
+    }
+    // A tab is part of many texts, and no terminal is harmed by it.
+    let text: Vec<_> = content.split('\t').map(clean).collect();
+    let text = text.join("\t");
+    Ok(Report::new(text.clone(), &json!({ "document": json })).brief(text))
+}
+
+fn history(context: &Context, workspace: &Workspace, id: &str, path: &str, limit: usize) -> Result<Report> {
+    let (_, path) = meant(context, workspace, id, path)?;
+    let changes = match committed(context, workspace)? {
+        None => Vec::new(),
+        Some((objects, head)) => objects.history(&head, path.as_str().as_bytes(), limit)?,
+    };
+    let rows: Vec<_> = changes
+        .iter()
+        .map(|change| [change.commit.to_string().chars().take(10).collect(), when(change), subject(change)])
+        .collect();
+    let text = if rows.is_empty() {
+        format!("{} is in no commit yet\n", clean(path.as_str()))
+    } else {
+        table(["COMMIT", "WHEN", "SUBJECT"], &rows)
+    };
+    let one = |change: &Change| json!({ "commit": change.commit.to_string(), "at": when(change), "subject": subject(change) });
+    let history: Vec<_> = changes.iter().map(one).collect();
+    let brief: Vec<_> = changes.iter().map(|change| change.commit.to_string()).collect();
+    let json = json!({ "path": path.as_str(), "history": history, "count": history.len() });
+    Ok(Report::new(text, &json).brief(brief.join("\n")))
+}
+
+fn when(change: &Change) -> String {
+    let moment = Stamp::new(change.written_secs.saturating_mul(1_000), None);
+    moment.map(|moment| rfc3339(&moment)).unwrap_or_default()
+}
+
+fn subject(change: &Change) -> String {
+    String::from_utf8_lossy(&change.subject).into_owned()
+}

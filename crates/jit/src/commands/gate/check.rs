@@ -1,0 +1,117 @@
+//! `jit gate check`: runs the commands of an issue's gates. The exit code is the verdict, and what a command
+//! that failed has to say is shown.
+
+use holdfast_kernel::Millis;
+use serde_json::json;
+
+use super::{absent, told};
+use crate::context::Context;
+use crate::error::{Exit, Result};
+use crate::gates::{Gate, Outcome, Registry, Run};
+use crate::ids::IssueId;
+use crate::output::{Report, clean};
+use crate::workspace::Workspace;
+use crate::writes::{Changed, Draft, Finished, GateResult, Verdict, Writer};
+
+/// How long a command may take whose definition does not say.
+const USUAL: u64 = 600;
+
+/// A gate whose command was run.
+struct Checked {
+    key: String,
+    outcome: Outcome,
+}
+
+pub(super) fn run(context: &Context, workspace: &Workspace, id: &str, keys: &[String]) -> Result<Report> {
+    let writer = Writer::open(context, workspace)?;
+    let id = writer.issues.resolve(id)?;
+    // A command that runs for minutes is not begun for somebody who may not keep what comes of it.
+    writer.may(id, "check the gates of")?;
+    let gates = writer.issues.read(id)?.gates;
+    let wanted: Vec<String> = if keys.is_empty() { gates.iter().cloned().collect() } else { keys.to_vec() };
+    let registry = Registry::load(context, workspace)?;
+    let mut checked = Vec::new();
+    for key in wanted.iter().filter(|key| gates.contains(*key)) {
+        if let Some(outcome) = outcome(context, workspace, id, key, registry.get(key)?)? {
+            checked.push(Checked { key: key.clone(), outcome });
+        }
+    }
+    let changed = writer.change(id, "keep what came of the gates of", |draft| {
+        match wanted.iter().find(|key| !draft.issue().gates.contains(*key)) {
+            Some(key) => Err(absent(draft, key)),
+            None => {
+                checked.iter().for_each(|one| one.keep(draft));
+                Ok(())
+            }
+        }
+    });
+    if changed.is_err() {
+        // Nobody else will ever see it.
+        checked.iter().for_each(|one| context.printer.progress(&one.text()));
+    }
+    Ok(report(&changed?, &wanted, &checked))
+}
+
+fn outcome(
+    context: &Context,
+    workspace: &Workspace,
+    id: IssueId,
+    key: &str,
+    gate: &Gate,
+) -> Result<Option<Outcome>> {
+    let Some(command) = &gate.command else { return Ok(None) };
+    let directory = workspace.root.clone().unwrap_or_else(|| context.start.clone());
+    context.printer.progress(&format!("{key}: {command}"));
+    let issue = id.to_string();
+    let variables = [("JIT_ISSUE_ID", issue.as_str()), ("JIT_GATE", key)];
+    let limit = Millis::from_secs(gate.timeout_secs.unwrap_or(USUAL));
+    let run = Run { sys: &context.sys, command, directory: &directory, variables: &variables, limit };
+    run.run().map(Some)
+}
+
+impl Checked {
+    fn keep(&self, draft: &mut Draft) {
+        let verdict = if self.outcome.passed() { Verdict::Passed } else { Verdict::Failed };
+        let judgement = GateResult {
+            exit_code: self.outcome.code,
+            timed_out: self.outcome.timed_out,
+            output: Some(self.outcome.output.clone()).filter(|output| !output.is_empty()),
+            ..draft.judgement(verdict, None)
+        };
+        draft.judge(&self.key, judgement);
+    }
+
+    /// How it went; with what it wrote, if it failed.
+    fn text(&self) -> String {
+        let Outcome { code, timed_out, output } = &self.outcome;
+        let end = match (code, timed_out) {
+            (_, true) => "took too long and was stopped".to_owned(),
+            (Some(0), _) => return format!("{}: passed\n", self.key),
+            (Some(code), _) => format!("failed with exit code {code}"),
+            (None, _) => "was stopped by a signal".to_owned(),
+        };
+        let lines: String = output.lines().map(|line| format!("  {line}\n")).collect();
+        format!("{}: {end}\n{lines}", self.key)
+    }
+}
+
+fn report(changed: &Changed<()>, wanted: &[String], checked: &[Checked]) -> Report {
+    let draft = &changed.draft;
+    let mut text: String = checked.iter().map(Checked::text).collect();
+    let manual = wanted.iter().filter(|key| !checked.iter().any(|one| one.key == **key));
+    for key in manual {
+        let status = if draft.results().passed(key) { "passed" } else { "open: jit gate pass says when" };
+        text.push_str(&format!("{key}: {status}\n"));
+    }
+    if draft.finished() == Some(Finished::Done) {
+        text.push_str("every gate is passed: done\n");
+    }
+    let passed = wanted.iter().all(|key| draft.results().passed(key));
+    let json = json!({
+        "passed": passed,
+        "gates": told(draft.issue(), draft.results()),
+        "issue": crate::commands::issue::shown(draft),
+    });
+    let exit = if passed { Exit::Ok } else { Exit::Failed };
+    Report::new(clean(&text), &json).brief(if passed { "passed" } else { "failed" }).exit(exit)
+}

@@ -1,0 +1,86 @@
+//! The gates that are defined for everybody.
+
+use holdfast_sys::LockMode;
+use serde_json::json;
+
+use super::defined;
+use crate::cli::DefineGate;
+use crate::context::Context;
+use crate::error::{Error, Result};
+use crate::gates::{Gate, LONGEST_TIMEOUT, Mode, Registry};
+use crate::output::{Report, clean, table};
+use crate::workspace::Workspace;
+use crate::writes::{self, Writer};
+
+/// Defines a gate. It concerns everybody, so it is held to the rules for that.
+pub(super) fn run(context: &Context, workspace: &Workspace, typed: &DefineGate) -> Result<Report> {
+    let (key, gate) = (writes::key(&typed.key)?, gate(typed)?);
+    let writer = Writer::open(context, workspace)?;
+    super::super::config::require_global(context)?;
+    let mut scope = writer.locks().scope()?;
+    let _section = scope.enter(&context.sys, LockMode::Exclusive)?;
+    let mut registry = Registry::load(context, workspace)?;
+    let before = registry.gates.insert(key.clone(), gate.clone());
+    if before.as_ref().is_some_and(|before| *before != gate) && !typed.replace {
+        return Err(writes::Error::GateExists(key).into());
+    }
+    let changed = before.as_ref() != Some(&gate);
+    if changed {
+        registry.write(context, workspace)?;
+        writer.announce("gate.defined", json!({ "gate": defined(&key, &gate) }))?;
+    }
+    let text = format!("the gate {key} is defined{}\n", if changed { "" } else { " already" });
+    Ok(Report::new(text, &json!({ "gate": defined(&key, &gate), "changed": changed })).brief(key))
+}
+
+fn gate(typed: &DefineGate) -> Result<Gate> {
+    let command = typed.command.as_deref().map(writes::description).transpose()?;
+    let mode = if command.is_some() { Mode::Command } else { Mode::Manual };
+    let title = typed.title.as_deref().map(writes::title).transpose()?;
+    let timeout_secs = (mode == Mode::Command).then_some(typed.timeout);
+    let gate = Gate { mode, title, command, timeout_secs, rest: Default::default() };
+    match gate.fault() {
+        None => Ok(gate),
+        Some(_) if typed.timeout == 0 || typed.timeout > LONGEST_TIMEOUT => Err(Error::BadValue {
+            what: "--timeout",
+            given: typed.timeout.to_string(),
+            why: format!("it is 1 to {LONGEST_TIMEOUT} seconds"),
+        }),
+        Some(why) => Err(Error::BadValue {
+            what: "--command",
+            given: typed.command.clone().unwrap_or_default(),
+            why: why.to_owned(),
+        }),
+    }
+}
+
+pub(super) fn list(context: &Context, workspace: &Workspace) -> Result<Report> {
+    let registry = Registry::load(context, workspace)?;
+    let rows: Vec<_> = registry.gates.iter().map(|(key, gate)| row(key, gate)).collect();
+    let text = if rows.is_empty() {
+        "no gates are defined\n".to_owned()
+    } else {
+        table(["GATE", "MODE", "TIMEOUT", "COMMAND", "TITLE"], &rows)
+    };
+    let gates: Vec<_> = registry.gates.iter().map(|(key, gate)| defined(key, gate)).collect();
+    let brief: Vec<_> = registry.gates.keys().map(String::as_str).collect();
+    Ok(Report::new(text, &json!({ "gates": gates, "count": gates.len() })).brief(brief.join("\n")))
+}
+
+fn row(key: &str, gate: &Gate) -> [String; 5] {
+    let mode = if gate.mode == Mode::Manual { "manual" } else { "command" };
+    let timeout = gate.timeout_secs.map(|secs| format!("{secs}s")).unwrap_or_default();
+    let text = |text: &Option<String>| text.clone().unwrap_or_default();
+    [key.to_owned(), mode.to_owned(), timeout, text(&gate.command), text(&gate.title)]
+}
+
+pub(super) fn show(context: &Context, workspace: &Workspace, key: &str) -> Result<Report> {
+    let registry = Registry::load(context, workspace)?;
+    let gate = registry.get(key)?;
+    let [key, mode, timeout, command, title] = row(key, gate);
+    let mut text = format!("{key}  {title}\nmode: {mode}\n");
+    if gate.mode == Mode::Command {
+        text.push_str(&format!("command: {command}\ntimeout: {timeout}\n"));
+    }
+    Ok(Report::new(clean(&text), &json!({ "gate": defined(&key, gate) })).brief(command))
+}

@@ -1,0 +1,89 @@
+//! `jit graph`: what depends on what.
+
+use std::collections::BTreeSet;
+
+use crate::cli::{Graph as Command, GraphFormat};
+use crate::context::Context;
+use crate::error::Result;
+use crate::ids::{IssueId, telling};
+use crate::issues::Issues;
+use crate::output::{Form, Report};
+use crate::queries::draw::{Tree, dot, mermaid};
+use crate::queries::graph::{Document, Edges, Graph, Way, roots};
+use crate::queries::{Board, Claimed, Filter, Rows};
+use crate::workspace::Workspace;
+
+/// Does what was typed.
+///
+/// # Errors
+/// What went wrong.
+pub fn run(context: &Context, command: &Command) -> Result<Report> {
+    let workspace = Workspace::open(context)?;
+    let issues = Issues::new(context, &workspace);
+    match command {
+        Command::Show { id, show_claims } => tree(context, &issues, id, Way::Down, *show_claims),
+        Command::Downstream { id, show_claims } => tree(context, &issues, id, Way::Up, *show_claims),
+        Command::Roots => beginnings(context, &board(context, &issues)?),
+        Command::Export { format } => Ok(export(context, &board(context, &issues)?, *format)),
+    }
+}
+
+fn board(context: &Context, issues: &Issues<'_>) -> Result<Board> {
+    let claimed = Claimed::or_none(context, issues.workspace())?;
+    let board = Board::load(issues, claimed, &Filter::default(), Form::Text)?;
+    issues.warn(&board.problems);
+    Ok(board)
+}
+
+fn tree(context: &Context, issues: &Issues<'_>, id: &str, way: Way, claims: bool) -> Result<Report> {
+    let root = issues.resolve(id)?;
+    let board = board(context, issues)?;
+    let edges = Edges::new(&board, way);
+    let tree = Tree {
+        board: &board,
+        edges: &edges,
+        paint: context.printer.paint(),
+        length: telling(&board.ids),
+        claims,
+    };
+    let reached = edges.reached(root);
+    let mut graph = Graph::new(&board, Some(root), &reached);
+    if !claims {
+        graph.nodes.iter_mut().for_each(|node| node.claimed_by = None);
+    }
+    Ok(Report::new(tree.draw(root), &Document { graph }).brief(lines(reached)))
+}
+
+fn beginnings(context: &Context, board: &Board) -> Result<Report> {
+    let nodes = roots(board);
+    let ids: BTreeSet<IssueId> = nodes.iter().map(|node| node.id).collect();
+    let rows = Rows { claimed: &board.claimed, ids: &board.ids, paint: context.printer.paint() };
+    let text = if nodes.is_empty() {
+        "no open issues; make one: jit issue create --title '…'\n".to_owned()
+    } else {
+        rows.table(nodes.into_iter().map(Into::into))
+    };
+    let graph = Graph::new(board, None, &ids);
+    Ok(Report::new(text, &Document { graph }).brief(lines(ids)))
+}
+
+/// The whole graph. With `--json` the answer is JSON whatever the format, because one document is asked for.
+fn export(context: &Context, board: &Board, format: GraphFormat) -> Report {
+    let graph = Graph::whole(board);
+    let text = match format {
+        GraphFormat::Dot => dot(&graph),
+        GraphFormat::Mermaid => mermaid(&graph),
+        GraphFormat::Json => serde_json::to_string(&Document { graph }).unwrap_or_default(),
+    };
+    match (format, context.printer.form()) {
+        (GraphFormat::Dot | GraphFormat::Mermaid, Form::Json) => {
+            Report::new("", &Document { graph: Graph::whole(board) })
+        }
+        (_, Form::Json) => Report::new("", &serde_json::Value::Null).pieces(vec![text]),
+        (_, Form::Text | Form::Brief) => Report::new(text.clone(), &serde_json::Value::Null).brief(text),
+    }
+}
+
+fn lines(ids: BTreeSet<IssueId>) -> String {
+    ids.into_iter().map(|id| format!("{id}\n")).collect()
+}

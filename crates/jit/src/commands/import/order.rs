@@ -1,0 +1,84 @@
+//! In which order issues are imported: what is depended on comes first. A circle is refused, unless an edge of
+//! it only says where something belongs; that one is left out.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::item::Item;
+use crate::error::Result;
+use crate::ids::IssueId;
+use crate::writes::{self, Writer, deps_of};
+
+/// Leaves out what depends on issues that are neither imported nor here, and says so.
+pub(super) fn drop_dangling(writer: &Writer<'_>, items: &mut BTreeMap<IssueId, Item>) -> Result<Vec<String>> {
+    let imported: BTreeSet<IssueId> = items.keys().copied().collect();
+    let mut notes = Vec::new();
+    for item in items.values_mut() {
+        for on in item.dependencies.clone() {
+            if !imported.contains(&on) && !writer.exists(on)? {
+                item.dependencies.remove(&on);
+                notes.push(format!("{} depends on {on}, which is not there: left out", item.issue.id));
+            }
+        }
+    }
+    Ok(notes)
+}
+
+/// A step of the way down.
+struct Step {
+    id: IssueId,
+    left: Vec<IssueId>,
+}
+
+/// The issues in an order in which each comes after what it depends on, and what had to be left out for it.
+pub(super) fn sequence(
+    writer: &Writer<'_>,
+    items: &mut BTreeMap<IssueId, Item>,
+) -> Result<(Vec<IssueId>, Vec<String>)> {
+    let mut order = Vec::new();
+    let mut notes = Vec::new();
+    let mut done = BTreeSet::new();
+    for start in items.keys().copied().collect::<Vec<_>>() {
+        let mut way: Vec<Step> = Vec::new();
+        if !done.contains(&start) {
+            way.push(step(writer, items, start)?);
+        }
+        while let Some(last) = way.last_mut() {
+            let (id, next) = (last.id, last.left.pop());
+            match next {
+                None => {
+                    way.pop();
+                    done.insert(id);
+                    order.push(id);
+                }
+                Some(next) if done.contains(&next) => {}
+                Some(next) => match way.iter().position(|step| step.id == next) {
+                    None => way.push(step(writer, items, next)?),
+                    Some(at) => notes.push(broken(&way, at, items)?),
+                },
+            }
+        }
+    }
+    Ok((order, notes))
+}
+
+fn step(writer: &Writer<'_>, items: &BTreeMap<IssueId, Item>, id: IssueId) -> Result<Step> {
+    let left = match items.get(&id) {
+        Some(item) => item.dependencies.iter().copied().collect(),
+        None => deps_of(&writer.issues, id)?.members().filter_map(IssueId::parse).collect(),
+    };
+    Ok(Step { id, left })
+}
+
+/// Leaves the last edge of a circle out, if it can be; otherwise the circle is the error.
+fn broken(way: &[Step], at: usize, items: &mut BTreeMap<IssueId, Item>) -> Result<String> {
+    let circle: Vec<IssueId> = way.iter().skip(at).map(|step| step.id).collect();
+    let (Some(first), Some(last)) = (circle.first(), circle.last()) else { return Ok(String::new()) };
+    if let Some(item) = items.get_mut(last)
+        && item.soft.contains(first)
+    {
+        item.dependencies.remove(first);
+        return Ok(format!("{last} belongs to a circle with {first}: it does not wait for it"));
+    }
+    let path = circle.iter().chain([first]).map(ToString::to_string).collect();
+    Err(writes::Error::Cycle { path }.into())
+}

@@ -1,0 +1,27 @@
+//! A line of `jit export`.
+
+use serde_json::{Map, Value};
+
+use super::item::Item;
+use super::words;
+use crate::ids::IssueId;
+use crate::issues::Issue;
+use crate::writes::Results;
+
+/// The issue that a line is.
+pub(super) fn item(mut fields: Map<String, Value>) -> Result<Item, String> {
+    let labels = fields.remove("labels");
+    let dependencies = fields.remove("dependencies");
+    let results = fields.remove("gate_results");
+    let issue: Issue =
+        serde_json::from_value(Value::Object(fields)).map_err(|error| format!("it is no issue: {error}"))?;
+    let known = |id: &str| IssueId::parse(id).ok_or_else(|| format!("'{id}' is not the id of an issue"));
+    let mut item = Item::bare(known(&issue.id)?, issue);
+    item.labels = words(labels.as_ref());
+    item.dependencies = words(dependencies.as_ref()).iter().map(|id| known(id)).collect::<Result<_, _>>()?;
+    if let Some(results) = results {
+        let results = serde_json::from_value(results);
+        item.results = Results(results.map_err(|error| format!("its gate_results are none: {error}"))?);
+    }
+    item.checked()
+}

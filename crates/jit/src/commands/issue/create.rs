@@ -1,0 +1,55 @@
+//! `jit issue create`. A fresh issue's id is its own, so this needs no claim.
+
+use serde_json::json;
+
+use crate::cli::CreateIssue;
+use crate::config::Config;
+use crate::context::Context;
+use crate::error::{Error, Result};
+use crate::gates::Registry;
+use crate::issues::{Issue, typed as word};
+use crate::output::{Report, clean};
+use crate::workspace::Workspace;
+use crate::writes::{self, Draft, Fresh, Results, Writer};
+
+pub(super) fn run(context: &Context, workspace: &Workspace, typed: &CreateIssue) -> Result<Report> {
+    let draft = create(context, workspace, typed)?;
+    let issue = draft.issue();
+    let text = format!("created {}: {}\n", issue.id, issue.title);
+    Ok(Report::new(clean(&text), &json!({ "issue": super::shown(&draft) })).brief(&issue.id))
+}
+
+/// Creates an issue.
+///
+/// # Errors
+/// When it cannot be written, or something that it names is not there.
+pub fn create(context: &Context, workspace: &Workspace, typed: &CreateIssue) -> Result<Draft> {
+    let title = writes::title(&typed.title)?;
+    let description = typed.description.as_deref().map(writes::description).transpose()?;
+    let labels = typed.labels.iter().map(|text| writes::label(text)).collect::<Result<_>>()?;
+    let kind = kind(&workspace.config, typed.kind.as_deref())?;
+    let priority = word("--priority", &typed.priority)?;
+    let gates = Registry::known(context, workspace, &typed.gates)?;
+    let writer = Writer::open(context, workspace)?;
+    let dependencies =
+        typed.depends_on.iter().map(|id| writer.issues.resolve(id)).collect::<Result<Vec<_>>>()?;
+    let description = description.filter(|text| !text.is_empty());
+    let issue = Issue { priority, description, kind, gates, ..writer.blank(title)? };
+    writer.create(Fresh { issue, labels, dependencies, results: Results::default() })
+}
+
+/// The type that was typed, or the narrowest there is.
+pub(super) fn kind(config: &Config, typed: Option<&str>) -> Result<String> {
+    let known = &config.types.hierarchy;
+    let Some(given) = typed else {
+        return Ok(known.last().cloned().unwrap_or_else(|| "task".to_owned()));
+    };
+    if known.iter().any(|kind| kind == given) {
+        return Ok(given.to_owned());
+    }
+    Err(Error::BadValue {
+        what: "--type",
+        given: given.to_owned(),
+        why: format!("it is one of {}", known.join(", ")),
+    })
+}

@@ -1,0 +1,60 @@
+//! `jit issue list` and `jit query all`.
+
+use crate::context::Context;
+use crate::error::Result;
+use crate::ids::IssueId;
+use crate::issues::{Issues, Scope};
+use crate::output::{Form, Report};
+use crate::queries::item::listed;
+use crate::queries::{Claimed, Filter, Item, Row, Rows};
+use crate::workspace::Workspace;
+
+/// What is kept of an issue, for the form that is wanted.
+enum Kept {
+    Json(String),
+    Id(IssueId),
+    Row(Row),
+}
+
+/// Lists the issues that are wanted.
+///
+/// # Errors
+/// When they cannot be read.
+pub fn run(context: &Context, workspace: &Workspace, scope: Scope, filter: &Filter) -> Result<Report> {
+    let form = context.printer.form();
+    let issues = Issues::new(context, workspace);
+    let claimed = Claimed::or_none(context, workspace)?;
+    let scan = issues.scan(scope, |seen| {
+        filter.wants(seen).then(|| match form {
+            Form::Json => Kept::Json(Item::new(seen, &claimed).json()),
+            Form::Brief => Kept::Id(seen.id),
+            Form::Text => Kept::Row(Row::new(seen)),
+        })
+    })?;
+    issues.warn(&scan.problems);
+    let (mut objects, mut brief, mut rows) = (Vec::new(), String::new(), Vec::new());
+    for kept in scan.found {
+        match kept {
+            Kept::Json(object) => objects.push(object),
+            Kept::Id(id) => brief.push_str(&format!("{id}\n")),
+            Kept::Row(row) => rows.push(row),
+        }
+    }
+    let table = || {
+        if rows.is_empty() {
+            return nothing(scope, filter).to_owned();
+        }
+        Rows { claimed: &claimed, ids: &scan.ids, paint: context.printer.paint() }.table(rows.into_iter())
+    };
+    let report = Report::of(form, table, || brief);
+    Ok(if form == Form::Json { report.pieces(listed("issues", objects)) } else { report })
+}
+
+/// What to do when there is nothing.
+fn nothing(scope: Scope, filter: &Filter) -> &'static str {
+    match scope {
+        _ if !filter.is_open() => "no issue is like that; jit issue list shows all\n",
+        Scope::Local => "no issues in this worktree; jit issue list shows what can be seen from it\n",
+        Scope::All | Scope::Nearest => "no issues yet; make one: jit issue create --title '…'\n",
+    }
+}

@@ -1,0 +1,177 @@
+//! `jit issue show`: one issue with everything that is known of it.
+
+use std::fmt::Write as _;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::claims::lease::{Shown, left};
+use crate::context::Context;
+use crate::error::{Error, Result};
+use crate::grid::{Cell, Colour, Paint, grid};
+use crate::ids::IssueId;
+use crate::issues::{Issue, Issues, Layer, Scope, State};
+use crate::output::{Report, clean};
+use crate::queries::{Claimed, Reason};
+use crate::times::ago;
+use crate::workspace::Workspace;
+
+/// An issue with what belongs to it, as one JSON object.
+#[derive(Serialize, JsonSchema)]
+pub struct Document {
+    /// The issue.
+    pub issue: Whole,
+    /// Who holds it.
+    pub lease: Option<Shown>,
+    /// What it waits for.
+    pub blocked_by: Vec<Reason>,
+    /// Where the copy that counts is.
+    pub layer: Layer,
+}
+
+/// An issue with its sets.
+#[derive(Serialize, JsonSchema)]
+pub struct Whole {
+    /// The issue itself.
+    #[serde(flatten)]
+    pub issue: Issue,
+    /// Its labels.
+    pub labels: Vec<String>,
+    /// The ids of the issues that it depends on.
+    pub dependencies: Vec<String>,
+}
+
+/// A dependency, as far as it is shown.
+struct Dep {
+    id: String,
+    known: Option<(State, String)>,
+}
+
+/// Shows the issue that was meant.
+///
+/// # Errors
+/// When there is none, or it cannot be read.
+pub fn run(context: &Context, workspace: &Workspace, id: &str) -> Result<Report> {
+    let issues = Issues::new(context, workspace);
+    let id = issues.resolve(id)?;
+    let claimed = Claimed::or_none(context, workspace)?;
+    let (whole, layer, unsure) = issues.see(id, Scope::All, |seen| {
+        let list = |set: &crate::issues::Set| set.members().map(ToOwned::to_owned).collect();
+        let (labels, dependencies) = (list(&seen.labels), list(&seen.deps));
+        let whole = seen.whole().map(|issue| Whole { issue, labels, dependencies });
+        (whole, seen.layer, seen.unsure)
+    })?;
+    let whole = whole
+        .map_err(|error| Error::Unreadable { issue: id.to_string(), problems: vec![error.to_string()] })?;
+    let deps = dependencies(&issues, &whole.dependencies)?;
+    let blocked_by = blockers(&deps, unsure, &claimed);
+    let text = Text { whole: &whole, deps: &deps, layer, claimed: &claimed, paint: context.printer.paint() };
+    let text = text.all(id);
+    let lease = claimed.lease(id).map(|lease| Shown::new(lease, &claimed.now));
+    Ok(Report::new(text, &Document { issue: whole, lease, blocked_by, layer }).brief(id.to_string()))
+}
+
+/// What is known of the issues that one depends on.
+fn dependencies(issues: &Issues<'_>, ids: &[String]) -> Result<Vec<Dep>> {
+    let known = ids.iter().filter_map(|id| IssueId::parse(id)).collect::<Vec<_>>();
+    if known.is_empty() {
+        return Ok(Vec::new());
+    }
+    let scan = issues
+        .some(known, |seen| Some((seen.id.to_string(), seen.issue.state, seen.issue.title.to_string())))?;
+    issues.warn(&scan.problems);
+    let found = |id: &String| scan.found.iter().find(|(found, ..)| found == id);
+    let dep = |id: &String| Dep {
+        id: id.clone(),
+        known: found(id).map(|(_, state, title)| (*state, title.clone())),
+    };
+    Ok(ids.iter().map(dep).collect())
+}
+
+fn blockers(deps: &[Dep], unsure: bool, claimed: &Claimed) -> Vec<Reason> {
+    let open = |dep: &Dep| {
+        let (state, title) = dep.known.as_ref().filter(|(state, _)| !state.is_over())?;
+        let holder = IssueId::parse(&dep.id).and_then(|id| claimed.holder(id));
+        Some(Reason::Dependency {
+            id: dep.id.clone(),
+            title: title.clone(),
+            state: *state,
+            claimed_by: holder.map(ToOwned::to_owned),
+        })
+    };
+    deps.iter().filter_map(open).chain(unsure.then_some(Reason::Dependencies)).collect()
+}
+
+/// An issue for people.
+struct Text<'a> {
+    whole: &'a Whole,
+    deps: &'a [Dep],
+    layer: Layer,
+    claimed: &'a Claimed,
+    paint: Paint,
+}
+
+impl Text<'_> {
+    fn all(&self, id: IssueId) -> String {
+        let issue = &self.whole.issue;
+        let mut text = format!("{}  {}\n", id, self.paint.show(Colour::Bold, &issue.title));
+        let state = self.paint.paint(issue.state.into(), issue.state.word());
+        let priority = self.paint.paint(issue.priority.into(), issue.priority.word());
+        // Writing to memory cannot fail.
+        let _ = writeln!(text, "{state} · {priority} · {}{}", clean(&issue.kind), self.people(id));
+        for (name, values) in
+            [("labels", &self.whole.labels), ("gates", &issue.gates.iter().cloned().collect())]
+        {
+            if !values.is_empty() {
+                let _ = writeln!(text, "{name}: {}", clean(&values.join(", ")));
+            }
+        }
+        let now = &self.claimed.now;
+        let _ =
+            write!(text, "created {}, changed {}", ago(&issue.created_at, now), ago(&issue.updated_at, now));
+        text.push_str(match self.layer {
+            Layer::Local => "\n",
+            Layer::Head => "; this is the copy of the last commit\n",
+            Layer::Main => "; this is the copy of the main worktree\n",
+            Layer::Shared => "; this was written in another worktree\n",
+        });
+        self.dependencies(&mut text);
+        if let Some(description) = &issue.description {
+            let _ = writeln!(text, "\n{}", clean(description));
+        }
+        for (path, document) in &issue.documents {
+            let label = document.label.as_deref().map(|label| format!("  {label}")).unwrap_or_default();
+            let _ = writeln!(text, "document: {}", clean(&format!("{path}{label}")));
+        }
+        text
+    }
+
+    fn people(&self, id: IssueId) -> String {
+        let mut text = String::new();
+        if let Some(lease) = self.claimed.lease(id) {
+            let who = format!("claimed by {}", lease.holder);
+            let left = left(lease, &self.claimed.now);
+            text.push_str(&format!(" · {} ({left})", self.paint.show(Colour::Cyan, &who)));
+        }
+        if let Some(assignee) = &self.whole.issue.assignee {
+            text.push_str(&format!(" · meant for {}", self.paint.show(Colour::Plain, assignee)));
+        }
+        text
+    }
+
+    fn dependencies(&self, text: &mut String) {
+        if self.deps.is_empty() {
+            return;
+        }
+        let row = |dep: &Dep| match &dep.known {
+            Some((state, title)) => [Cell::plain(&dep.id), Cell::state(*state), Cell::plain(title)],
+            None => [Cell::plain(&dep.id), Cell::new("not there", Colour::Red), Cell::plain("")],
+        };
+        text.push('\n');
+        text.push_str(&grid(
+            self.paint,
+            ["DEPENDS ON", "STATE", "TITLE"],
+            self.deps.iter().map(row).collect(),
+        ));
+    }
+}

@@ -1,0 +1,130 @@
+//! `jit issue update`. Everything that was typed is checked before the first issue is changed.
+
+use serde_json::json;
+
+use super::create::kind;
+use crate::cli::UpdateIssue;
+use crate::context::Context;
+use crate::error::{Error, Result};
+use crate::issues::{Priority, State, typed as word};
+use crate::output::{Report, clean};
+use crate::workspace::Workspace;
+use crate::writes::{self, Changed, Draft, Finished, Writer, open_dependencies};
+
+/// What is changed, as far as it can be told without the issue.
+struct Update<'a> {
+    typed: &'a UpdateIssue,
+    title: Option<String>,
+    description: Option<String>,
+    state: Option<State>,
+    priority: Option<Priority>,
+    kind: Option<String>,
+    labels: Vec<String>,
+    assignee: Option<String>,
+}
+
+pub(super) fn run(context: &Context, workspace: &Workspace, typed: &UpdateIssue) -> Result<Report> {
+    let update = Update::parse(workspace, typed)?;
+    let writer = Writer::open(context, workspace)?;
+    let ids = typed.ids.iter().map(|id| writer.issues.resolve(id)).collect::<Result<Vec<_>>>()?;
+    if ids.len() > 1 {
+        ids.iter().try_for_each(|id| writer.may(*id, "update"))?;
+    }
+    let changed: Vec<Changed<()>> = ids
+        .iter()
+        .map(|id| writer.change(*id, "update", |draft| update.apply(&writer, draft)))
+        .collect::<Result<_>>()?;
+    Ok(report(&update, &changed))
+}
+
+impl<'a> Update<'a> {
+    fn parse(workspace: &Workspace, typed: &'a UpdateIssue) -> Result<Self> {
+        let (strict, nothing) = (typed.strict, UpdateIssue::default());
+        let asked = UpdateIssue { ids: typed.ids.clone(), strict, ..nothing };
+        if format!("{typed:?}") == format!("{asked:?}") {
+            return Err(Error::Usage("nothing to change was given".into()));
+        }
+        let kind = typed.kind.as_deref().map(|text| kind(&workspace.config, Some(text)));
+        Ok(Self {
+            typed,
+            title: typed.title.as_deref().map(writes::title).transpose()?,
+            description: typed.description.as_deref().map(writes::description).transpose()?,
+            state: typed.state.as_deref().map(|text| word("--state", text)).transpose()?,
+            priority: typed.priority.as_deref().map(|text| word("--priority", text)).transpose()?,
+            kind: kind.transpose()?,
+            labels: typed.labels.iter().map(|text| writes::label(text)).collect::<Result<_>>()?,
+            assignee: typed.assignee.as_deref().map(writes::assignee).transpose()?,
+        })
+    }
+
+    fn apply(&self, writer: &Writer<'_>, draft: &mut Draft) -> Result<()> {
+        for label in &self.typed.remove_labels {
+            draft.label(label, false)?;
+        }
+        for label in &self.labels {
+            draft.label(label, true)?;
+        }
+        if let Some(state) = self.state {
+            self.step(writer, draft, state)?;
+        }
+        let issue = draft.edit();
+        if let Some(title) = &self.title {
+            issue.title.clone_from(title);
+        }
+        if let Some(text) = &self.description {
+            issue.description = Some(text.clone()).filter(|text| !text.is_empty());
+        }
+        issue.priority = self.priority.unwrap_or(issue.priority);
+        if let Some(kind) = &self.kind {
+            issue.kind.clone_from(kind);
+        }
+        if self.assignee.is_some() || self.typed.unassign {
+            issue.assignee.clone_from(&self.assignee);
+        }
+        Ok(())
+    }
+
+    /// Takes an issue to another state. What waits for others cannot be finished before them, and starting it
+    /// earns a warning.
+    fn step(&self, writer: &Writer<'_>, draft: &mut Draft, state: State) -> Result<()> {
+        let issue = draft.issue().id.clone();
+        let finishes = matches!(state, State::Done | State::Gated);
+        if draft.issue().state != state && (finishes || state == State::InProgress) {
+            let by = open_dependencies(&writer.issues, &draft.dependencies())?;
+            if !by.is_empty() && (finishes || self.typed.strict) {
+                return Err(writes::Error::Blocked { issue, by }.into());
+            }
+            if !by.is_empty() {
+                writer.warn(&format!("{issue} is blocked by {}", by.join(", ")));
+            }
+        }
+        let gates = draft.open_gates();
+        if state == State::Done && !gates.is_empty() && self.typed.strict {
+            return Err(writes::Error::GatesOpen { issue, gates }.into());
+        }
+        draft.edit().state = state;
+        Ok(())
+    }
+}
+
+fn report(update: &Update<'_>, changed: &[Changed<()>]) -> Report {
+    let mut text = String::new();
+    for one in changed {
+        let verb = if one.written { "updated" } else { "unchanged" };
+        text.push_str(&format!("{verb} {}: {}\n", one.draft.issue().id, one.draft.issue().title));
+        if let (Some(State::Done | State::Gated), Some(Finished::Gated(open))) =
+            (update.state, one.draft.finished())
+        {
+            text.push_str(&format!("gated, not done: {} open\n", open.join(", ")));
+        }
+    }
+    let issues: Vec<_> = changed.iter().map(|one| super::shown(&one.draft)).collect();
+    let brief: Vec<_> = changed.iter().map(|one| one.draft.issue().id.clone()).collect();
+    let json = match (issues.as_slice(), changed) {
+        ([issue], [one]) => {
+            json!({ "issue": issue, "changed": one.written, "open_gates": one.draft.open_gates() })
+        }
+        _ => json!({ "issues": issues, "count": issues.len() }),
+    };
+    Report::new(clean(&text), &json).brief(brief.join("\n"))
+}

@@ -1,0 +1,37 @@
+//! `jit label`: words on issues.
+
+use serde_json::json;
+
+use crate::cli::Label as Command;
+use crate::context::Context;
+use crate::error::Result;
+use crate::output::{Report, clean};
+use crate::workspace::Workspace;
+use crate::writes::{self, Writer};
+
+/// Does what was typed.
+///
+/// # Errors
+/// What went wrong.
+pub fn run(context: &Context, command: &Command) -> Result<Report> {
+    let workspace = Workspace::open(context)?;
+    let (id, labels, there) = match command {
+        Command::Add { id, labels } => (id, labels, true),
+        Command::Rm { id, labels } => (id, labels, false),
+    };
+    if there {
+        labels.iter().try_for_each(|text| writes::label(text).map(drop))?;
+    }
+    let writer = Writer::open(context, &workspace)?;
+    let id = writer.issues.resolve(id)?;
+    let changed = writer.change(id, "label", |draft| {
+        labels.iter().try_for_each(|label| draft.label(label, there).map(drop))
+    })?;
+    let text = format!("{id} has {}\n", named(&changed.draft.labels()));
+    let json = json!({ "issue": super::issue::shown(&changed.draft), "changed": changed.written });
+    Ok(Report::new(clean(&text), &json).brief(changed.draft.labels().join("\n")))
+}
+
+fn named(labels: &[String]) -> String {
+    if labels.is_empty() { "no labels".to_owned() } else { format!("labels {}", labels.join(", ")) }
+}

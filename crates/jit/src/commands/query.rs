@@ -1,0 +1,100 @@
+//! `jit query`: which issues there are, which can be worked on, which wait and for what.
+
+use crate::cli::Query as Command;
+use crate::commands::issue::list;
+use crate::context::Context;
+use crate::error::Result;
+use crate::grid::{Cell, Colour, grid};
+use crate::ids::telling;
+use crate::issues::{Issues, Scope};
+use crate::output::{Form, Report};
+use crate::queries::item::{listed, with_member};
+use crate::queries::{Board, Claimed, Filter, Node, Reason, Rows};
+use crate::workspace::Workspace;
+
+/// Does what was typed.
+///
+/// # Errors
+/// What went wrong.
+pub fn run(context: &Context, command: &Command) -> Result<Report> {
+    let workspace = Workspace::open(context)?;
+    match command {
+        Command::All(filters) => {
+            let filter = Filter::new(filters)?;
+            let scope = if filter.is_open() { Scope::Local } else { Scope::All };
+            list::run(context, &workspace, scope, &filter)
+        }
+        Command::Available(filters) => {
+            available(context, &board(context, &workspace, &Filter::new(filters)?)?)
+        }
+        Command::Blocked(filters) => blocked(context, &board(context, &workspace, &Filter::new(filters)?)?),
+    }
+}
+
+fn board(context: &Context, workspace: &Workspace, filter: &Filter) -> Result<Board> {
+    let issues = Issues::new(context, workspace);
+    let claimed = Claimed::load(context, workspace)?;
+    let board = Board::load(&issues, claimed, filter, context.printer.form())?;
+    issues.warn(&board.problems);
+    Ok(board)
+}
+
+fn available(context: &Context, board: &Board) -> Result<Report> {
+    let nodes = board.available();
+    let form = context.printer.form();
+    let rows = Rows { claimed: &board.claimed, ids: &board.ids, paint: context.printer.paint() };
+    let text = || match nodes.is_empty() {
+        true => {
+            "nothing can be worked on; jit query blocked says what waits, jit claim list who works\n".into()
+        }
+        false => rows.table(nodes.iter().map(|node| (*node).into())),
+    };
+    let report = Report::of(form, text, || ids(nodes.iter().copied()));
+    let objects = || nodes.iter().map(|node| node.json.to_string()).collect();
+    Ok(if form == Form::Json { report.pieces(listed("issues", objects())) } else { report })
+}
+
+fn blocked(context: &Context, board: &Board) -> Result<Report> {
+    let nodes = board.blocked();
+    let form = context.printer.form();
+    let length = telling(&board.ids);
+    let row = |(node, reasons): &(&Node, Vec<Reason>)| {
+        let why: Vec<String> = reasons.iter().map(|reason| words(reason, length)).collect();
+        [
+            Cell::plain(&node.id.short(length)),
+            Cell::state(node.state),
+            Cell::priority(node.priority),
+            Cell::plain(&node.title),
+            Cell::new(&why.join("; "), Colour::Yellow),
+        ]
+    };
+    let text = || match nodes.is_empty() {
+        true => "nothing waits; jit query available says what can be worked on\n".into(),
+        false => {
+            let heading = ["ISSUE", "STATE", "PRIORITY", "TITLE", "WAITS FOR"];
+            grid(context.printer.paint(), heading, nodes.iter().map(row).collect())
+        }
+    };
+    let report = Report::of(form, text, || ids(nodes.iter().map(|(node, _)| *node)));
+    let object = |(node, reasons): &(&Node, Vec<Reason>)| with_member(&node.json, "blocked_by", reasons);
+    let objects = || nodes.iter().map(object).collect();
+    Ok(if form == Form::Json { report.pieces(listed("issues", objects())) } else { report })
+}
+
+/// A reason in a few words.
+fn words(reason: &Reason, length: usize) -> String {
+    let short = |id: &str| id.chars().take(length).collect::<String>();
+    match reason {
+        Reason::Dependency { id, state, claimed_by: Some(holder), .. } => {
+            format!("{} ({state}, {holder})", short(id))
+        }
+        Reason::Dependency { id, state, claimed_by: None, .. } => format!("{} ({state})", short(id)),
+        Reason::Unreadable { id } => format!("{} (cannot be read)", short(id)),
+        Reason::Dependencies => "what it depends on cannot be read".into(),
+        Reason::Gate { key } => format!("the gate {key}"),
+    }
+}
+
+fn ids<'a>(nodes: impl Iterator<Item = &'a Node>) -> String {
+    nodes.map(|node| format!("{}\n", node.id)).collect()
+}

@@ -1,0 +1,60 @@
+//! `jit search`: issues by what is written in them.
+
+use crate::cli::Search;
+use crate::context::Context;
+use crate::error::{Error, Result};
+use crate::grid::{Cell, Colour, grid};
+use crate::ids::telling;
+use crate::issues::{Issues, Scope};
+use crate::output::Report;
+use crate::queries::Filter;
+use crate::queries::search::{Hit, Results, Words, sort};
+use crate::workspace::Workspace;
+
+/// Looks for words.
+///
+/// # Errors
+/// What went wrong.
+pub fn run(context: &Context, typed: &Search) -> Result<Report> {
+    let words = Words::new(&typed.words);
+    if words.is_empty() {
+        let why = "there is nothing to look for in it".to_owned();
+        return Err(Error::BadValue { what: "a search", given: typed.words.join(" "), why });
+    }
+    let filter = Filter::new(&typed.filters)?;
+    let workspace = Workspace::open(context)?;
+    let issues = Issues::new(context, &workspace);
+    let mut scan =
+        issues.scan(Scope::All, |seen| if filter.wants(seen) { words.find(seen) } else { None })?;
+    issues.warn(&scan.problems);
+    sort(&mut scan.found);
+    let total = scan.found.len();
+    if typed.limit > 0 {
+        scan.found.truncate(typed.limit);
+    }
+    let text = table(context, &scan.found, total, telling(&scan.ids));
+    let brief: String = scan.found.iter().map(|hit| format!("{}\n", hit.id)).collect();
+    let results = Results { count: scan.found.len(), results: scan.found, total };
+    Ok(Report::new(text, &results).brief(brief))
+}
+
+fn table(context: &Context, hits: &[Hit], total: usize, length: usize) -> String {
+    if hits.is_empty() {
+        return "nothing was found; fewer words find more\n".to_owned();
+    }
+    let row = |hit: &Hit| {
+        [
+            Cell::plain(hit.id.get(..length).unwrap_or(&hit.id)),
+            Cell::state(hit.state),
+            Cell::priority(hit.priority),
+            Cell::plain(&hit.title),
+            Cell::new(hit.snippet.as_deref().unwrap_or_default(), Colour::Dim),
+        ]
+    };
+    let heading = ["ISSUE", "STATE", "PRIORITY", "TITLE", "WHERE"];
+    let mut text = grid(context.printer.paint(), heading, hits.iter().map(row).collect());
+    if total > hits.len() {
+        text.push_str(&format!("the best {} of {total}; --limit 0 shows all\n", hits.len()));
+    }
+    text
+}

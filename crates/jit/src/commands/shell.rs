@@ -1,0 +1,41 @@
+//! `jit completions` and `jit man`: made from the definitions of the commands, so that they cannot lag behind.
+
+use clap::CommandFactory;
+
+use crate::cli::{Cli, Man, Shell};
+use crate::error::{Error, Result};
+use crate::output::Report;
+
+/// The completions of a shell.
+#[must_use]
+pub fn completions(typed: &Shell) -> Report {
+    let mut bytes = Vec::new();
+    clap_complete::generate(typed.shell, &mut Cli::command(), "jit", &mut bytes);
+    page(&bytes)
+}
+
+/// The manual page of a command.
+///
+/// # Errors
+/// When there is no such command.
+pub fn man(typed: &Man) -> Result<Report> {
+    let mut command = Cli::command();
+    command.build();
+    let mut name = "jit".to_owned();
+    for word in &typed.command {
+        let Some(below) = command.find_subcommand(word).cloned() else {
+            return Err(Error::Usage(format!("there is no command '{name} {word}'")));
+        };
+        name = format!("{name} {word}");
+        command = below;
+    }
+    let mut bytes = Vec::new();
+    let written = clap_mangen::Man::new(command).render(&mut bytes);
+    written.map_err(|error| Error::Usage(format!("the page cannot be written: {error}")))?;
+    Ok(page(&bytes))
+}
+
+fn page(bytes: &[u8]) -> Report {
+    let text = String::from_utf8_lossy(bytes).into_owned();
+    Report::new(text.clone(), &serde_json::json!({ "text": text })).brief(text)
+}

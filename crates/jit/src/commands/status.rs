@@ -1,0 +1,145 @@
+//! `jit status`: how things stand, on one screen.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use holdfast_kernel::Lease;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::claims::lease::{Shown, left};
+use crate::context::Context;
+use crate::error::Result;
+use crate::grid::{Cell, Colour, grid};
+use crate::ids::{IssueId, telling};
+use crate::issues::{Issues, State};
+use crate::output::{Form, Report};
+use crate::queries::{Board, Claimed, Filter, Rows};
+use crate::workspace::Workspace;
+
+/// How many issues are shown that can be worked on.
+const MOST_SHOWN: usize = 5;
+
+/// How things stand, as one JSON object.
+#[derive(Serialize, JsonSchema)]
+pub struct Document {
+    /// How things stand.
+    pub status: Status,
+}
+
+/// How things stand.
+#[derive(Serialize, JsonSchema)]
+pub struct Status {
+    /// How many issues there are.
+    pub issues: usize,
+    /// How many of them are in which state.
+    pub states: BTreeMap<&'static str, usize>,
+    /// How many cannot be read.
+    pub unreadable: usize,
+    /// The ids of those that can be worked on, the best first.
+    pub available: Vec<String>,
+    /// How many wait for something.
+    pub blocked: usize,
+    /// The ids of those that are in progress though nobody holds them.
+    pub abandoned: Vec<String>,
+    /// All claims.
+    pub leases: Vec<Shown>,
+    /// Who asks, if that is known.
+    pub agent_id: Option<String>,
+}
+
+/// Shows how things stand.
+///
+/// # Errors
+/// What went wrong.
+pub fn run(context: &Context) -> Result<Report> {
+    let workspace = Workspace::open(context)?;
+    let issues = Issues::new(context, &workspace);
+    let claimed = Claimed::load(context, &workspace)?;
+    let board = Board::load(&issues, claimed, &Filter::default(), Form::Text)?;
+    issues.warn(&board.problems);
+    let status = status(&board, context.known_agent().map(|agent| agent.to_string()));
+    let text = text(context, &board, &status);
+    let brief = status.available.first().cloned().unwrap_or_default();
+    Ok(Report::new(text, &Document { status }).brief(brief))
+}
+
+fn status(board: &Board, agent_id: Option<String>) -> Status {
+    let mut states: BTreeMap<&'static str, usize> =
+        State::ALL.iter().map(|state| (state.word(), 0)).collect();
+    for node in &board.nodes {
+        *states.entry(node.state.word()).or_default() += 1;
+    }
+    let idle = board.nodes.iter().filter(|node| node.state == State::InProgress);
+    let idle = idle.filter(|node| board.claimed.lease(node.id).is_none());
+    Status {
+        issues: board.ids.len(),
+        states,
+        unreadable: board.ids.len() - board.nodes.len(),
+        available: board.available().iter().map(|node| node.id.to_string()).collect(),
+        blocked: board.blocked().len(),
+        abandoned: idle.map(|node| node.id.to_string()).collect(),
+        leases: board.claimed.iter().map(|(_, lease)| Shown::new(lease, &board.claimed.now)).collect(),
+        agent_id,
+    }
+}
+
+fn text(context: &Context, board: &Board, status: &Status) -> String {
+    if status.issues == 0 {
+        return "no issues yet; make one: jit issue create --title '…'\n".to_owned();
+    }
+    let paint = context.printer.paint();
+    let count = |state: &State| {
+        let number = status.states.get(state.word()).copied().unwrap_or(0);
+        (number > 0).then(|| paint.paint((*state).into(), &format!("{number} {state}")))
+    };
+    let counts: Vec<String> = State::ALL.iter().filter_map(count).collect();
+    // Writing to memory cannot fail.
+    let mut text = format!("{} issues: {}\n", status.issues, counts.join(", "));
+    let _ = writeln!(text, "{} available, {} waiting", status.available.len(), status.blocked);
+    if status.unreadable > 0 {
+        let _ = writeln!(text, "{}", paint.paint(Colour::Red, &format!("{} unreadable", status.unreadable)));
+    }
+    claims(context, board, status, &mut text);
+    let best: Vec<_> = board.available().into_iter().take(MOST_SHOWN).collect();
+    if !best.is_empty() {
+        let rows = Rows { claimed: &board.claimed, ids: &board.ids, paint };
+        text.push_str("\nTo be worked on next (jit claim next takes the first):\n");
+        text.push_str(&rows.table(best.into_iter().map(Into::into)));
+    }
+    if !status.abandoned.is_empty() {
+        let length = telling(&board.ids);
+        let short = |id: &String| id.chars().take(length).collect::<String>();
+        let ids: Vec<String> = status.abandoned.iter().take(MOST_SHOWN).map(short).collect();
+        let more = status.abandoned.len().saturating_sub(ids.len());
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        let _ = writeln!(text, "\nin progress, but held by nobody: {}{more}", ids.join(", "));
+    }
+    text
+}
+
+/// Who works on what, whoever asks first.
+fn claims(context: &Context, board: &Board, status: &Status, text: &mut String) {
+    let mine = |lease: &Lease| status.agent_id.as_deref() == Some(lease.holder.agent.as_str());
+    let mut leases: Vec<(IssueId, &Lease)> = board.claimed.iter().collect();
+    if leases.is_empty() {
+        text.push_str("nothing is claimed\n");
+        return;
+    }
+    leases.sort_by_key(|(id, lease)| (!mine(lease), lease.holder.agent.clone(), *id));
+    let length = telling(&board.ids);
+    let row = |(id, lease): (IssueId, &Lease)| {
+        let title = board.find(id).map(|node| &*node.title).unwrap_or_default();
+        let you = if mine(lease) { " (you)" } else { "" };
+        [
+            Cell::plain(&id.short(length)),
+            Cell::new(&format!("{}{you}", lease.holder.agent), Colour::Cyan),
+            Cell::plain(lease.holder.place.as_str()),
+            Cell::plain(&left(lease, &board.claimed.now)),
+            Cell::plain(title),
+        ]
+    };
+    let rows = leases.into_iter().map(row).collect();
+    text.push('\n');
+    text.push_str(&grid(context.printer.paint(), ["CLAIMED", "BY", "IN", "TIME", "TITLE"], rows));
+}

@@ -1,0 +1,153 @@
+//! What can be wrong with issues, their sets, their dependencies and their gates.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::context::Context;
+use crate::error::{Error, Result};
+use crate::gates::Registry;
+use crate::ids::IssueId;
+use crate::issues::{Issue, Issues, State};
+use crate::workspace::Workspace;
+use crate::writes::{deps_of, labels_of, results_of};
+
+use super::Check;
+
+/// Looks at everything that is versioned.
+pub(super) fn checks(context: &Context, workspace: &Workspace) -> Result<Vec<Check>> {
+    let issues = Issues::new(context, workspace);
+    let listing = issues.all()?;
+    let mut data = Data { issues: &issues, sets: Vec::new(), deps: BTreeMap::new() };
+    let mut known = listing.problems;
+    let types: BTreeSet<&str> = workspace.config.types.hierarchy.iter().map(String::as_str).collect();
+    for (id, issue) in &listing.issues {
+        if !types.contains(issue.kind.as_str()) {
+            known.push(format!("{id} has the type '{}', which types.hierarchy does not have", issue.kind));
+        }
+        data.read(*id);
+    }
+    let dependencies = data.dependencies(&listing.issues);
+    let gates = gates(context, workspace, &issues, &listing.issues);
+    Ok(vec![
+        Check::new("issues", known),
+        Check::new("sets", data.sets),
+        Check::new("dependencies", dependencies),
+        Check::new("gates", gates),
+    ])
+}
+
+struct Data<'a> {
+    issues: &'a Issues<'a>,
+    sets: Vec<String>,
+    deps: BTreeMap<IssueId, Vec<String>>,
+}
+
+impl Data<'_> {
+    fn read(&mut self, id: IssueId) {
+        if let Err(error) = labels_of(self.issues, id) {
+            self.sets.push(text(&error));
+        }
+        match deps_of(self.issues, id) {
+            Ok(set) => drop(self.deps.insert(id, set.members().map(ToOwned::to_owned).collect())),
+            Err(error) => self.sets.push(text(&error)),
+        }
+    }
+
+    fn dependencies(&self, issues: &BTreeMap<IssueId, Issue>) -> Vec<String> {
+        let mut problems = Vec::new();
+        for (id, deps) in &self.deps {
+            for on in deps {
+                if IssueId::parse(on).is_none_or(|on| !issues.contains_key(&on)) {
+                    problems.push(format!("{id} depends on {on}, which is not there: jit dep rm {id} {on}"));
+                }
+            }
+        }
+        problems.extend(self.cycles().iter().map(|path| format!("a cycle: {}", path.join(" -> "))));
+        problems
+    }
+
+    /// Circles, each told once. Whatever can be peeled off from the leaves is in none.
+    fn cycles(&self) -> Vec<Vec<String>> {
+        let mut waits: BTreeMap<IssueId, BTreeSet<IssueId>> = BTreeMap::new();
+        for (id, deps) in &self.deps {
+            let known = deps.iter().filter_map(|on| IssueId::parse(on));
+            waits.insert(*id, known.filter(|on| self.deps.contains_key(on)).collect());
+        }
+        peel(&mut waits);
+        let mut cycles = Vec::new();
+        while let Some(start) = waits.keys().next().copied() {
+            let circle = circle(&waits, start);
+            for id in &circle {
+                waits.remove(id);
+            }
+            waits.values_mut().for_each(|on| on.retain(|id| !circle.contains(id)));
+            peel(&mut waits);
+            cycles.push(circle.iter().chain(circle.first()).map(ToString::to_string).collect());
+        }
+        cycles
+    }
+}
+
+/// Removes whatever waits for nothing, until everything waits.
+fn peel(waits: &mut BTreeMap<IssueId, BTreeSet<IssueId>>) {
+    let mut dependents: BTreeMap<IssueId, Vec<IssueId>> = BTreeMap::new();
+    for (id, on) in waits.iter() {
+        on.iter().for_each(|on| dependents.entry(*on).or_default().push(*id));
+    }
+    let mut free: Vec<IssueId> = waits.iter().filter(|(_, on)| on.is_empty()).map(|(id, _)| *id).collect();
+    while let Some(id) = free.pop() {
+        waits.remove(&id);
+        for dependent in dependents.remove(&id).unwrap_or_default() {
+            if let Some(on) = waits.get_mut(&dependent) {
+                on.remove(&id);
+                if on.is_empty() {
+                    free.push(dependent);
+                }
+            }
+        }
+    }
+}
+
+/// A circle that can be reached from here: where everything waits, any way leads into one.
+fn circle(waits: &BTreeMap<IssueId, BTreeSet<IssueId>>, start: IssueId) -> Vec<IssueId> {
+    let mut way = vec![start];
+    let mut places = BTreeMap::from([(start, 0)]);
+    while let Some(next) = way.last().and_then(|last| waits.get(last)).and_then(BTreeSet::first).copied() {
+        if let Some(at) = places.get(&next) {
+            return way.split_off(*at);
+        }
+        places.insert(next, way.len());
+        way.push(next);
+    }
+    way
+}
+
+fn gates(
+    context: &Context,
+    workspace: &Workspace,
+    issues: &Issues<'_>,
+    all: &BTreeMap<IssueId, Issue>,
+) -> Vec<String> {
+    let registry = match Registry::load(context, workspace) {
+        Ok(registry) => registry,
+        Err(error) => return vec![text(&error)],
+    };
+    let mut problems = Vec::new();
+    for (id, issue) in all.iter().filter(|(_, issue)| !issue.gates.is_empty()) {
+        let unknown = issue.gates.iter().filter(|key| !registry.gates.contains_key(*key));
+        problems.extend(unknown.map(|key| format!("{id} has the gate '{key}', which is not defined")));
+        match results_of(issues, *id) {
+            Err(error) => problems.push(text(&error)),
+            Ok(results) if issue.state == State::Done => {
+                let open = issue.gates.iter().filter(|key| !results.passed(key));
+                problems.extend(open.map(|key| format!("{id} is done, but its gate '{key}' is open")));
+            }
+            Ok(_) => {}
+        }
+    }
+    problems
+}
+
+fn text(error: &Error) -> String {
+    let causes = error.causes().into_iter().map(|cause| format!(": {cause}"));
+    format!("{error}{}", causes.collect::<String>())
+}

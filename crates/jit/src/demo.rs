@@ -1,0 +1,52 @@
+//! `jit demo`: four agents in four worktrees of a repository that is thrown away afterwards. The agents are
+//! processes of their own; one is really killed and one is really stopped and goes on later. Nothing is
+//! staged but the order of events, and the log has the last word.
+
+mod agent;
+mod audit;
+mod director;
+mod ground;
+mod lanes;
+
+pub use agent::run as act;
+pub use director::run;
+
+use serde::{Deserialize, Serialize};
+
+/// Who takes part.
+const CAST: [&str; 4] = ["anna", "bert", "cora", "dirk"];
+
+/// How long a claim lasts here, in seconds: short, so that nobody has to wait long for a dead agent.
+const TTL_SECS: u64 = 2;
+
+/// What an agent tells the director, a line each.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(tag = "event", rename_all = "snake_case")]
+enum Told {
+    /// It holds an issue.
+    Claimed {
+        /// The issue.
+        issue: String,
+        /// The number of the grant.
+        fence: u64,
+    },
+    /// It asked for an issue that somebody else holds.
+    Lost {
+        /// The issue.
+        issue: String,
+        /// Who holds it.
+        holder: String,
+    },
+    /// It finished an issue and gave it back.
+    Done {
+        /// The issue.
+        issue: String,
+    },
+    /// Its write was refused.
+    Refused {
+        /// The issue.
+        issue: String,
+        /// The code of the refusal.
+        code: String,
+    },
+}

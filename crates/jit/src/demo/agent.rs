@@ -1,0 +1,77 @@
+//! One agent: it asks for what everybody wants, then works through whatever is available until everything
+//! is done. It tells what happens to it on stdout, for the director.
+
+use clap::Parser as _;
+use holdfast_kernel::Millis;
+
+use super::{TTL_SECS, Told};
+use crate::cli::Cli;
+use crate::commands;
+use crate::context::Context;
+use crate::error::{Error, Result};
+use crate::output::Report;
+
+/// How long an issue takes.
+const WORK: Millis = Millis::new(350);
+
+/// How long to wait before looking for work again.
+const PAUSE: Millis = Millis::new(60);
+
+/// Plays one agent: first for `wanted`, then for everything else.
+///
+/// # Errors
+/// When something happens that is not part of the story.
+pub fn run(context: &Context, wanted: &str) -> Result<Report> {
+    let ttl = TTL_SECS.to_string();
+    match jit(context, &["claim", "acquire", wanted, "--ttl", &ttl]) {
+        Ok(report) => work(context, &report)?,
+        Err(error) => {
+            let holder = error.document()["error"]["details"]["held_by"]["agent_id"].clone();
+            let holder = holder.as_str().ok_or(error)?.to_owned();
+            tell(context, &Told::Lost { issue: wanted.to_owned(), holder });
+        }
+    }
+    while is_work_left(context)? {
+        match jit(context, &["claim", "next", "--ttl", &ttl]) {
+            Ok(report) => work(context, &report)?,
+            Err(Error::NothingAvailable) => context.sys.clock.sleep(PAUSE),
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(Report::new(String::new(), &serde_json::Value::Null))
+}
+
+/// Works on what was claimed, and finishes it if it may.
+fn work(context: &Context, claimed: &Report) -> Result<()> {
+    let claimed = claimed.document();
+    let lease = &claimed["lease"];
+    let issue = lease["issue_id"].as_str().unwrap_or_default().to_owned();
+    let fence = lease["fence"].as_u64().unwrap_or_default();
+    tell(context, &Told::Claimed { issue: issue.clone(), fence });
+    context.sys.clock.sleep(WORK);
+    if let Err(error) = jit(context, &["issue", "update", &issue, "--state", "done"]) {
+        tell(context, &Told::Refused { issue, code: error.code().to_owned() });
+        return Ok(());
+    }
+    jit(context, &["claim", "release", &issue])?;
+    tell(context, &Told::Done { issue });
+    Ok(())
+}
+
+fn is_work_left(context: &Context) -> Result<bool> {
+    let all = jit(context, &["issue", "list"])?;
+    let all = all.document();
+    let issues = all["issues"].as_array();
+    Ok(issues.is_some_and(|issues| issues.iter().any(|issue| issue["state"] != "done")))
+}
+
+/// What the program would do if this was typed.
+fn jit(context: &Context, words: &[&str]) -> Result<Report> {
+    let words = ["jit", "--quiet"].iter().chain(words);
+    let Cli { command, .. } = Cli::try_parse_from(words).map_err(|error| Error::Usage(error.to_string()))?;
+    commands::run(context, command)
+}
+
+fn tell(context: &Context, told: &Told) {
+    context.printer.line(&serde_json::to_string(told).unwrap_or_default());
+}

@@ -1,0 +1,131 @@
+//! What the log says afterwards, and whether it can be true: every issue was done, by one agent at a time,
+//! under numbers that only rise.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use serde_json::Value;
+
+use super::ground::Ground;
+use crate::error::Result;
+use crate::output::table;
+
+/// What the log says.
+pub(super) struct Audit {
+    pub(super) stories: Vec<Story>,
+    pub(super) problems: Vec<String>,
+}
+
+/// What happened to one issue.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub(super) struct Story {
+    pub(super) issue_id: String,
+    pub(super) title: String,
+    pub(super) state: String,
+    pub(super) holders: Vec<Turn>,
+}
+
+/// One grant.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub(super) struct Turn {
+    pub(super) agent_id: String,
+    pub(super) fence: u64,
+    /// How it ended; none if it has not.
+    pub(super) end: Option<String>,
+}
+
+impl Audit {
+    pub(super) fn of(ground: &Ground, issues: &[(String, String)]) -> Result<Self> {
+        let history = ground.jit("main", &["claim", "history"])?.document();
+        let states = ground.jit("main", &["issue", "list"])?.document();
+        let state = |id: &str| {
+            let all = states["issues"].as_array().into_iter().flatten();
+            let found = all.into_iter().find(|issue| issue["id"] == id);
+            found.and_then(|issue| issue["state"].as_str()).unwrap_or("missing").to_owned()
+        };
+        let mut turns = turns(history["events"].as_array().map_or(&[], Vec::as_slice));
+        let tell = |(id, title): &(String, String)| Story {
+            issue_id: id.clone(),
+            title: title.clone(),
+            state: state(id),
+            holders: turns.remove(id).unwrap_or_default(),
+        };
+        let stories: Vec<Story> = issues.iter().map(tell).collect();
+        let mut problems: Vec<String> = stories.iter().flat_map(wrong).collect();
+        let checks = ground.jit("main", &["validate", "all"])?.document();
+        for check in checks["checks"].as_array().into_iter().flatten().filter(|check| check["ok"] != true) {
+            problems.push(format!("{}: {}", check["name"], check["problems"]));
+        }
+        Ok(Self { stories, problems })
+    }
+
+    /// The stories as a table, and what is wrong with them.
+    pub(super) fn text(&self) -> String {
+        let rows: Vec<_> =
+            self.stories.iter().enumerate().map(|(number, story)| story.row(number + 1)).collect();
+        let mut text = table(["", "ISSUE", "STATE", "HELD BY, UNDER FENCE"], &rows);
+        for problem in &self.problems {
+            text.push_str(&format!("problem: {problem}\n"));
+        }
+        text
+    }
+}
+
+impl Story {
+    fn row(&self, number: usize) -> [String; 4] {
+        let turn = |turn: &Turn| {
+            let end = turn.end.as_deref().unwrap_or("held");
+            format!("{} {} ({end})", turn.agent_id.trim_start_matches("agent:"), turn.fence)
+        };
+        let holders: Vec<_> = self.holders.iter().map(turn).collect();
+        [format!("#{number}"), self.title.clone(), self.state.clone(), holders.join(" → ")]
+    }
+}
+
+/// The grants of each issue, in the order of the log.
+fn turns(events: &[Value]) -> BTreeMap<String, Vec<Turn>> {
+    let mut turns: BTreeMap<String, Vec<Turn>> = BTreeMap::new();
+    for event in events {
+        let payload = &event["payload"];
+        let issue = payload["issue_id"].as_str().unwrap_or_default().to_owned();
+        let all = turns.entry(issue).or_default();
+        match event["event_type"].as_str().unwrap_or_default() {
+            "claim.acquired" => all.push(Turn {
+                agent_id: event["actor"]["agent_id"].as_str().unwrap_or_default().to_owned(),
+                fence: payload["fence"].as_u64().unwrap_or_default(),
+                end: None,
+            }),
+            "claim.released" => end(all, "released"),
+            "claim.evicted" => end(all, "over, taken"),
+            _ => {}
+        }
+    }
+    turns
+}
+
+fn end(turns: &mut [Turn], how: &str) {
+    if let Some(turn) = turns.last_mut() {
+        turn.end = Some(how.to_owned());
+    }
+}
+
+fn wrong(story: &Story) -> Vec<String> {
+    let mut wrong = Vec::new();
+    if story.state != "done" {
+        wrong.push(format!("{:?} is {}", story.title, story.state));
+    }
+    for pair in story.holders.windows(2) {
+        let [before, after] = pair else { continue };
+        if before.end.is_none() {
+            wrong.push(format!("{:?} was held by two", story.title));
+        }
+        if before.fence >= after.fence {
+            wrong.push(format!("the fence of {:?} did not rise", story.title));
+        }
+    }
+    let finished = story.holders.iter().filter(|turn| turn.end.as_deref() == Some("released")).count();
+    if finished != 1 {
+        wrong.push(format!("{:?} was finished {finished} times", story.title));
+    }
+    wrong
+}

@@ -1,0 +1,132 @@
+//! The gates that are defined for everybody: `gates/registry.json`. Changing it concerns everybody who works
+//! in the repository; what came of a gate belongs to an issue and is not here.
+
+mod run;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::context::Context;
+use crate::durable;
+use crate::error::{Error, Result};
+use crate::issues::Issues;
+use crate::workspace::Workspace;
+use crate::writes;
+
+pub use run::{Outcome, Run};
+
+/// Where the gates are defined, below `.jit/`.
+const FILE: &str = "gates/registry.json";
+
+/// The longest that a gate's command may be given, in seconds.
+pub const LONGEST_TIMEOUT: u64 = 86_400;
+
+/// Who says whether a gate is passed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Mode {
+    /// Somebody.
+    Manual,
+    /// A command.
+    Command,
+}
+
+/// A gate.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Gate {
+    /// Who says whether it is passed.
+    pub mode: Mode,
+    /// What it stands for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// The command that says so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub command: Option<String>,
+    /// How long that may take.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timeout_secs: Option<u64>,
+    /// Everything else.
+    #[serde(flatten)]
+    pub rest: BTreeMap<String, Value>,
+}
+
+/// All gates, by key.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+pub struct Registry {
+    /// The gates.
+    #[serde(default)]
+    pub gates: BTreeMap<String, Gate>,
+    /// Everything else.
+    #[serde(flatten)]
+    pub rest: BTreeMap<String, Value>,
+}
+
+impl Gate {
+    /// What is wrong with its definition.
+    #[must_use]
+    pub fn fault(&self) -> Option<&'static str> {
+        let timeout = self.timeout_secs.unwrap_or(1);
+        match (self.mode, &self.command) {
+            (Mode::Command, None) => Some("it has no command"),
+            (Mode::Command, Some(command)) if command.trim().is_empty() => Some("its command is empty"),
+            (Mode::Manual, Some(_)) => Some("it is manual and has a command"),
+            _ if !(1..=LONGEST_TIMEOUT).contains(&timeout) => Some("its timeout is not 1 to 86400 seconds"),
+            _ => None,
+        }
+    }
+}
+
+impl Registry {
+    /// The gates that are defined, as they are seen from here.
+    ///
+    /// # Errors
+    /// When the file cannot be read, or a definition in it cannot be used.
+    pub fn load(context: &Context, workspace: &Workspace) -> Result<Self> {
+        let copies = Issues::new(context, workspace).copies(FILE)?;
+        let Some(bytes) = copies.first() else { return Ok(Self::default()) };
+        let path = workspace.data().unwrap_or_else(|| PathBuf::from(crate::workspace::DATA)).join(FILE);
+        let bad = |why: String| Error::BadFile { path: path.clone(), why };
+        let registry: Self =
+            serde_json::from_slice(bytes).map_err(|error| bad(format!("it defines no gates: {error}")))?;
+        match registry.gates.iter().find_map(|(key, gate)| gate.fault().map(|fault| (key, fault))) {
+            Some((key, fault)) => Err(bad(format!("the gate '{key}' cannot be used: {fault}"))),
+            None => Ok(registry),
+        }
+    }
+
+    /// A gate.
+    ///
+    /// # Errors
+    /// When there is none of that name.
+    pub fn get(&self, key: &str) -> Result<&Gate> {
+        self.gates.get(key).ok_or_else(|| writes::Error::NoGate(key.to_owned()).into())
+    }
+
+    /// The gates of these names, if all are defined. Reads nothing if none is named.
+    ///
+    /// # Errors
+    /// When one is not.
+    pub fn known(context: &Context, workspace: &Workspace, keys: &[String]) -> Result<BTreeSet<String>> {
+        if keys.is_empty() {
+            return Ok(BTreeSet::new());
+        }
+        let registry = Self::load(context, workspace)?;
+        keys.iter().map(|key| registry.get(key).map(|_| key.clone())).collect()
+    }
+
+    /// Puts the file in the place of what is there. Only under the lock of what concerns everybody.
+    ///
+    /// # Errors
+    /// When that failed.
+    pub fn write(&self, context: &Context, workspace: &Workspace) -> Result<()> {
+        let path = workspace.own_data()?.join(FILE);
+        durable::make_dirs(&context.sys, path.parent().unwrap_or(&path), 0o755)?;
+        // Its keys are text, so it has a JSON form.
+        let mut text = serde_json::to_vec_pretty(self).unwrap_or_default();
+        text.push(b'\n');
+        Ok(durable::replace(&context.sys, &path, &text, 0o644)?)
+    }
+}

@@ -1,0 +1,196 @@
+//! Where copies of an issue can be: this worktree, the commit that it is on, the main worktree, and what other
+//! worktrees have handed over. Each layer only gives bytes; nothing here believes them, follows a link, or hides what it cannot read.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use holdfast_git::objects::Mode;
+use holdfast_git::{Error as GitError, Git, ObjectId, Objects, Repository};
+use holdfast_sys::{Folder, Kind};
+
+use super::LONGEST;
+use super::raw::{FILES, Raw};
+use crate::context::Context;
+use crate::ids::IssueId;
+use crate::workspace::DATA;
+
+/// Where a copy is. Among equals the first counts.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, serde::Serialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Layer {
+    /// This worktree.
+    Local,
+    /// The commit that it is on.
+    Head,
+    /// The main worktree.
+    Main,
+    /// What was last written in a linked worktree and is not in the main one yet.
+    Shared,
+}
+
+/// The issues in a worktree.
+pub(super) struct Worktree<'a> {
+    home: PathBuf,
+    folder: Box<dyn Folder + 'a>,
+    ids: Vec<IssueId>,
+    listed: bool,
+}
+
+impl<'a> Worktree<'a> {
+    /// The issues below a `.jit/`; none if there are none. A link in the place of a directory is a problem.
+    pub(super) fn open(context: &'a Context, data: &Path, problems: &mut Vec<String>) -> Option<Self> {
+        let files = &*context.sys.files;
+        let home = data.join("issues");
+        match files.stat(data) {
+            Ok(stat) if stat.kind == Kind::Directory => {}
+            Ok(_) => {
+                problems.push(format!("{} is not used: it is no directory", data.display()));
+                return None;
+            }
+            Err(error) => return absent(&error, problems),
+        }
+        match files.folder(&home) {
+            Ok(folder) => Some(Self { home, folder, ids: Vec::new(), listed: false }),
+            Err(error) => absent(&error, problems),
+        }
+    }
+
+    /// Lists what is there. Whatever has no id for a name is named; names with a dot are work in progress.
+    pub(super) fn list(&mut self, context: &Context, problems: &mut Vec<String>) {
+        let names = match context.sys.files.list(&self.home) {
+            Ok(names) => names,
+            Err(error) => absent(&error, problems).unwrap_or_default(),
+        };
+        self.listed = true;
+        self.ids.reserve(names.len());
+        for name in names {
+            match name.to_str().and_then(IssueId::parse) {
+                Some(id) => self.ids.push(id),
+                None if name.as_encoded_bytes().starts_with(b".") => {}
+                None => {
+                    let path = self.home.join(&name);
+                    problems.push(format!("{} is no issue: its name is no id", path.display()));
+                }
+            }
+        }
+    }
+
+    pub(super) fn ids(&self) -> &[IssueId] {
+        &self.ids
+    }
+
+    /// Whether it can have an issue: a list that was made knows, and saves asking for every single one.
+    pub(super) fn may_have(&self, id: IssueId) -> bool {
+        !self.listed || self.ids.binary_search(&id).is_ok()
+    }
+
+    pub(super) fn read(&self, id: IssueId, into: &mut Raw) {
+        into.clear();
+        for (name, part) in FILES.iter().zip(into.parts_mut()) {
+            let path = format!("{id}/{name}");
+            match self.folder.read(&path, &mut part.bytes, LONGEST) {
+                Ok(there) => part.there = there,
+                Err(error) => part.spoil(told(&error)),
+            }
+            if part.bytes.len() > LONGEST {
+                part.spoil(format!("{} is far too large", self.home.join(path).display()));
+            }
+        }
+    }
+
+    /// What a file of an issue is called in a message.
+    pub(super) fn name(&self, id: IssueId, file: &str) -> String {
+        self.home.join(id.to_string()).join(file).display().to_string()
+    }
+}
+
+/// The issues in a commit.
+pub(super) struct Commit {
+    objects: Objects,
+    issues: Vec<(IssueId, ObjectId)>,
+}
+
+impl Commit {
+    /// The issues in the commit that HEAD is on; none on a branch without one.
+    pub(super) fn open(
+        context: &Context,
+        repository: &Repository,
+        problems: &mut Vec<String>,
+    ) -> Option<Self> {
+        match Self::find(context, repository) {
+            Ok(found) => found,
+            Err(error) => {
+                problems.push(format!("the issues of HEAD are not seen: {error}"));
+                None
+            }
+        }
+    }
+
+    fn find(context: &Context, repository: &Repository) -> holdfast_git::Result<Option<Self>> {
+        let commit = match repository.head_commit(&*context.sys.files) {
+            Err(GitError::Reftable { .. }) => Git::in_dir(repository.git_dir()).head_commit(),
+            commit => commit,
+        };
+        let Some(commit) = commit? else { return Ok(None) };
+        let objects = Objects::open(repository, &context.vars.git, &context.start)?;
+        let tree = objects.commit(&commit)?.tree;
+        let home = objects.entry(&tree, format!("{DATA}/issues").as_bytes())?;
+        let Some(home) = home.filter(|entry| entry.mode == Mode::Tree) else { return Ok(None) };
+        let mut issues = Vec::new();
+        objects.each_entry(&home.id, |name, mode, id| {
+            let issue = std::str::from_utf8(name).ok().and_then(IssueId::parse);
+            issues.extend(issue.filter(|_| mode == Mode::Tree).map(|issue| (issue, id)));
+        })?;
+        // Git sorts trees; whoever pushed this one need not have used git.
+        issues.sort_unstable();
+        Ok(Some(Self { objects, issues }))
+    }
+
+    pub(super) fn ids(&self) -> impl Iterator<Item = IssueId> {
+        self.issues.iter().map(|(id, _)| *id)
+    }
+
+    /// The name of an issue's directory.
+    pub(super) fn tree(&self, id: IssueId) -> Option<ObjectId> {
+        let at = self.issues.binary_search_by(|(known, _)| known.cmp(&id)).ok()?;
+        self.issues.get(at).map(|(_, tree)| *tree)
+    }
+
+    pub(super) fn read(&self, id: IssueId, tree: &ObjectId, into: &mut Raw) {
+        into.clear();
+        let entries = match self.objects.tree(tree) {
+            Ok(entries) => entries,
+            Err(error) => return into.issue.spoil(format!("{}: {error}", Self::name(id, ""))),
+        };
+        for (name, part) in FILES.iter().zip(into.parts_mut()) {
+            let Some(entry) = entries.iter().find(|entry| entry.name == name.as_bytes()) else { continue };
+            match entry.mode {
+                Mode::File | Mode::Executable => match self.objects.blob(&entry.id, LONGEST) {
+                    Ok(bytes) => (part.bytes, part.there) = (bytes, true),
+                    Err(error) => part.spoil(format!("{}: {error}", Self::name(id, name))),
+                },
+                Mode::Symlink | Mode::Tree | Mode::Submodule => {
+                    part.spoil(format!("{} cannot be used: it is no file", Self::name(id, name)));
+                }
+            }
+        }
+    }
+
+    /// What a file of an issue is called in a message.
+    pub(super) fn name(id: IssueId, file: &str) -> String {
+        format!("HEAD:{DATA}/issues/{id}/{file}")
+    }
+}
+
+/// Nothing, and a problem unless there is simply nothing.
+fn absent<T>(error: &holdfast_sys::Error, problems: &mut Vec<String>) -> Option<T> {
+    if error.kind() != io::ErrorKind::NotFound {
+        problems.push(told(error));
+    }
+    None
+}
+
+/// An error with its cause, in one line.
+fn told(error: &holdfast_sys::Error) -> String {
+    format!("{error}: {}", error.source)
+}

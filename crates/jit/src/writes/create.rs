@@ -1,0 +1,114 @@
+//! Making issues. A fresh one has an id that nobody else has, so it needs no lease; but whoever makes it says
+//! who that is, where leases are insisted on.
+
+use holdfast_sys::LockMode;
+use serde_json::json;
+
+use super::deleted;
+use super::draft::Draft;
+use super::error::Error as WriteError;
+use super::events::Event;
+use super::files::{Content, Place};
+use super::members::Members;
+use super::results::Results;
+use super::writer::Writer;
+use crate::error::{Error, Result};
+use crate::ids::IssueId;
+use crate::issues::Issue;
+use crate::times::rfc3339;
+
+/// An issue that is to be made.
+pub struct Fresh {
+    /// The issue.
+    pub issue: Issue,
+    /// Its labels.
+    pub labels: Vec<String>,
+    /// What it depends on.
+    pub dependencies: Vec<IssueId>,
+    /// What came of its gates elsewhere.
+    pub results: Results,
+}
+
+impl Writer<'_> {
+    /// An issue that is not there yet, made at this moment.
+    ///
+    /// # Errors
+    /// When there is no randomness.
+    pub fn blank(&self, title: String) -> Result<Issue> {
+        let now = self.context.sys.clock.now()?;
+        let id = IssueId::new(self.context.sys.entropy.lease_id(&now)?);
+        Ok(Issue::new(id.to_string(), title, rfc3339(&now)))
+    }
+
+    /// Makes an issue. What it depends on cannot be deleted meanwhile.
+    ///
+    /// # Errors
+    /// When there is one of that id already, when what it depends on is not there, or when it cannot be
+    /// written.
+    pub fn create(&self, fresh: Fresh) -> Result<Draft> {
+        let sys = &self.context.sys;
+        let mut graph = self.locks.graph()?;
+        let _section =
+            if fresh.dependencies.is_empty() { None } else { Some(graph.enter(sys, LockMode::Shared)?) };
+        for on in &fresh.dependencies {
+            self.issues.base(*on)?;
+        }
+        self.make(fresh)
+    }
+
+    /// As [`Writer::create`], for whoever has looked at the dependencies already.
+    pub(crate) fn make(&self, fresh: Fresh) -> Result<Draft> {
+        let sys = &self.context.sys;
+        let now = rfc3339(&sys.clock.now()?);
+        let id = IssueId::parse(&fresh.issue.id).ok_or_else(|| Error::BadId(fresh.issue.id.clone()))?;
+        let empty = Members::default;
+        let mut draft =
+            Draft::new(sys, id, self.agent(), now.clone(), fresh.issue, empty(), empty(), fresh.results);
+        for label in &fresh.labels {
+            draft.label(label, true)?;
+        }
+        for on in &fresh.dependencies {
+            draft.depend(&on.to_string(), true)?;
+        }
+        draft.settle();
+        let data = self.workspace.own_data()?;
+        let content = Content {
+            issue: Some(draft.issue().bytes()),
+            labels: draft.labels.bytes.clone(),
+            deps: draft.deps.bytes.clone(),
+            results: (!draft.results().0.is_empty()).then(|| draft.results().bytes(id)),
+        };
+        if !Place::new(sys, &data, id).create(&content)? {
+            return Err(WriteError::Exists(id.to_string()).into());
+        }
+        deleted::unmark(sys, &data, id)?;
+        self.record(&[created(&draft)], None, &now)?;
+        Ok(draft)
+    }
+
+    /// The issue that was meant, if it can be seen.
+    ///
+    /// # Errors
+    /// When it cannot be told.
+    pub(crate) fn exists(&self, id: IssueId) -> Result<bool> {
+        match self.issues.base(id) {
+            Ok(_) => Ok(true),
+            Err(Error::NoIssue(_)) => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+fn created(draft: &Draft) -> Event {
+    let issue = draft.issue();
+    let more = json!({
+        "title": issue.title,
+        "type": issue.kind,
+        "state": issue.state,
+        "priority": issue.priority,
+        "labels": draft.labels(),
+        "depends_on": draft.dependencies(),
+        "gates": issue.gates,
+    });
+    Event::about("issue.created", &issue.id, more)
+}

@@ -1,0 +1,200 @@
+//! `events/local.jsonl`: what happened to issues in this worktree, in the envelope that all events share.
+//!
+//! The file is versioned and merged by union, so every event has an id of its own; its sequence orders the
+//! events of one worktree and goes on above whatever a merge brought. An event is written after the change
+//! that it tells of: one that tells of a change which never came would be worse than one that is missing.
+
+use std::path::Path;
+
+use holdfast_sys::{Handle, LockMode, Open, Sys};
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use super::locks::Locks;
+use crate::config::keys;
+use crate::durable;
+use crate::error::Result;
+
+/// How much of the end of the file is read to find the last sequence.
+const TAIL: u64 = 64 << 10;
+
+/// What happened.
+#[derive(Clone, PartialEq, Debug)]
+pub(super) struct Event {
+    pub(super) kind: &'static str,
+    pub(super) payload: Map<String, Value>,
+}
+
+/// Who did it.
+#[derive(Clone, Debug, Default, Serialize)]
+pub(super) struct Actor {
+    pub(super) agent_id: Option<String>,
+    pub(super) worktree_id: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) lease_id: Option<String>,
+}
+
+#[derive(Serialize)]
+struct Envelope<'a> {
+    schema_version: u32,
+    id: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sequence: Option<u64>,
+    event_type: &'a str,
+    timestamp: &'a str,
+    actor: &'a Actor,
+    payload: &'a Map<String, Value>,
+}
+
+#[derive(Serialize)]
+struct Flat<'a> {
+    schema_version: u32,
+    id: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sequence: Option<u64>,
+    op: &'a str,
+    at: &'a str,
+    by: Option<&'a str>,
+    #[serde(flatten)]
+    payload: &'a Map<String, Value>,
+}
+
+impl Event {
+    /// An event that is about one issue.
+    pub(super) fn about(kind: &'static str, issue: &str, more: Value) -> Self {
+        let mut payload = Map::new();
+        payload.insert("issue_id".into(), issue.into());
+        if let Value::Object(more) = more {
+            payload.extend(more);
+        }
+        Self { kind, payload }
+    }
+}
+
+/// The event log of one worktree.
+pub(super) struct Journal<'a> {
+    pub(super) sys: &'a Sys,
+    pub(super) locks: &'a Locks,
+    pub(super) data: &'a Path,
+    pub(super) style: &'a keys::Events,
+}
+
+impl Journal<'_> {
+    /// Appends events, durably.
+    pub(super) fn append(&self, events: &[Event], actor: &Actor, at: &str) -> Result<()> {
+        if events.is_empty() {
+            return Ok(());
+        }
+        let directory = self.data.join("events");
+        let path = directory.join("local.jsonl");
+        let mut guard = self.locks.events(self.data)?;
+        let _section = guard.enter(self.sys, LockMode::Exclusive)?;
+        durable::make_dirs(self.sys, &directory, 0o755)?;
+        let fresh = self.sys.files.stat(&path).is_err();
+        let file = self.sys.files.open(&path, Open::Create { mode: 0o644 })?;
+        let end = End::find(&*file)?;
+        let mut text = end.mend;
+        for (number, event) in (end.sequence + 1..).zip(events) {
+            let number = self.style.enable_sequences.then_some(number);
+            text.extend(self.line(event, actor, at, number)?);
+        }
+        if end.length < file.stat()?.len {
+            file.truncate(end.length)?;
+        }
+        file.write_all_at(&text, end.length)?;
+        file.sync()?;
+        if fresh {
+            self.sys.files.sync_dir(&directory)?;
+        }
+        Ok(())
+    }
+
+    fn line(&self, event: &Event, actor: &Actor, at: &str, sequence: Option<u64>) -> Result<Vec<u8>> {
+        let id = self.sys.entropy.lease_id(&self.sys.clock.now()?)?.to_string();
+        let (schema_version, payload) = (1, &event.payload);
+        let written = if self.style.use_unified_envelope {
+            let event_type = event.kind;
+            serde_json::to_vec(&Envelope {
+                schema_version,
+                id,
+                sequence,
+                event_type,
+                timestamp: at,
+                actor,
+                payload,
+            })
+        } else {
+            let by = actor.agent_id.as_deref();
+            serde_json::to_vec(&Flat { schema_version, id, sequence, op: event.kind, at, by, payload })
+        };
+        // These are types of ours, whose keys are text: they always have a JSON form.
+        let mut line = written.unwrap_or_default();
+        line.push(b'\n');
+        Ok(line)
+    }
+}
+
+/// Where the file ends as far as it is good.
+#[derive(PartialEq, Eq, Debug)]
+struct End {
+    length: u64,
+    sequence: u64,
+    /// The end of a line that somebody left out.
+    mend: Vec<u8>,
+}
+
+impl End {
+    fn find(file: &dyn Handle) -> Result<Self> {
+        let length = file.stat()?.len;
+        let from = length.saturating_sub(TAIL);
+        let tail = file.read_from(from, usize::try_from(TAIL).unwrap_or(usize::MAX))?;
+        Ok(Self::of(&tail, length))
+    }
+
+    /// What is behind the last line's end was left by a writer that died and told nobody, unless it is a
+    /// whole event: then somebody edited the file by hand.
+    fn of(tail: &[u8], length: u64) -> Self {
+        let last = tail.iter().rposition(|byte| *byte == b'\n');
+        let rest = tail.get(last.map_or(0, |at| at + 1)..).unwrap_or_default();
+        // A line that began before the tail is none of ours.
+        let foreign = last.is_none() && (tail.len() as u64) < length;
+        let whole = foreign || sequence(rest).is_some();
+        let lines = tail.split(|byte| *byte == b'\n');
+        let sequence = lines.filter_map(sequence).max().unwrap_or(0);
+        let cut = if whole { 0 } else { rest.len() as u64 };
+        Self { length: length - cut, sequence, mend: if whole { b"\n".to_vec() } else { Vec::new() } }
+    }
+}
+
+/// The sequence of an event, 0 if it has none; nothing if the line is no event.
+fn sequence(line: &[u8]) -> Option<u64> {
+    let event: Map<String, Value> = serde_json::from_slice(line).ok()?;
+    Some(event.get("sequence").and_then(Value::as_u64).unwrap_or(0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::End;
+
+    #[test]
+    fn the_next_event_comes_behind_the_last_whole_one() {
+        let cases: [(&[u8], u64, u64, &[u8]); 5] = [
+            (b"", 0, 0, b""),
+            (b"{\"sequence\":7}\n{\"sequence\":3}\n", 30, 7, b""),
+            (b"{\"sequence\":7}\n{\"sequ", 15, 7, b""),
+            (b"{\"sequence\":7}\n{\"sequence\":8}", 29, 8, b"\n"),
+            (b"{\"seq", 0, 0, b""),
+        ];
+        for (tail, length, sequence, mend) in cases {
+            let end = End::of(tail, tail.len() as u64);
+            assert_eq!(
+                end,
+                End { length, sequence, mend: mend.to_vec() },
+                "{}",
+                String::from_utf8_lossy(tail)
+            );
+        }
+        let long = End::of(b"no end of a line", 1 << 20);
+        assert_eq!(long, End { length: 1 << 20, sequence: 0, mend: b"\n".to_vec() });
+    }
+}

@@ -1,0 +1,167 @@
+//! The files of one issue, written so that a crash between any two calls leaves a valid issue.
+//!
+//! Each file is whole or not there. What spans several is ordered by what relies on what:
+//! - The judgements of gates become durable before `issue.json`, whose state `done` relies on them.
+//! - Sets come before `issue.json`: they are valid by themselves, and whoever sees the later `updated_at` sees
+//!   them too.
+//! - A fresh issue is built in a directory of its own that gets its name last, with one rename. A deleted one
+//!   loses its name first. So there is never half an issue.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use holdfast_sys::{Kind, Sys};
+
+use super::copy::{Local, results_file};
+use super::members::{DEPS, LABELS};
+use crate::control::Access;
+use crate::durable;
+use crate::error::{Error, Result};
+use crate::ids::IssueId;
+
+/// What an issue's files shall hold; none is left as it is.
+#[derive(Default)]
+pub(super) struct Content {
+    pub(super) issue: Option<Vec<u8>>,
+    pub(super) labels: Vec<u8>,
+    pub(super) deps: Vec<u8>,
+    pub(super) results: Option<Vec<u8>>,
+}
+
+/// The place of one issue's files.
+pub(super) struct Place<'a> {
+    sys: &'a Sys,
+    data: &'a Path,
+    id: IssueId,
+    directory_mode: u32,
+    file_mode: u32,
+}
+
+impl<'a> Place<'a> {
+    /// In a worktree, where git keeps them and everybody may read them.
+    pub(super) const fn new(sys: &'a Sys, data: &'a Path, id: IssueId) -> Self {
+        Self { sys, data, id, directory_mode: 0o755, file_mode: 0o644 }
+    }
+
+    /// In the control plane, for those who may use it.
+    pub(super) const fn shared(sys: &'a Sys, data: &'a Path, id: IssueId, access: Access) -> Self {
+        Self { sys, data, id, directory_mode: access.directory(), file_mode: access.file() }
+    }
+
+    /// Writes everything anew.
+    pub(super) fn replace(&self, content: &Content) -> Result<()> {
+        self.write(content, &Local::default())
+    }
+
+    /// Writes what differs from what is there.
+    pub(super) fn write(&self, content: &Content, local: &Local) -> Result<()> {
+        let home = self.issues()?.join(self.id.to_string());
+        if content.results.is_some() && content.results != local.results {
+            self.write_results(content)?;
+        }
+        let mut files = Vec::new();
+        if content.labels != local.labels {
+            files.push((home.join(LABELS), content.labels.as_slice()));
+        }
+        if content.deps != local.deps {
+            files.push((home.join(DEPS), content.deps.as_slice()));
+        }
+        files.extend(content.issue.as_deref().map(|bytes| (home.join("issue.json"), bytes)));
+        if files.is_empty() {
+            return Ok(());
+        }
+        durable::make_dirs(self.sys, &home, self.directory_mode)?;
+        Ok(durable::replace_all(self.sys, &home, &files, self.file_mode)?)
+    }
+
+    /// Makes an issue that is not there yet; false if something has its name.
+    pub(super) fn create(&self, content: &Content) -> Result<bool> {
+        let issues = self.issues()?;
+        if content.results.is_some() {
+            self.write_results(content)?;
+        }
+        let building = self.hidden(&issues)?;
+        durable::make_dirs(self.sys, &building, self.directory_mode)?;
+        let built = self
+            .build(&building, content)
+            .and_then(|()| Ok(self.sys.files.rename_new(&building, &issues.join(self.id.to_string()))?));
+        match built {
+            Ok(()) => {
+                self.sys.files.sync_dir(&issues)?;
+                Ok(true)
+            }
+            Err(error) => {
+                self.clear(&building);
+                if matches!(&error, Error::Sys(error) if error.kind() == io::ErrorKind::AlreadyExists) {
+                    Ok(false)
+                } else {
+                    Err(error)
+                }
+            }
+        }
+    }
+
+    fn build(&self, building: &Path, content: &Content) -> Result<()> {
+        let mut files = vec![(building.join("issue.json"), content.issue.as_deref().unwrap_or_default())];
+        for (name, bytes) in [(LABELS, &content.labels), (DEPS, &content.deps)] {
+            if !bytes.is_empty() {
+                files.push((building.join(name), bytes.as_slice()));
+            }
+        }
+        Ok(durable::replace_all(self.sys, building, &files, self.file_mode)?)
+    }
+
+    /// Removes an issue from this worktree. Its name goes first, in one step.
+    pub(super) fn remove(&self) -> Result<()> {
+        let issues = self.issues()?;
+        let gone = self.hidden(&issues)?;
+        match self.sys.files.rename(&issues.join(self.id.to_string()), &gone) {
+            // It is only elsewhere, and the mark hides it.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            renamed => {
+                renamed?;
+                self.sys.files.sync_dir(&issues)?;
+                self.clear(&gone);
+            }
+        }
+        match self.sys.files.remove_file(&self.data.join(results_file(self.id))) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+            removed => Ok(removed?),
+        }
+    }
+
+    fn write_results(&self, content: &Content) -> Result<()> {
+        let path = self.data.join(results_file(self.id));
+        durable::make_dirs(self.sys, path.parent().unwrap_or(self.data), self.directory_mode)?;
+        Ok(durable::replace(self.sys, &path, content.results.as_deref().unwrap_or_default(), self.file_mode)?)
+    }
+
+    /// The directory of all issues, which must be one: a link would lead out of the worktree.
+    fn issues(&self) -> Result<PathBuf> {
+        let issues = self.data.join("issues");
+        durable::make_dirs(self.sys, &issues, self.directory_mode)?;
+        for path in [issues.clone(), issues.join(self.id.to_string())] {
+            match self.sys.files.stat(&path) {
+                Ok(stat) if stat.kind != Kind::Directory => {
+                    return Err(Error::BadFile { path, why: "it is not a directory".into() });
+                }
+                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error.into()),
+                Ok(_) | Err(_) => {}
+            }
+        }
+        Ok(issues)
+    }
+
+    /// A name that is no issue's and that git ignores.
+    fn hidden(&self, issues: &Path) -> Result<PathBuf> {
+        Ok(issues.join(format!(".{}.new-{:032x}", self.id, self.sys.entropy.nonce()?)))
+    }
+
+    /// Removes a directory that nobody can see any more. What cannot be removed harms nobody.
+    fn clear(&self, directory: &Path) {
+        for name in self.sys.files.list(directory).unwrap_or_default() {
+            let _ = self.sys.files.remove_file(&directory.join(name));
+        }
+        let _ = self.sys.files.remove_dir(directory);
+    }
+}

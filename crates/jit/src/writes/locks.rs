@@ -1,0 +1,73 @@
+//! The locks of the data plane. They lie in the control plane, so that all worktrees share them, and are
+//! never removed: a waiter would hold the lock of a file that nobody else can open.
+//!
+//! Whoever takes several takes them in this order, so that nobody waits in a circle: the scope or the graph,
+//! one issue, the claims, the events.
+
+use std::path::{Path, PathBuf};
+
+use holdfast_sys::{Guard, Sys};
+
+use crate::context::Context;
+use crate::control::{self, Access};
+use crate::error::Result;
+use crate::ids::IssueId;
+use crate::workspace::Workspace;
+
+/// The locks of the data plane.
+pub struct Locks {
+    sys: Sys,
+    directory: PathBuf,
+    access: Access,
+}
+
+impl Locks {
+    /// The locks of a workspace, whose control plane is made if it is not there.
+    ///
+    /// # Errors
+    /// When it cannot be made.
+    pub fn open(context: &Context, workspace: &Workspace) -> Result<Self> {
+        let access = Access::of(&context.sys, workspace.config.coordination.shared_group.as_deref())?;
+        control::prepare(&context.sys, &workspace.control, access)?;
+        Ok(Self { sys: context.sys.clone(), directory: workspace.control.join("locks"), access })
+    }
+
+    /// Who may use what lies in the control plane.
+    pub(super) const fn access(&self) -> Access {
+        self.access
+    }
+
+    /// The lock of one issue. The last two characters of an id are random, so a thousand files are enough for
+    /// any number of issues; two that share one wait for each other and lose nothing.
+    pub(super) fn issue(&self, id: IssueId) -> Result<Guard> {
+        let id = id.to_string();
+        self.guard(&format!("issue-{}.lock", id.get(24..).unwrap_or_default()))
+    }
+
+    /// The lock of the graph: whoever adds an edge has looked at all others, and whoever deletes an issue has
+    /// looked for edges to it.
+    ///
+    /// # Errors
+    /// When it cannot be opened.
+    pub fn graph(&self) -> Result<Guard> {
+        self.guard("graph.lock")
+    }
+
+    /// The lock of what concerns everybody.
+    ///
+    /// # Errors
+    /// When it cannot be opened.
+    pub fn scope(&self) -> Result<Guard> {
+        self.guard("scope.lock")
+    }
+
+    /// The lock of one worktree's events.
+    pub(super) fn events(&self, data: &Path) -> Result<Guard> {
+        let name = blake3::hash(data.as_os_str().as_encoded_bytes()).to_hex();
+        self.guard(&format!("events-{}.lock", name.get(..8).unwrap_or_default()))
+    }
+
+    fn guard(&self, name: &str) -> Result<Guard> {
+        Ok(Guard::open(&self.sys, &self.directory.join(name), self.access.file())?)
+    }
+}

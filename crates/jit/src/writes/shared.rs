@@ -1,0 +1,108 @@
+//! What linked worktrees hand over. A branch is merged some day, or its worktree is removed before; until then
+//! nobody else would know that an issue is done, and it would be worked on twice. So whatever is written in a
+//! linked worktree is also put into the control plane, where every worktree sees it. It goes from there once
+//! the main worktree has it.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use holdfast_sys::LockMode;
+
+use super::copy::results_file;
+use super::draft::Draft;
+use super::files::{Content, Place};
+use super::members::{DEPS, LABELS};
+use super::writer::Writer;
+use crate::durable;
+use crate::error::Result;
+use crate::ids::IssueId;
+use crate::issues::{Issue, LONGEST};
+
+/// How many that were handed over are looked at after a change: no change pays for the whole past.
+const LOOKED_AT: usize = 4;
+
+impl Writer<'_> {
+    /// Hands over what this worktree is about to write. That comes first: whoever is cut off in between and
+    /// tries again finds it here, and writes it.
+    pub(super) fn hand_over(&self, draft: &Draft) -> Result<()> {
+        let Some(shared) = self.workspace.shared_data().filter(|_| self.workspace.is_linked()) else {
+            return Ok(());
+        };
+        let results = draft.results();
+        let content = Content {
+            issue: Some(draft.issue().bytes()),
+            labels: draft.labels.bytes.clone(),
+            deps: draft.deps.bytes.clone(),
+            results: (!results.0.is_empty()).then(|| results.bytes(draft.id())),
+        };
+        Place::shared(&self.context.sys, shared, draft.id(), self.locks.access()).replace(&content)
+    }
+
+    /// Takes away what was handed over, because the main worktree has written something later, or because
+    /// the issue is gone. Runs under the issue's lock.
+    pub(super) fn take_back(&self, id: IssueId) -> Result<()> {
+        match self.workspace.shared_data() {
+            Some(shared)
+                if durable::is_dir(&self.context.sys, &shared.join("issues").join(id.to_string()))? =>
+            {
+                Place::shared(&self.context.sys, shared, id, self.locks.access()).remove()
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Looks at some that were handed over, and takes away those that the main worktree has by now. Runs under
+    /// no lock. What it cannot tell stays, and harms nobody.
+    pub(super) fn tidy_shared(&self) {
+        let sys = &self.context.sys;
+        let Some(shared) = self.workspace.shared_data() else { return };
+        let Ok(Some(main)) = self.main() else { return };
+        let names = sys.files.list(&shared.join("issues")).unwrap_or_default();
+        let Ok(nonce) = sys.entropy.nonce() else { return };
+        let start = usize::try_from(nonce % (names.len().max(1) as u128)).unwrap_or(0);
+        let some = names.iter().cycle().skip(start).take(LOOKED_AT.min(names.len()));
+        for id in some.filter_map(|name| IssueId::parse(name.to_str()?)) {
+            let _ = self.take_back_if_known(shared, &main, id);
+        }
+    }
+
+    fn main(&self) -> Result<Option<std::path::PathBuf>> {
+        if self.workspace.is_linked() {
+            self.workspace.main_data(self.context)
+        } else {
+            Ok(self.workspace.data())
+        }
+    }
+
+    fn take_back_if_known(&self, shared: &Path, main: &Path, id: IssueId) -> Result<()> {
+        let mut lock = self.locks.issue(id)?;
+        let _section = lock.enter(&self.context.sys, LockMode::Exclusive)?;
+        if self.has_all(shared, main, id)? { self.take_back(id) } else { Ok(()) }
+    }
+
+    /// Whether the main worktree has everything that was handed over of an issue, or something later.
+    fn has_all(&self, shared: &Path, main: &Path, id: IssueId) -> Result<bool> {
+        let read = |data: &Path, file: &str| durable::read(&self.context.sys, &data.join(file), LONGEST);
+        let file = |name: &str| format!("issues/{id}/{name}");
+        let lines = |bytes: Option<Vec<u8>>| -> BTreeSet<Vec<u8>> {
+            bytes.unwrap_or_default().split(|byte| *byte == b'\n').map(<[u8]>::to_vec).collect()
+        };
+        for name in [LABELS, DEPS] {
+            if !lines(read(shared, &file(name))?).is_subset(&lines(read(main, &file(name))?)) {
+                return Ok(false);
+            }
+        }
+        let results = results_file(id);
+        if read(shared, &results)? != read(main, &results)? {
+            return Ok(false);
+        }
+        let issue =
+            |bytes: Option<Vec<u8>>| bytes.and_then(|bytes| serde_json::from_slice::<Issue>(&bytes).ok());
+        let (theirs, ours) =
+            (issue(read(shared, &file("issue.json"))?), issue(read(main, &file("issue.json"))?));
+        Ok(theirs.zip(ours).is_some_and(|(theirs, ours)| {
+            let one_log = theirs.fence_log.is_some() && theirs.fence_log == ours.fence_log;
+            theirs == ours || (one_log && ours.fence >= theirs.fence)
+        }))
+    }
+}

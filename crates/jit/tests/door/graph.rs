@@ -1,0 +1,99 @@
+//! What waits for what, and what is left when an issue goes.
+
+use crate::bench::{Answer, Bench};
+
+#[test]
+fn a_cycle_is_refused_and_shown() {
+    let bench = Bench::new();
+    let ids: Vec<String> = (0..3).map(|n| bench.issue(&n.to_string())).collect();
+    let [a, b, c] = ids.as_slice() else { panic!() };
+    for id in &ids {
+        bench.jit(&["claim", "acquire", id]).ok();
+    }
+    bench.jit(&["dep", "add", a, b]).ok();
+    bench.jit(&["dep", "add", b, c]).ok();
+    let refused = bench.jit(&["--json", "dep", "add", c, a]).fails(6);
+    assert_eq!(refused.json()["error"]["details"]["cycle"], serde_json::json!([c, a, b, c]));
+    assert!(refused.stderr.contains(&format!("{c} -> {a} -> {b} -> {c}")), "{refused}");
+    bench.jit(&["dep", "add", a, a]).fails(6);
+    bench.jit(&["dep", "rm", a, b]).ok();
+    bench.jit(&["dep", "add", c, a]).ok();
+    bench.jit(&["validate", "all"]).ok();
+}
+
+#[test]
+fn edges_that_would_close_a_cycle_together_are_not_added_at_once() {
+    for _ in 0..4 {
+        let bench = Bench::new();
+        let (a, b) = (bench.claimed("agent:a").0, bench.claimed("agent:a").0);
+        let children = [[&a, &b], [&b, &a]]
+            .map(|[from, to]| bench.spawn("agent:a", &["dep", "add", from, to], &bench.repo()));
+        let codes = children.map(|child| Answer::from(child.wait_with_output().unwrap()).code.unwrap());
+        assert!(codes == [0, 6] || codes == [6, 0], "{codes:?}");
+        bench.jit(&["validate", "all"]).ok();
+    }
+}
+
+#[test]
+fn what_waits_cannot_be_finished_and_is_free_once_the_last_is() {
+    let bench = Bench::new();
+    let (first, _) = bench.claimed("agent:a");
+    let create = ["-q", "issue", "create", "--title", "then", "--depends-on", &first, "--claim"];
+    bench.jit(&create).ok();
+    let then = bench
+        .leases()
+        .iter()
+        .map(|lease| lease["issue_id"].as_str().unwrap().to_owned())
+        .find(|id| *id != first);
+    let then = then.unwrap();
+    let refused = bench.jit(&["--json", "issue", "update", &then, "--state", "done"]).fails(1);
+    assert_eq!(refused.json()["error"]["details"]["blocked_by"], serde_json::json!([first]));
+    let warned = bench.jit(&["issue", "update", &then, "--state", "in-progress"]).ok();
+    assert!(warned.stderr.contains("is blocked by"), "{warned}");
+    bench.jit(&["issue", "update", &then, "--state", "ready"]).ok();
+    bench.jit(&["issue", "update", &then, "--state", "in_progress", "--strict"]).fails(1);
+    bench.jit(&["issue", "update", &first, "--state", "done"]).ok();
+    bench.jit(&["issue", "update", &then, "--state", "done", "--strict"]).ok();
+}
+
+#[test]
+fn a_deleted_issue_leaves_no_dangling_dependency_and_no_claim() {
+    let bench = Bench::new();
+    let (gone, _) = bench.claimed("agent:a");
+    let create = |title: &str| {
+        let args = ["-q", "issue", "create", "--title", title, "--depends-on", &gone];
+        bench.jit(&args).ok().stdout.trim().to_owned()
+    };
+    let (one, two) = (create("one"), create("two"));
+    bench.run("agent:b", &["claim", "acquire", &two]).ok();
+    let before = bench.jit(&["export"]).ok().stdout;
+    let refused = bench.jit(&["--json", "issue", "delete", &gone]).fails(4);
+    assert_eq!(refused.json()["error"]["details"]["held_by"]["agent_id"], "agent:b");
+    assert_eq!(bench.jit(&["export"]).ok().stdout, before, "a refused deletion changes nothing");
+    let held: Vec<_> = bench.leases().iter().map(|lease| lease["issue_id"].clone()).collect();
+    assert!(!held.contains(&one.as_str().into()), "leases for the moment are given back: {held:?}");
+
+    bench.run("agent:b", &["claim", "release", &two]).ok();
+    let deleted = bench.jit(&["--json", "issue", "delete", &gone]).ok().json();
+    assert_eq!(deleted["deleted"]["dependents"], serde_json::json!([one, two]));
+    bench.jit(&["issue", "show", &gone]).fails(3);
+    assert_eq!(bench.leases().len(), 0);
+    assert!(!bench.jit(&["export"]).ok().stdout.contains(&gone));
+    bench.jit(&["validate", "all"]).ok();
+}
+
+#[test]
+fn a_deleted_issue_does_not_come_back_from_the_commit_or_the_main_worktree() {
+    let bench = Bench::new();
+    let (gone, _) = bench.claimed("agent:a");
+    bench.git(&["add", "-A"], &bench.repo());
+    bench.git(&["commit", "-qm", "issues"], &bench.repo());
+    let there = bench.worktree("there");
+    bench.jit(&["claim", "release", &gone]).ok();
+    bench.run_at("agent:a", &["claim", "acquire", &gone], &there).ok();
+    bench.run_at("agent:a", &["issue", "delete", &gone], &there).ok();
+    bench.run_at("agent:a", &["issue", "show", &gone], &there).fails(3);
+    bench.jit(&["issue", "show", &gone]).ok();
+    bench.git(&["checkout", "-q", "--", ".jit/issues"], &there);
+    bench.run_at("agent:a", &["issue", "show", &gone], &there).ok();
+}

@@ -1,0 +1,102 @@
+//! Issues that come from elsewhere and go there.
+
+use std::process::Stdio;
+
+use serde_json::{Value, json};
+
+use crate::bench::{Answer, Bench};
+
+/// What beads writes, shortened to what differs.
+const BEADS: &str = r#"
+{"id":"bd-1","title":"Log in","status":"open","priority":0,"issue_type":"epic","created_at":"2025-01-01T00:00:00Z","updated_at":"2025-01-01T00:00:00Z"}
+{"id":"bd-1.1","title":"Form","description":"A form","status":"in_progress","priority":2,"issue_type":"feature","labels":["ui"],"created_at":"2025-01-02T00:00:00Z","updated_at":"2025-01-03T00:00:00Z","dependencies":[{"issue_id":"bd-1.1","depends_on_id":"bd-1","type":"parent-child"},{"issue_id":"bd-1.1","depends_on_id":"bd-2","type":"blocks"}]}
+{"id":"bd-2","title":"Choose a library","status":"closed","close_reason":"chosen","priority":3,"issue_type":"task","created_at":"2025-01-02T00:00:00Z","updated_at":"2025-01-02T00:00:00Z","dependencies":[{"issue_id":"bd-2","depends_on_id":"bd-9","type":"blocks"}]}
+{"id":"bd-2","title":"Choose a library, later","status":"closed","priority":3,"issue_type":"task","created_at":"2025-01-02T00:00:00Z","updated_at":"2025-01-05T00:00:00Z"}
+{"id":"bd-3","title":"Gone","status":"tombstone"}
+"#;
+
+fn file(bench: &Bench, text: &str) -> String {
+    let path = bench.root().join("in.jsonl");
+    std::fs::write(&path, text).unwrap();
+    path.to_str().unwrap().to_owned()
+}
+
+fn by_title(bench: &Bench) -> std::collections::BTreeMap<String, Value> {
+    let lines = bench.jit(&["export"]).ok().stdout;
+    let issues = lines.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    issues.map(|issue| (issue["title"].as_str().unwrap().to_owned(), issue)).collect()
+}
+
+#[test]
+fn users_of_beads_can_move() {
+    let bench = Bench::new();
+    let import = ["--json", "import", &file(&bench, BEADS)];
+    let done = bench.jit(&import).ok();
+    assert_eq!(done.json()["imported"]["created"].as_array().unwrap().len(), 3, "{done}");
+    assert!(done.stderr.contains("twice"), "{done}");
+    let issues = by_title(&bench);
+    let (epic, form, library) = (&issues["Log in"], &issues["Form"], &issues["Choose a library, later"]);
+    assert_eq!(
+        (&epic["type"], &epic["priority"], &epic["state"]),
+        (&json!("epic"), &json!("critical"), &json!("ready"))
+    );
+    assert_eq!(epic["dependencies"], json!([form["id"]]), "an epic waits for its parts");
+    assert_eq!(form["dependencies"], json!([library["id"]]));
+    assert_eq!((&form["labels"], &form["state"]), (&json!(["feature", "ui"]), &json!("in_progress")));
+    assert_eq!((&library["state"], &library["metadata"]["beads"]["id"]), (&json!("done"), &json!("bd-2")));
+    bench.jit(&["validate", "all"]).ok();
+    let again = bench.jit(&import).ok().json();
+    assert_eq!(again["imported"]["unchanged"].as_array().unwrap().len(), 3, "{again}");
+    assert_eq!(again["imported"]["created"], json!([]));
+}
+
+#[test]
+fn what_is_exported_comes_back_the_same() {
+    let bench = Bench::new();
+    bench.jit(&["gate", "define", "g", "--manual"]).ok();
+    let (first, _) = bench.claimed("agent:a");
+    let create =
+        ["-q", "issue", "create", "--title", "then", "--label", "ui", "--gate", "g", "--depends-on", &first];
+    let then = bench.jit(&create).ok().stdout.trim().to_owned();
+    bench.jit(&["claim", "acquire", &then]).ok();
+    bench.jit(&["issue", "update", &first, "--state", "done", "--description", "two\nlines"]).ok();
+    bench.jit(&["gate", "pass", &then, "g"]).ok();
+    bench.jit(&["issue", "update", &then, "--state", "done"]).ok();
+    let exported = bench.jit(&["export"]).ok().stdout;
+
+    let other = Bench::new();
+    other.jit(&["gate", "define", "g", "--manual"]).ok();
+    let mut import = other.command("agent:a", &["import", "-"], &other.repo());
+    let mut child =
+        import.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    std::io::Write::write_all(&mut child.stdin.take().unwrap(), exported.as_bytes()).unwrap();
+    Answer::from(child.wait_with_output().unwrap()).ok();
+    assert_eq!(other.jit(&["export"]).ok().stdout, exported);
+    other.jit(&["validate", "all"]).ok();
+}
+
+#[test]
+fn what_cannot_be_imported_is_named_and_nothing_is() {
+    let bench = Bench::new();
+    let good = r#"{"id":"bd-1","title":"t","status":"open"}"#;
+    let circle = r#"{"id":"a","title":"t","status":"open","dependencies":[{"depends_on_id":"b","type":"blocks"}]}
+{"id":"b","title":"t","status":"open","dependencies":[{"depends_on_id":"a","type":"blocks"}]}"#;
+    let cases: [(String, &str); 6] = [
+        (format!("{good}\nnot json"), "line 2"),
+        (format!("{good}\n[1]"), "line 2"),
+        (format!("{good}\n{{\"name\":1}}"), "neither"),
+        (
+            r#"{"id":"../../x","title":"t","state":"ready","created_at":"a","updated_at":"b"}"#.to_owned(),
+            "not the id",
+        ),
+        (r#"{"id":"x","title":"a\u001b[31mb","status":"open"}"#.to_owned(), "line 1"),
+        (circle.to_owned(), "cycle"),
+    ];
+    for (text, why) in cases {
+        let refused = bench.jit(&["import", &file(&bench, &text)]).fails(6);
+        assert!(refused.stderr.contains(why), "{text}: {refused}");
+        assert!(!refused.stderr.contains('\x1b'));
+    }
+    assert_eq!(bench.jit(&["export"]).ok().stdout, "");
+    bench.jit(&["import", "none.jsonl"]).fails(10);
+}
