@@ -114,7 +114,7 @@ impl Audit {
         let written = file.write_all_at(&bytes, tail.at).and_then(|()| file.sync());
         if let Err(error) = written {
             // Nobody may build on a line that failed; if this fails too, the next writer writes it again.
-            let _ = file.truncate(tail.end);
+            let _ = file.truncate(tail.end).and_then(|()| file.sync());
             return Err(error.into());
         }
         if tail.end == 0 {

@@ -17,6 +17,7 @@ use crate::worktree::Worktree;
 /// # Errors
 /// When a step failed; the intent is still there then.
 pub fn settle(repo: &Repo, intent: &Intent) -> Result<()> {
+    firm(repo, intent.id)?;
     match &intent.task {
         None | Some(Task::Collect) => Ok(()),
         Some(Task::Snapshot { worktree_id }) => after_publish(repo, worktree_id, intent.id),
@@ -27,6 +28,17 @@ pub fn settle(repo: &Repo, intent: &Intent) -> Result<()> {
         Some(Task::Rename { worktree_id, from, to }) => after_rename(repo, worktree_id, from, to),
         Some(Task::Remove { worktree_id, name }) => after_remove(repo, worktree_id, name, intent.id),
     }
+}
+
+/// Makes durable what everybody sees: whoever died may have done so before its names were, and what is about
+/// to be built on them must not outlive them.
+fn firm(repo: &Repo, id: OpId) -> Result<()> {
+    let control = ["worktrees", "snapshots", "staging"].map(|name| repo.control(name));
+    let others = [repo.root.clone(), repo.root.join("worktrees"), repo.staging(id)];
+    for directory in control.iter().chain(&others).filter(|directory| is_there(repo, directory)) {
+        repo.sys.files.sync_dir(directory)?;
+    }
+    Ok(())
 }
 
 /// Removes what abandoned work left in its staging directory, and the intent.
@@ -41,7 +53,6 @@ pub fn clear(repo: &Repo, intent: Intent) -> Result<()> {
 /// A snapshot that became visible stays, and its worktree gets to know it, unless it has gone on since.
 fn after_publish(repo: &Repo, worktree_id: &str, id: OpId) -> Result<()> {
     let Ok((descriptor, _)) = snapshot::load(repo, id) else { return Ok(()) };
-    repo.sys.files.sync_dir(&repo.control("snapshots"))?;
     set_head(repo, worktree_id, descriptor.parent, id)
 }
 
@@ -58,7 +69,6 @@ fn after_create(repo: &Repo, worktree: &Worktree, id: OpId) -> Result<()> {
     let left = is_there(repo, &staging.join(LEAVING)) && !is_there(repo, &staging.join(PAYLOAD));
     let known = Worktree::load(repo, &worktree.worktree_id)?.is_some();
     if left && !known && is_there(repo, &repo.payload(&worktree.name)) {
-        repo.sys.files.sync_dir(&repo.root.join("worktrees"))?;
         worktree.save(repo)?;
     }
     Ok(())
@@ -85,7 +95,6 @@ fn after_rename(repo: &Repo, worktree_id: &str, from: &WorktreeName, to: &Worktr
         return Ok(());
     };
     if is_there(repo, &repo.payload(to)) && !is_there(repo, &repo.payload(from)) {
-        repo.sys.files.sync_dir(&repo.root.join("worktrees"))?;
         Worktree { name: to.clone(), ..worktree }.save(repo)?;
     }
     Ok(())
