@@ -23,6 +23,9 @@ use crate::worktree::Worktree;
 /// The directories that small files are replaced in.
 const REPLACED_IN: [&str; 6] = ["", "audit", "intents", "locks", "sessions", "worktrees"];
 
+/// How far a file system's clock may lag behind the machine's, because it moves in steps.
+const TICK_MS: i64 = 20;
+
 /// Everything that is wrong; with `strict` also what crashes left, and whether audit and clock are right.
 ///
 /// # Errors
@@ -185,15 +188,20 @@ fn audit(repo: &Repo, findings: &mut Vec<Finding>) -> Result<()> {
     Ok(())
 }
 
-/// A clock that is further from the file system's than half of what clocks may be apart.
+/// A clock that is further from the file system's than half of what clocks may be apart. The file is made
+/// between two looks at the clock, so that a slow machine is not taken for a wrong clock.
 fn clock(repo: &Repo, findings: &mut Vec<Finding>) -> Result<()> {
     let path = repo.control("intents").join(format!("clock.{:032x}.tmp", repo.sys.entropy.nonce()?));
+    let wall_ms =
+        || Ok::<_, crate::Error>(i64::try_from(repo.sys.clock.now()?.wall_ms()).unwrap_or(i64::MAX));
+    let before = wall_ms()?;
     let file = repo.sys.files.open(&path, Open::New { mode: 0o600 })?;
-    let (stat, now) = (file.stat(), repo.sys.clock.now());
+    let made = file.stat().map(|stat| stat.modified_ms);
     repo.sys.files.remove_file(&path)?;
-    let offset = i64::try_from(now?.wall_ms()).unwrap_or(i64::MAX) - stat?.modified_ms;
+    let (made, after) = (made?, wall_ms()?);
+    let offset = (before - TICK_MS - made).max(made - after).max(0).unsigned_abs();
     let most = repo.config.policy.max_clock_skew_ms / 2;
-    if offset.unsigned_abs() > most {
+    if offset > most {
         let text = format!("the clock is {offset} ms away from the file system's; {most} ms are allowed");
         findings.push(finding(Kind::ClockOffset, repo.root.clone(), text, Remedy::None));
     }

@@ -1,9 +1,12 @@
 //! Copying a tree: shared blocks where the file system can, otherwise one pass that reads, hashes and writes.
 //!
-//! The hash is of what was written to the copy, never of a second look at the source. Large files are
-//! flushed while others are still copied; at the end one flush of the file system covers everything, names
-//! included. That flush is asked of a handle that was open before the first write, because only then does it
-//! tell of every failure in between.
+//! The hash is of what was written to the copy, never of a second look at the source.
+//!
+//! A few files are flushed one by one. Many are not, because each flush costs as much as copying a hundred of
+//! them: large files are flushed while others are still copied, and at the end one flush of the file system
+//! covers everything, names included. That flush is asked of a handle that was open before the first write,
+//! because only then does it tell of every failure in between. It also waits for what others have written,
+//! which is why a few files do not use it.
 
 use std::fs::File;
 use std::os::fd::{AsFd, OwnedFd};
@@ -23,6 +26,8 @@ use crate::payload::{Content, Entry, Hashed, Progress, Scan, Summary, What};
 pub(super) const BUFFER: usize = 256 * 1_024;
 /// From this size on a file is flushed while others are still copied.
 const LARGE: u64 = 4 << 20;
+/// Up to so many entries each is flushed by itself.
+const FEW: usize = 64;
 
 struct Copy<'a> {
     from: &'a Path,
@@ -35,6 +40,8 @@ struct Copy<'a> {
     no_sharing: AtomicBool,
     /// Whether any bytes were copied.
     copied: AtomicBool,
+    /// Whether each entry is flushed by itself.
+    few: bool,
     progress: &'a Progress,
     large: SyncSender<(OwnedFd, Vec<u8>)>,
 }
@@ -52,6 +59,7 @@ pub(super) fn copy(from: &Path, scan: &Scan, to: &Path, progress: &Progress) -> 
         me: attributes::me(),
         no_sharing: AtomicBool::new(false),
         copied: AtomicBool::new(false),
+        few: scan.entries.len() <= FEW,
         progress,
         large,
     };
@@ -65,8 +73,14 @@ pub(super) fn copy(from: &Path, scan: &Scan, to: &Path, progress: &Progress) -> 
         let flushed = flusher.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
         done.and_then(|hashed| flushed.map(|()| (hashed, reflinked)))
     })?;
-    flush(&whole).map_err(failed("flush", to, b""))?;
+    let flushed = if scan.entries.len() <= FEW { flush_one(&whole) } else { flush(&whole) };
+    flushed.map_err(failed("flush", to, b""))?;
     Ok(Summary::new(scan, &hashed, reflinked))
+}
+
+/// Makes a file or a directory durable, with everything that is known about it.
+fn flush_one(file: &OwnedFd) -> rustix::io::Result<()> {
+    rustix::io::retry_on_intr(|| rustix::fs::fsync(file))
 }
 
 /// Flushes large files as they come.
@@ -114,7 +128,9 @@ impl Copy<'_> {
         let listed = attributes::read(&source).map_err(fail("read the attributes of"))?;
         let attributes = attributes::write(&target, listed).map_err(wrong("set the attributes of"))?;
         attributes::dress(&target, entry, self.me).map_err(wrong("set the owner and the times of"))?;
-        if len >= LARGE {
+        if self.few {
+            flush_one(&target).map_err(wrong("flush"))?;
+        } else if len >= LARGE {
             // Nobody listens only after the flusher has failed, and then that is what is reported.
             let _ = self.large.send((target, entry.path.clone()));
         }
@@ -280,6 +296,9 @@ impl Copy<'_> {
         let listed = attributes::read(&source).map_err(fail("read the attributes of"))?;
         let kept = attributes::write(&target, listed).map_err(wrong("set the attributes of"))?;
         attributes::dress(&target, entry, self.me).map_err(wrong("set the owner and the times of"))?;
+        if self.few {
+            flush_one(&target).map_err(wrong("flush"))?;
+        }
         Ok(kept)
     }
 }
