@@ -77,6 +77,15 @@ pub fn small(name: &'static str, faults: Faults, scripts: Vec<Script>) -> Small 
     Small { name, plan }
 }
 
+/// Three who find a lease that is over, and all want it. There are a hundred times as many runs of it as of the
+/// others, so it is not one of [`all`].
+#[must_use]
+pub fn three_steal() -> Small {
+    let Small { name, plan } = small("three steal from one", CALM, vec![take(0)]);
+    let stealers = vec![steal(1), steal(2), steal(3)];
+    Small { name, plan: Plan { holders: 4, epochs: vec![vec![take(0)], stealers], ..plan } }
+}
+
 fn script(holder: usize, steps: Vec<Step>) -> Script {
     Script { host: 0, holder, after: None, steps }
 }
