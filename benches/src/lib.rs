@@ -12,6 +12,7 @@ mod acquire;
 mod depth;
 mod fixture;
 mod group;
+mod jvs;
 mod open;
 mod rebuild;
 mod simulation;
@@ -28,11 +29,12 @@ pub struct Bench {
 }
 
 /// All benchmarks, in the order of the table.
-pub const BENCHES: [Bench; 6] = [
+pub const BENCHES: [Bench; 7] = [
     Bench { name: "acquire", run: acquire::run },
     Bench { name: "group", run: group::run },
     Bench { name: "depth", run: depth::run },
     Bench { name: "open", run: open::run },
     Bench { name: "rebuild", run: rebuild::run },
     Bench { name: "simulation", run: simulation::run },
+    Bench { name: "jvs", run: jvs::run },
 ];

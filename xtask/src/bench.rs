@@ -1,4 +1,5 @@
-//! The benchmarks: built as they would be shipped, then asked for their table. One of them runs the simulator.
+//! The benchmarks: built as they would be shipped, then asked for their table. Some of them run
+//! the simulator or a door.
 
 use std::path::Path;
 
@@ -9,6 +10,9 @@ use crate::child::Child;
 pub fn run(root: &Path, name: Option<&str>) -> bool {
     let simulator = ["build", "--profile", "sim", "--quiet", "--package", "holdfast-sim"];
     if !Child::cargo(root, &simulator).run().ok {
+        return false;
+    }
+    if !Child::cargo(root, &["build", "--release", "--quiet", "--package", "holdfast-jvs"]).run().ok {
         return false;
     }
     let words = ["run", "--release", "--quiet", "--package", "holdfast-benches", "--"];
