@@ -145,7 +145,8 @@ fn locks(ground: &Ground) -> Result<Row, Failure> {
             flushes_of_release(&bare)
         })
     });
-    let jvs = |args: &[&str]| done(Command::new(program(ground)).args(args).current_dir(place.join("r/main")));
+    let jvs =
+        |args: &[&str]| done(Command::new(program(ground)).args(args).current_dir(place.join("r/main")));
     let ours: Contender<'_> = Box::new(|| {
         timed(|| {
             jvs(&["lock", "acquire"])?;
@@ -154,7 +155,8 @@ fn locks(ground: &Ground) -> Result<Row, Failure> {
     });
     let times = rounds(LOCK_ROUNDS, &mut [floor, ours])?;
     let name = "two empty processes + the flushes";
-    row("lock acquire + release, as commands", name, &times, LOCK_AT_MOST).ok_or_else(|| "nothing was measured".into())
+    row("lock acquire + release, as commands", name, &times, LOCK_AT_MOST)
+        .ok_or_else(|| "nothing was measured".into())
 }
 
 /// One line of audit, a counter and a record.

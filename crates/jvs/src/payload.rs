@@ -193,7 +193,7 @@ mod tests {
         let both = scan(&[a.clone(), b.clone()]);
         assert_eq!(both.difference(&both.clone()), None);
         assert_eq!(both.difference(&scan(&[a.clone(), written])), Some(&b"b"[..]));
-        assert_eq!(both.difference(&scan(&[a.clone()])), Some(&b"b"[..]));
+        assert_eq!(both.difference(&scan(std::slice::from_ref(&a))), Some(&b"b"[..]));
         assert_eq!(scan(&[a]).difference(&both), Some(&b"b"[..]));
         assert_eq!(both.newest_ms(), 5);
     }

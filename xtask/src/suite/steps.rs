@@ -49,7 +49,7 @@ pub(super) fn tests(root: &Path, length: Length) -> Outcome {
     };
     let mut child = Child::cargo(root, words);
     if let Some(cases) = length.cases {
-        child = child.env("PROPTEST_CASES", &cases.to_string());
+        child = child.env("PROPTEST_CASES", &cases.to_string()).env("HOLDFAST_LONG", "1");
     }
     tally::outcome(&child.run())
 }

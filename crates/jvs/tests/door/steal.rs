@@ -52,7 +52,7 @@ fn of_many_stealers_one_wins_each_round_and_tokens_rise() {
 /// Ends the lease of the winner: sometimes by giving it back, otherwise by a lease that is over at once.
 fn shorten(bench: &Bench, name: &str, round: usize) {
     bench.other(name, &["lock", "release"]).ok();
-    if round % 4 != 0 {
+    if !round.is_multiple_of(4) {
         bench.other(name, &["lock", "acquire", "--lease-ms", "100"]).ok();
     }
 }

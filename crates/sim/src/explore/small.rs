@@ -82,8 +82,9 @@ pub fn small(name: &'static str, faults: Faults, scripts: Vec<Script>) -> Small 
 #[must_use]
 pub fn three_steal() -> Small {
     let Small { name, plan } = small("three steal from one", CALM, vec![take(0)]);
-    let stealers = vec![steal(1), steal(2), steal(3)];
-    Small { name, plan: Plan { holders: 4, epochs: vec![vec![take(0)], stealers], ..plan } }
+    let overdue = script(0, vec![ACQUIRE, Step::Sleep(10_000)]);
+    let epochs = vec![vec![overdue], vec![take(1), take(2), take(3)]];
+    Small { name, plan: Plan { holders: 4, epochs, ..plan } }
 }
 
 fn script(holder: usize, steps: Vec<Step>) -> Script {

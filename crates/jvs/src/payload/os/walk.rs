@@ -58,6 +58,7 @@ fn list(root: &Path, base: &OwnedFd, path: &[u8]) -> Result<Vec<Entry>> {
     Ok(entries)
 }
 
+#[allow(clippy::useless_conversion, reason = "the type of a link count is not the same on all machines")]
 fn entry(path: Vec<u8>, stat: &rustix::fs::Stat) -> Entry {
     let what = match FileType::from_raw_mode(stat.st_mode) {
         FileType::RegularFile => What::File,
