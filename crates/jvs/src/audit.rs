@@ -100,6 +100,10 @@ impl Audit {
             return Ok(tail);
         }
         let archived = format!("audit-{:012}.jsonl", self.first_of_current()?);
+        // Nobody writes to it any more, so its last line has to be safe before the next one hangs on it.
+        let file = self.sys.files.open(&self.file(CURRENT), Open::Write)?;
+        file.write_all_at(&tail.last, tail.at)?;
+        file.sync()?;
         self.sys.files.rename_new(&self.file(CURRENT), &self.file(&archived))?;
         self.sys.files.sync_dir(&self.directory)?;
         Ok(Tail { at: 0, end: 0, last: Vec::new(), ..tail })
@@ -117,7 +121,8 @@ impl Audit {
             let _ = file.truncate(tail.end).and_then(|()| file.sync());
             return Err(error.into());
         }
-        if tail.end == 0 {
+        if tail.at == 0 {
+            // Whoever wrote the first line may have died before its file had a name for good.
             self.sys.files.sync_dir(&self.directory)?;
         }
         Ok(())

@@ -4,6 +4,7 @@
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on shall stop")]
 #![expect(clippy::disallowed_macros, reason = "a long test says how far it went")]
 
+mod race;
 mod scenes;
 mod stage;
 mod strike;
@@ -27,6 +28,11 @@ fn every_cut(name: &str) -> usize {
 #[test]
 fn a_snapshot_survives_every_cut() {
     assert!(every_cut("a snapshot") > 500);
+}
+
+#[test]
+fn a_steal_survives_every_cut() {
+    assert!(every_cut("a steal") > 200);
 }
 
 #[test]

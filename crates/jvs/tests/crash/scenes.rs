@@ -7,6 +7,7 @@ use holdfast_jvs::payload::Progress;
 use holdfast_jvs::repo::make_dir;
 use holdfast_jvs::worktree::Isolation;
 use holdfast_jvs::{change, doctor, gc};
+use holdfast_kernel::Millis;
 
 use crate::stage::{Stage, name_of};
 
@@ -21,6 +22,7 @@ pub(crate) struct Scene {
 
 pub(crate) const SCENES: &[Scene] = &[
     Scene { name: "a snapshot", before: changed, act: snapshot, may_be: None },
+    Scene { name: "a steal", before: overdue, act: steal, may_be: None },
     Scene { name: "a restore in place", before: changed, act: restore, may_be: Some(("main", "d/f", "one")) },
     Scene { name: "a worktree from a snapshot", before: changed, act: create, may_be: None },
     Scene { name: "a rename", before: two_worktrees, act: rename, may_be: None },
@@ -35,6 +37,16 @@ fn changed(stage: &Stage) {
     let session = stage.lock();
     stage.snapshot(&session).unwrap();
     stage.put("main", "d/f", "two");
+}
+
+/// A lock that its holder has had for too long.
+fn overdue(stage: &Stage) {
+    changed(stage);
+    stage.repo.sys.clock.sleep(Millis::from_secs(60));
+}
+
+fn steal(stage: &Stage) -> Result<()> {
+    stage.take("/other.json", None).map(drop)
 }
 
 fn head(stage: &Stage) -> Result<OpId> {

@@ -64,8 +64,14 @@ impl Stage {
 
     /// Takes the lock of main.
     pub(crate) fn lock(&self) -> Session {
-        let shell = Shell { process: self.repo.sys.processes.me().unwrap(), user: "u".into() };
-        take(&self.repo, &name_of("main"), &shell, &|_| PathBuf::from(SESSION), None).unwrap().0
+        self.take(SESSION, None).unwrap()
+    }
+
+    /// Takes the lock of main for the session in a file.
+    pub(crate) fn take(&self, file: &str, lease_ms: Option<u64>) -> Result<Session> {
+        let shell = Shell { process: self.repo.sys.processes.me()?, user: "u".into() };
+        let taken = take(&self.repo, &name_of("main"), &shell, &|_| PathBuf::from(file), lease_ms);
+        taken.map(|(session, _)| session)
     }
 
     /// The session that took the lock of main.

@@ -78,7 +78,9 @@ impl<'a> Trial<'a> {
         self.judge(&seen, done == Some(true));
         self.heal();
         self.judge_healed(&seen);
+        // What was visible and not acknowledged may be lost now; the doctor clears what is left of that too.
         self.world.lose_power();
+        self.heal();
         self.judge_healed(&seen);
         true
     }
