@@ -17,6 +17,7 @@ mod hooks;
 mod issues;
 mod jit;
 mod named;
+mod jvs;
 mod open;
 mod rebuild;
 mod simulation;
@@ -36,7 +37,7 @@ pub struct Bench {
 }
 
 /// All benchmarks, in the order of the table.
-pub const BENCHES: [Bench; 10] = [
+pub const BENCHES: [Bench; 13] = [
     Bench { name: "acquire", run: acquire::run },
     Bench { name: "group", run: group::run },
     Bench { name: "depth", run: depth::run },
@@ -49,4 +50,5 @@ pub const BENCHES: [Bench; 10] = [
     Bench { name: "named", run: named::run },
     Bench { name: "simulation", run: simulation::run },
     Bench { name: "kc-turns", run: turns::run },
+    Bench { name: "jvs", run: jvs::run },
 ];
