@@ -13,12 +13,16 @@ mod acquire;
 mod depth;
 mod fixture;
 mod group;
+mod hooks;
 mod issues;
 mod jit;
+mod named;
+mod jvs;
 mod open;
 mod rebuild;
 mod simulation;
 mod tracker;
+mod turns;
 mod writing;
 
 use ground::{Failure, Ground};
@@ -33,14 +37,18 @@ pub struct Bench {
 }
 
 /// All benchmarks, in the order of the table.
-pub const BENCHES: [Bench; 9] = [
+pub const BENCHES: [Bench; 13] = [
     Bench { name: "acquire", run: acquire::run },
     Bench { name: "group", run: group::run },
     Bench { name: "depth", run: depth::run },
     Bench { name: "open", run: open::run },
     Bench { name: "rebuild", run: rebuild::run },
     Bench { name: "jit", run: jit::run },
+    Bench { name: "hooks", run: hooks::run },
     Bench { name: "issues", run: issues::run },
     Bench { name: "writing", run: writing::run },
+    Bench { name: "named", run: named::run },
     Bench { name: "simulation", run: simulation::run },
+    Bench { name: "kc-turns", run: turns::run },
+    Bench { name: "jvs", run: jvs::run },
 ];

@@ -20,18 +20,27 @@ pub struct Length {
     pub(crate) cases: Option<u32>,
     /// Seconds of each fuzz target.
     pub(crate) seconds: u32,
+    /// What tests look for in the environment to do more of what they do.
+    pub(crate) widened: &'static [(&'static str, &'static str)],
     /// Races of many tabs for each kind of browser.
     pub(crate) rounds: u32,
 }
+
+/// Everything that takes too long for every day: all runs of three at once, and every round of the stress.
+const WIDENED: [(&str, &str); 3] = [
+    ("HOLDFAST_IC_ROUNDS", "2000"),
+    ("HOLDFAST_IC_SCHEDULES", "18446744073709551615"),
+    ("HOLDFAST_IC_SEEDS", "20000"),
+];
 
 impl Length {
     /// What fits between two cups of tea, or a night's worth of it.
     #[must_use]
     pub const fn new(long: bool) -> Self {
         if long {
-            Self { seeds: 1_000_000, cases: Some(20_000), seconds: 900, rounds: 1_000 }
+            Self { seeds: 1_000_000, cases: Some(20_000), seconds: 900, widened: &WIDENED, rounds: 1_000 }
         } else {
-            Self { seeds: 10_000, cases: None, seconds: 10, rounds: 50 }
+            Self { seeds: 10_000, cases: None, seconds: 10, widened: &[], rounds: 50 }
         }
     }
 }

@@ -21,6 +21,8 @@ pub struct Environment {
     pub ceiling_directories: Option<OsString>,
     /// `GIT_DISCOVERY_ACROSS_FILESYSTEM`: whether walking up crosses a mount point.
     pub across_filesystem: Option<OsString>,
+    /// `GIT_INDEX_FILE`: the index, as in a hook of a commit that takes only a part of what is staged.
+    pub index_file: Option<OsString>,
     /// `GIT_OBJECT_DIRECTORY`: where objects are, as in a hook that sees a push before it is accepted.
     pub object_directory: Option<OsString>,
     /// `GIT_ALTERNATE_OBJECT_DIRECTORIES`: where they are too.
@@ -65,6 +67,7 @@ impl Environment {
             implicit_work_tree: lookup("GIT_IMPLICIT_WORK_TREE"),
             ceiling_directories: lookup("GIT_CEILING_DIRECTORIES"),
             across_filesystem: lookup("GIT_DISCOVERY_ACROSS_FILESYSTEM"),
+            index_file: lookup("GIT_INDEX_FILE"),
             object_directory: lookup("GIT_OBJECT_DIRECTORY"),
             alternate_object_directories: lookup("GIT_ALTERNATE_OBJECT_DIRECTORIES"),
             home: lookup("HOME"),

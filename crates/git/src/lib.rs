@@ -6,6 +6,7 @@
 //! read through libgit2 ([`objects`]), opened only by those who ask for one. Where git itself must act, its
 //! own program is started ([`run`]). Nothing here reads the environment: a door passes an [`Environment`].
 
+pub mod changes;
 pub mod config;
 pub mod discover;
 pub mod error;
@@ -20,11 +21,13 @@ pub mod worktrees;
 
 mod environment;
 mod format;
+mod index;
 mod oid;
 mod paths;
 mod refname;
 mod refs;
 
+pub use changes::Change;
 pub use config::Config;
 pub use discover::{Found, discover};
 pub use environment::Environment;

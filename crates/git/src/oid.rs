@@ -10,6 +10,9 @@ pub struct ObjectId {
 }
 
 impl ObjectId {
+    /// The name of nothing.
+    pub const NULL: Self = Self { bytes: [0; 32], len: 20 };
+
     /// The name that these hexadecimal digits spell: 40 of them, or 64.
     #[must_use]
     pub fn from_hex(digits: &[u8]) -> Option<Self> {

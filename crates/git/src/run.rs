@@ -86,6 +86,18 @@ impl Git {
         if output.code == Some(0) { Ok(output.stdout) } else { Err(self.failure(args, &output)) }
     }
 
+    /// Runs git with the terminal of this process, for what a person has to see or to type; gives its exit
+    /// code, none if a signal ended it.
+    ///
+    /// # Errors
+    /// When git cannot be started.
+    pub fn attended(&self, args: &[impl AsRef<OsStr>]) -> Result<Option<i32>> {
+        let mut command = self.command(args);
+        command.stdin(Stdio::inherit()).stdout(Stdio::inherit()).stderr(Stdio::inherit());
+        let failed = |source| Error::Start { program: self.program.clone(), source };
+        Ok(command.status().map_err(failed)?.code())
+    }
+
     /// Where HEAD is, for repositories whose refs only git can read.
     ///
     /// # Errors

@@ -82,13 +82,7 @@ impl Claims {
 
     fn new(context: &Context, workspace: &Workspace, mode: u32, writer: Option<&AgentId>) -> Self {
         let control = workspace.control.clone();
-        let paths = Paths {
-            log: control.join("claims.jsonl"),
-            index: control.join("claims.index.json"),
-            guard: control.join("locks/claims.lock"),
-        };
-        let settings = Settings { words: WORDS, mode, ..Settings::default() };
-        let log = Log::new(context.sys.clone(), paths, settings);
+        let log = log_at(&context.sys, &control, mode);
         let log = match writer {
             Some(agent) => log.observed(Watcher::new(context, workspace, agent, mode)),
             None => log,
@@ -172,6 +166,17 @@ impl Claims {
     pub fn log_path(&self) -> PathBuf {
         self.control.join("claims.jsonl")
     }
+}
+
+/// A handle on the log of a control plane. Nothing is read or written yet.
+#[must_use]
+pub fn log_at(sys: &Sys, control: &Path, mode: u32) -> Log {
+    let paths = Paths {
+        log: control.join("claims.jsonl"),
+        index: control.join("claims.index.json"),
+        guard: control.join("locks/claims.lock"),
+    };
+    Log::new(sys.clone(), paths, Settings { words: WORDS, mode, ..Settings::default() })
 }
 
 /// An issue as the rules know it.

@@ -7,6 +7,7 @@ mod dep;
 mod doc;
 mod gate;
 mod heartbeat;
+mod hooks;
 mod issue;
 mod query;
 mod shell;
@@ -24,6 +25,7 @@ pub use dep::{Dep, Label};
 pub use doc::{Doc, Export, Import};
 pub use gate::{DefineGate, Gate};
 pub use heartbeat::Heartbeat;
+pub use hooks::{Commit, Hook, Hooks, MergeDriver};
 pub use issue::{CreateIssue, Issue, UpdateIssue};
 pub use query::{Filters, Graph, GraphFormat, Query, Search};
 pub use shell::{Man, Schema, Shell};
@@ -126,6 +128,20 @@ pub enum Command {
     /// Look for problems
     #[command(subcommand)]
     Validate(Validate),
+    /// Hooks of git: install, remove, look
+    #[command(subcommand)]
+    Hooks(Hooks),
+    /// What the hooks run
+    #[command(subcommand, hide = true)]
+    Hook(Hook),
+    /// Merge an issue's file, for git
+    #[command(hide = true)]
+    MergeDriver(MergeDriver),
+    /// Commit with the checks and trailers of the hooks, where there are none
+    #[command(
+        after_help = "Examples:\n  jit commit -a -m \"Fix the login page\"\n  jit commit --amend --no-edit"
+    )]
+    Commit(Commit),
     /// Print the JSON Schema of what `--json` prints
     #[command(after_help = "Examples:\n  jit schema\n  jit schema issue show")]
     Schema(Schema),

@@ -1,6 +1,7 @@
 //! One file a command. Each gets the context and what was typed, and gives a report; none prints.
 
 pub mod claim;
+pub mod commit;
 pub mod config;
 pub mod demo;
 pub mod dep;
@@ -9,10 +10,13 @@ pub mod export;
 pub mod gate;
 pub mod graph;
 pub mod heartbeat;
+pub mod hook;
+pub mod hooks;
 pub mod import;
 pub mod init;
 pub mod issue;
 pub mod label;
+pub mod merge_driver;
 pub mod query;
 pub mod recover;
 pub mod schema;
@@ -52,6 +56,10 @@ pub fn run(context: &Context, command: Command) -> Result<Report> {
         Command::Heartbeat(command) => heartbeat::run(context, &command),
         Command::Recover { dry_run } => recover::run(context, dry_run),
         Command::Validate(command) => validate::run(context, &command),
+        Command::Hooks(command) => hooks::run(context, &command),
+        Command::Hook(command) => hook::run(context, &command),
+        Command::MergeDriver(files) => merge_driver::run(context, &files),
+        Command::Commit(typed) => commit::run(context, &typed),
         Command::Schema(typed) => schema::run(&typed),
         Command::Completions(typed) => Ok(shell::completions(&typed)),
         Command::Man(typed) => shell::man(&typed),

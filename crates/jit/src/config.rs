@@ -28,7 +28,7 @@ mod tests;
 
 use std::collections::BTreeMap;
 use std::ops::Deref;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use holdfast_sys::Sys;
 
@@ -112,6 +112,24 @@ impl Config {
     /// When a file cannot be read or says what cannot be; everything that is wrong is named.
     pub fn load(sys: &Sys, sources: &Sources) -> Result<Self, Error> {
         match Self::examine(&sources.read(sys)?) {
+            (config, problems) if problems.is_empty() => Ok(config),
+            (_, problems) => Err(Error::Invalid(Problems(problems))),
+        }
+    }
+
+    /// Reads the configuration with these bytes, of a commit, in the place of the repository's file.
+    ///
+    /// # Errors
+    /// As [`Config::load`].
+    pub fn load_committed(
+        sys: &Sys,
+        sources: &Sources,
+        path: &Path,
+        bytes: Option<Vec<u8>>,
+    ) -> Result<Self, Error> {
+        let mut read = Sources { repository: None, ..sources.clone() }.read(sys)?;
+        read.push(Source::of(Layer::Repository, path, bytes));
+        match Self::examine(&read) {
             (config, problems) if problems.is_empty() => Ok(config),
             (_, problems) => Err(Error::Invalid(Problems(problems))),
         }

@@ -25,12 +25,11 @@ pub fn replace_all(sys: &Sys, directory: &Path, files: &[(PathBuf, &[u8])], mode
     let mut written = Vec::new();
     let mut done = Ok(());
     for (path, content) in files {
-        let beside = beside(sys, path)?;
-        done = write(sys, &beside, content, mode);
-        written.push((beside, path));
-        if done.is_err() {
-            break;
-        }
+        done = done.and_then(|()| {
+            let beside = beside(sys, path)?;
+            written.push((beside.clone(), path));
+            write(sys, &beside, content, mode)
+        });
     }
     for (beside, path) in &written {
         done = done.and_then(|()| sys.files.rename(beside, path));
@@ -62,13 +61,20 @@ pub fn create(sys: &Sys, path: &Path, content: &[u8], mode: u32) -> Result<bool>
 /// # Errors
 /// When that failed.
 pub fn make_dirs(sys: &Sys, path: &Path, mode: u32) -> Result<()> {
+    match make_dir(sys, path, mode) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound && path.parent().is_some() => {
+            make_dirs(sys, directory(path), mode)?;
+            // Once: a file system that takes no directories may say every time that something is missing.
+            make_dir(sys, path, mode)
+        }
+        made => made,
+    }
+}
+
+fn make_dir(sys: &Sys, path: &Path, mode: u32) -> Result<()> {
     match sys.files.create_dir(path, mode) {
         Ok(()) => sys.files.sync_dir(directory(path)),
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
-        Err(error) if error.kind() == io::ErrorKind::NotFound && path.parent().is_some() => {
-            make_dirs(sys, directory(path), mode)?;
-            make_dirs(sys, path, mode)
-        }
         Err(error) => Err(error),
     }
 }

@@ -8,6 +8,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use crate::hooks::Rejected;
 use crate::{commands, config, times, writes};
 
 /// How the program ends.
@@ -158,6 +159,17 @@ pub enum Error {
     /// An issue cannot be changed like that.
     #[error(transparent)]
     Write(#[from] writes::Error),
+    /// A hook stopped it.
+    #[error("{0}")]
+    Rejected(Box<Rejected>),
+    /// Hooks cannot be put where git looks for them.
+    #[error("hooks cannot be kept in {}: {why}", directory.display())]
+    NoHooks {
+        /// The directory.
+        directory: PathBuf,
+        /// Why not.
+        why: String,
+    },
     /// A signal ended it.
     #[error("interrupted")]
     Interrupted(u8),
@@ -193,7 +205,7 @@ impl Error {
             | Self::NoIssue(_)
             | Self::NoSuchWorktree(_)
             | Self::NothingAvailable => Exit::NotFound,
-            Self::NoLease(_) => Exit::Lease,
+            Self::NoLease(_) | Self::Rejected(_) => Exit::Lease,
             Self::Ambiguous { .. }
             | Self::BadId(_)
             | Self::NoAgent
@@ -204,9 +216,12 @@ impl Error {
             Self::Write(error) => error.exit(),
             Self::InLine { .. } | Self::HeartbeatRuns(_) => Exit::Conflict,
             Self::Refused(refusal) => refused(refusal),
-            Self::BadFile { .. } | Self::Unreadable { .. } | Self::Store(_) | Self::Sys(_) | Self::Git(_) => {
-                Exit::Io
-            }
+            Self::BadFile { .. }
+            | Self::NoHooks { .. }
+            | Self::Unreadable { .. }
+            | Self::Store(_)
+            | Self::Sys(_)
+            | Self::Git(_) => Exit::Io,
             Self::Interrupted(signal) => Exit::Signal(*signal),
         }
     }
@@ -241,6 +256,8 @@ impl Error {
             Self::Git(_) => "GIT",
             Self::Config(error) => error.code(),
             Self::Write(error) => error.code(),
+            Self::Rejected(_) => "REJECTED",
+            Self::NoHooks { .. } => "NO_HOOKS",
             Self::Interrupted(_) => "INTERRUPTED",
         }
     }
@@ -248,6 +265,9 @@ impl Error {
     /// Why it went wrong, the nearest cause first.
     #[must_use]
     pub fn causes(&self) -> Vec<String> {
+        if let Self::Rejected(rejected) = self {
+            return rejected.causes();
+        }
         let mut causes = Vec::new();
         let mut cause = std::error::Error::source(self);
         while let Some(error) = cause {
@@ -279,6 +299,8 @@ impl Error {
             Self::Git(error) => Some(error.hint()),
             Self::Config(error) => error.hint(),
             Self::Write(error) => error.hint(),
+            Self::Rejected(rejected) => Some(rejected.hint()),
+            Self::NoHooks { .. } => Some("git config --show-origin core.hooksPath says who set it".into()),
             Self::Sys(error) => sys_hint(error),
             Self::Unreadable { issue, .. } => {
                 Some(format!("git log -- .jit/issues/{issue} shows what it was before"))
@@ -294,6 +316,7 @@ impl Error {
             Self::Refused(refusal) => refusal_details(refusal),
             Self::Config(error) => config_details(error),
             Self::Write(error) => error.details(),
+            Self::Rejected(rejected) => json!({ "problems": rejected.problems }),
             Self::Sys(error) => json!({ "path": error.path.display().to_string(), "causes": self.causes() }),
             _ => json!({ "causes": self.causes() }),
         }
@@ -474,8 +497,10 @@ mod tests {
     #[test]
     fn every_code_has_its_row_and_every_row_its_code() {
         let (shared, own) = PAGE.split_once("## Told by jit itself").unwrap();
+        let (own, _) = own.split_once("\n## ").unwrap();
         let mut known = codes(include_str!("error.rs"));
         known.extend(codes(include_str!("config/error.rs")));
+        known.extend(codes(include_str!("writes/error.rs")));
         known.retain(|code| !rows(shared).contains(code));
         assert_eq!(rows(own), known);
     }

@@ -11,15 +11,18 @@ pub mod config;
 pub mod context;
 pub mod control;
 pub mod demo;
+pub mod divergence;
 pub mod documents;
 pub mod durable;
 pub mod error;
 pub mod gates;
 pub mod grid;
 pub mod heartbeat;
+pub mod hooks;
 pub mod ids;
 pub mod interrupt;
 pub mod issues;
+pub mod merge;
 pub mod output;
 pub mod queries;
 pub mod times;
@@ -36,6 +39,7 @@ use holdfast_sys::Sys;
 
 use cli::Cli;
 use context::Context;
+pub use error::Error;
 use error::Exit;
 use output::Printer;
 

@@ -124,6 +124,12 @@ impl Printer {
         self.paint
     }
 
+    /// Whether one JSON document is asked for.
+    #[must_use]
+    pub const fn is_json(&self) -> bool {
+        self.json
+    }
+
     /// Prints a report and says how to end.
     #[must_use]
     pub fn report(&self, report: &Report) -> Exit {

@@ -14,10 +14,14 @@ pub struct Vars {
     pub agent_id: Option<OsString>,
     /// Where the user's files are: `JIT_CONFIG_HOME`, else `jit` below the usual place.
     pub config_home: Option<PathBuf>,
+    /// `GIT_AUTHOR_DATE`, which git sets for the hooks of a commit.
+    pub author_date: Option<OsString>,
     /// What git takes from it.
     pub git: Environment,
     /// Where files go that nobody keeps.
     pub temporary: PathBuf,
+    /// Where the program itself is.
+    pub program: Option<PathBuf>,
     /// Where the program was started.
     pub directory: std::io::Result<PathBuf>,
 }
@@ -32,8 +36,10 @@ impl Vars {
         Self {
             agent_id: set("JIT_AGENT_ID"),
             config_home: set("JIT_CONFIG_HOME").map(PathBuf::from).or_else(xdg).or_else(home),
+            author_date: set("GIT_AUTHOR_DATE"),
             git: Environment::read(effective_user(), |name| std::env::var_os(name)),
             temporary: std::env::temp_dir(),
+            program: std::env::current_exe().ok(),
             directory: std::env::current_dir(),
         }
     }

@@ -50,7 +50,10 @@ pub(super) fn tests(root: &Path, length: Length) -> Outcome {
     };
     let mut child = Child::cargo(root, words);
     if let Some(cases) = length.cases {
-        child = child.env("PROPTEST_CASES", &cases.to_string());
+        child = child.env("PROPTEST_CASES", &cases.to_string()).env("HOLDFAST_LONG", "1");
+    }
+    for (variable, value) in length.widened {
+        child = child.env(variable, value);
     }
     tally::outcome(&child.run())
 }

@@ -19,8 +19,11 @@ pub enum Mode {
 }
 
 impl Mode {
-    fn parse(octal: &[u8]) -> Option<Self> {
-        let mode = u32::from_str_radix(std::str::from_utf8(octal).ok()?, 8).ok()?;
+    pub(crate) fn parse(octal: &[u8]) -> Option<Self> {
+        Self::from_bits(u32::from_str_radix(std::str::from_utf8(octal).ok()?, 8).ok()?)
+    }
+
+    pub(crate) const fn from_bits(mode: u32) -> Option<Self> {
         match (mode & 0o170_000, mode & 0o100) {
             (0o100_000, 0) => Some(Self::File),
             (0o100_000, _) => Some(Self::Executable),
@@ -73,7 +76,10 @@ pub struct Commit {
     pub tree: ObjectId,
     /// The commits before it.
     pub parents: Vec<ObjectId>,
-    /// When it was written, in seconds since 1970, by the clock of whoever wrote it.
+    /// When its change was first written, in seconds since 1970, by the clock of whoever wrote it. Amending
+    /// or rebasing leaves this as it is.
+    pub authored_secs: i64,
+    /// When the commit itself was written.
     pub written_secs: i64,
     /// Its message.
     pub message: Vec<u8>,
@@ -90,9 +96,11 @@ impl Commit {
             parents.push(ObjectId::from_hex(parent)?);
             lines.next();
         }
+        let author = lines.find_map(|line| line.strip_prefix(b"author "))?;
         let committer = lines.find_map(|line| line.strip_prefix(b"committer "))?;
         let message = bytes.get(end + 2..).unwrap_or_default().to_vec();
-        Some(Self { tree, parents, written_secs: seconds(committer)?, message })
+        let (authored_secs, written_secs) = (seconds(author)?, seconds(committer)?);
+        Some(Self { tree, parents, authored_secs, written_secs, message })
     }
 }
 
@@ -142,7 +150,8 @@ mod tests {
         let id = "1".repeat(40);
         let text = format!("tree {id}\nparent {id}\nauthor A <a> 1 +0000\ncommitter B > <b> 5 +0000\n");
         let commit = Commit::parse(text.as_bytes()).unwrap();
-        assert_eq!((commit.parents.len(), commit.written_secs, commit.message), (1, 5, vec![]));
+        assert_eq!((commit.parents.len(), commit.authored_secs, commit.written_secs), (1, 1, 5));
+        assert!(commit.message.is_empty());
         assert_eq!(Commit::parse(b"tree x"), None);
         assert_eq!(Commit::parse(format!("tree {id}\n\nmessage").as_bytes()), None);
     }

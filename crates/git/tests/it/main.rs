@@ -11,6 +11,7 @@ mod machine;
 mod objects;
 mod program;
 mod sandbox;
+mod staged;
 mod trailers;
 mod trust;
 mod worktrees;

@@ -9,6 +9,9 @@ pub enum Validate {
     Leases,
     /// The configuration
     Config,
+    /// Whether this branch has everything that the main branch has
+    #[command(after_help = "Exits with 7 if it does not.\n\nExample:\n  jit validate divergence")]
+    Divergence,
     /// Everything: issues, dependencies, gates, claims, configuration
     #[command(after_help = "Exits with 7 if there is a problem.\n\nExample:\n  jit --json validate all")]
     All,

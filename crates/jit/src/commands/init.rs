@@ -19,6 +19,14 @@ const IGNORED: &str = "# What belongs to this worktree alone.\n\
     /claims.*\n/locks/\n/heartbeat/\n/events/control.*\n\
     .*.new-*\n";
 
+/// How git merges what is kept here, wherever that differs from other files.
+const ATTRIBUTES: &str = "# Lines that two branches added are both kept.\n\
+    *.jsonl merge=union\n\
+    # Field by field, by `jit merge-driver`; `jit hooks install` tells git about it.\n\
+    /issues/*/issue.json merge=jit-issue\n\
+    # Made anew when needed.\n\
+    /cache/** binary\n*.db binary\n*.sqlite binary\n";
+
 /// Starts tracking issues here.
 ///
 /// # Errors
@@ -48,5 +56,6 @@ pub fn lay_out(sys: &Sys, data: &Path) -> Result<()> {
         durable::make_dirs(sys, &data.join(name), 0o755)?;
     }
     durable::create(sys, &data.join(".gitignore"), IGNORED.as_bytes(), 0o644)?;
+    durable::create(sys, &data.join(".gitattributes"), ATTRIBUTES.as_bytes(), 0o644)?;
     Ok(())
 }

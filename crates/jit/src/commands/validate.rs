@@ -40,6 +40,7 @@ pub fn run(context: &Context, command: &Command) -> Result<Report> {
     let checks = match command {
         Command::Leases => leases(context)?,
         Command::Config => vec![Check::new("config", config(context)?)],
+        Command::Divergence => vec![Check::new("divergence", divergence(context)?)],
         Command::All => all(context)?,
     };
     let mut text = String::new();
@@ -69,6 +70,19 @@ fn all(context: &Context) -> Result<Vec<Check>> {
 fn config(context: &Context) -> Result<Vec<String>> {
     let problems = super::config::validate(context)?;
     Ok(problems.iter().map(ToString::to_string).collect())
+}
+
+/// Whether this branch has everything that the main branch has.
+fn divergence(context: &Context) -> Result<Vec<String>> {
+    let workspace = Workspace::open(context)?;
+    if workspace.repository.is_none() {
+        return Ok(Vec::new());
+    }
+    let git = holdfast_git::Git::in_dir(&context.start);
+    match crate::divergence::history_passes(&git, &["HEAD".to_owned()]) {
+        Err(error @ Error::Config(_)) => Ok(vec![format!("{error}: {}", error.hint().unwrap_or_default())]),
+        done => done.map(|()| Vec::new()),
+    }
 }
 
 fn leases(context: &Context) -> Result<Vec<Check>> {

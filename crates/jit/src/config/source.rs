@@ -68,6 +68,11 @@ impl Source {
         Ok(Self { layer, path: path.into(), text })
     }
 
+    /// A file with these bytes; none if it is not there.
+    pub(super) fn of(layer: Layer, path: &Path, bytes: Option<Vec<u8>>) -> Self {
+        Self { layer, path: path.into(), text: bytes.map(utf8).transpose() }
+    }
+
     /// What is wrong with the file as a whole.
     pub(super) fn problem(&self) -> Option<Problem> {
         let fault = self.text.as_ref().err()?.clone();

@@ -9,6 +9,7 @@ use crate::error::{Error, Result};
 use crate::ids::IssueId;
 use crate::issues::{Issues, Priority, Scope, Seen, State};
 use crate::output::Form;
+use crate::writes::results_of;
 
 /// What a board knows of an issue.
 pub struct Node {
@@ -86,7 +87,12 @@ impl Board {
     /// # Errors
     /// When git stands in the way.
     pub fn load(issues: &Issues<'_>, claimed: Claimed, filter: &Filter, form: Form) -> Result<Self> {
-        let scan = issues.scan(Scope::All, |seen| Some(Node::new(seen, &claimed, filter, form)))?;
+        let mut scan = issues.scan(Scope::All, |seen| Some(Node::new(seen, &claimed, filter, form)))?;
+        for node in scan.found.iter_mut().filter(|node| !node.gates.is_empty()) {
+            // Whatever cannot be told counts as open.
+            let results = results_of(issues, node.id).unwrap_or_default();
+            node.gates = node.gates.iter().filter(|key| !results.passed(key)).cloned().collect();
+        }
         Ok(Self { nodes: scan.found, ids: scan.ids, claimed, problems: scan.problems })
     }
 

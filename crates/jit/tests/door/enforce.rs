@@ -7,7 +7,7 @@ use holdfast_jit::cli::Cli;
 use crate::bench::{Answer, Bench};
 
 /// What changes no issue: it looks, or keeps claims, settings, identities and hooks.
-const HARMLESS: [&str; 36] = [
+const HARMLESS: [&str; 37] = [
     "init",
     "status",
     "demo",
@@ -41,6 +41,7 @@ const HARMLESS: [&str; 36] = [
     "hooks",
     "hook",
     "merge-driver",
+    "commit",
     "completions",
     "man",
     "schema",

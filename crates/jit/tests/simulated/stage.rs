@@ -120,6 +120,8 @@ fn run(sys: holdfast_sys::Sys, agent: Agent, args: &[String]) -> Result<Value, i
         agent_id: None,
         config_home: None,
         git: Environment::read(1000, |_| None),
+        author_date: None,
+        program: None,
         temporary: "/tmp".into(),
         directory: Ok(agent.at.into()),
     };

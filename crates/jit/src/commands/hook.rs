@@ -1,0 +1,60 @@
+//! `jit hook`: what git runs. Says nothing when all is well.
+
+use std::io::{self, Read as _};
+use std::path::Path;
+
+use serde_json::json;
+
+use crate::cli::Hook as Command;
+use crate::context::Context;
+use crate::error::{Error, Result};
+use crate::hooks::commit;
+use crate::hooks::message::{self, Source};
+use crate::hooks::push::{self, Update};
+use crate::output::Report;
+
+/// Does what git asked for.
+///
+/// # Errors
+/// Why git must stop, or what failed.
+pub fn run(context: &Context, command: &Command) -> Result<Report> {
+    let name = match command {
+        Command::PreCommit => {
+            commit::check(context)?;
+            "pre-commit"
+        }
+        Command::PrepareCommitMsg { file, source, commit } => {
+            let amends = (source.as_deref(), commit.as_deref()) == (Some("commit"), Some("HEAD"));
+            name_leases(context, file, if amends { Source::Amended } else { Source::Prepared });
+            "prepare-commit-msg"
+        }
+        Command::CommitMsg { file } => {
+            name_leases(context, file, Source::Finished);
+            "commit-msg"
+        }
+        Command::PrePush { remote, .. } => {
+            push::before_push(context, remote, &told(Update::pushed)?)?;
+            "pre-push"
+        }
+        Command::PreReceive => {
+            push::before_receive(context, &told(Update::received)?)?;
+            "pre-receive"
+        }
+    };
+    Ok(Report::new("", &json!({ "hook": { "name": name, "ok": true } })))
+}
+
+/// A message without trailers is better than no commit: whether it may be made was asked before.
+fn name_leases(context: &Context, file: &Path, source: Source) {
+    if let Err(error) = message::name_leases(context, file, source) {
+        context.printer.warn(&format!("the message names no leases: {error}"));
+    }
+}
+
+/// What git tells on stdin.
+fn told(read: impl FnOnce(&[u8]) -> Option<Vec<Update>>) -> Result<Vec<Update>> {
+    let mut input = Vec::new();
+    let failed = |source: io::Error| holdfast_sys::Error::new("read", Path::new("the refs on stdin"), source);
+    io::stdin().lock().read_to_end(&mut input).map_err(failed)?;
+    read(&input).ok_or_else(|| Error::Usage("what is on stdin is not what git tells this hook".into()))
+}

@@ -1,0 +1,21 @@
+//! What git is told before it commits, pushes or accepts a push: whether the one who asks may. The rules of
+//! leases are the kernel's; here is only which change needs which lease, and what is said when it is not there.
+
+pub mod commit;
+pub mod install;
+pub mod message;
+pub mod problem;
+pub mod push;
+
+mod claimed;
+mod files;
+mod history;
+mod ledger;
+mod past;
+mod script;
+mod site;
+mod tip;
+mod trailers;
+
+pub use problem::{Problem, Rejected};
+pub use script::quoted;

@@ -1,0 +1,116 @@
+//! The logs of claims that a hook can see: this repository's own, and on a server those of the clones that it
+//! was told of. A log that is not there or may not be read is no log; one that is damaged stops everything.
+
+use std::cell::OnceCell;
+use std::io;
+use std::path::PathBuf;
+
+use holdfast_kernel::{Fence, Lease, LeaseId};
+use holdfast_store::log::Log;
+use holdfast_store::{Error as StoreError, Medium, View};
+use holdfast_sys::Sys;
+
+use super::past::{self, Past, Window};
+use crate::claims;
+use crate::error::Result;
+
+/// The logs that can be seen.
+pub(super) struct Ledger {
+    /// Whether there is a control plane that can be looked into, be there a log in it or not.
+    pub(super) sees: bool,
+    books: Vec<Book>,
+}
+
+/// One log.
+pub(super) struct Book {
+    /// Its identity: fences of another one cannot be compared.
+    pub(super) id: String,
+    log: Log,
+    view: View,
+    past: OnceCell<Past>,
+}
+
+impl Ledger {
+    /// The logs of these control planes, as far as they can be seen.
+    pub(super) fn open(sys: &Sys, controls: &[PathBuf]) -> Result<Self> {
+        let mut books: Vec<Book> = Vec::new();
+        let mut sees = false;
+        for control in controls {
+            // Where nobody has claimed anything there is nothing yet; where nobody may look there is no telling.
+            match sys.files.list(control) {
+                Err(error) if is_out_of_sight(error.kind()) => continue,
+                listed => drop(listed?),
+            }
+            sees = true;
+            let log = claims::log_at(sys, control, 0o600);
+            let view = match log.view() {
+                Err(StoreError::Sys(error)) if is_out_of_sight(error.kind()) => continue,
+                view => view?,
+            };
+            let Some(counter) = view.counter else { continue };
+            let id = counter.to_string();
+            if !books.iter().any(|book| book.id == id) {
+                books.push(Book { id, log, view, past: OnceCell::new() });
+            }
+        }
+        Ok(Self { sees, books })
+    }
+
+    /// The log with this identity.
+    pub(super) fn book(&self, id: &str) -> Option<&Book> {
+        self.books.iter().find(|book| book.id == id)
+    }
+
+    /// The log that granted a lease.
+    pub(super) fn granting(&self, lease: LeaseId) -> Result<Option<&Book>> {
+        for book in &self.books {
+            if book.lease(lease)?.is_some() {
+                return Ok(Some(book));
+            }
+        }
+        Ok(None)
+    }
+}
+
+const fn is_out_of_sight(kind: io::ErrorKind) -> bool {
+    matches!(kind, io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied | io::ErrorKind::NotADirectory)
+}
+
+impl Book {
+    /// The grant with this number.
+    pub(super) fn granted(&self, fence: u64) -> Result<Option<&Lease>> {
+        let Ok(fence) = Fence::new(fence) else { return Ok(None) };
+        if let Some(lease) = self.view.table.iter().find(|lease| lease.fence == fence) {
+            return Ok(Some(lease));
+        }
+        Ok(self.past()?.granted(fence))
+    }
+
+    /// The lease with this id.
+    pub(super) fn lease(&self, id: LeaseId) -> Result<Option<&Lease>> {
+        match self.view.table.get(id) {
+            Some(lease) => Ok(Some(lease)),
+            None => Ok(self.past()?.lease(id)),
+        }
+    }
+
+    /// Whether a lease was in force at some moment of a time. The whole log is read only if what stands in
+    /// the table does not tell.
+    pub(super) fn was_in_force(&self, lease: &Lease, window: Window) -> Result<bool> {
+        let stands = self.view.table.get(lease.id).is_some_and(|lease| past::stood(lease, window));
+        Ok(stands || self.past()?.was_in_force(lease.id, window))
+    }
+
+    /// The last grant of the same issue after this one.
+    pub(super) fn successor(&self, lease: &Lease) -> Result<Option<&Lease>> {
+        Ok(self.past()?.successor(lease))
+    }
+
+    fn past(&self) -> Result<&Past> {
+        if let Some(past) = self.past.get() {
+            return Ok(past);
+        }
+        let past = Past::read(&self.log, &self.view.table)?;
+        Ok(self.past.get_or_init(|| past))
+    }
+}
