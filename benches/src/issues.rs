@@ -37,7 +37,7 @@ pub(crate) fn run(ground: &Ground) -> Result<Vec<Row>, Failure> {
         rows.push(warm(&middle, &question)?);
     }
     for (question, larger) in middle.questions().into_iter().zip(large.questions()) {
-        rows.push(growth((&middle, &question), (&large, &larger))?);
+        rows.push(growth((&middle, question.as_slice()), (&large, larger.as_slice()))?);
     }
     rows.extend(writes(&small, &large)?);
     rows.push(linked(&middle)?);

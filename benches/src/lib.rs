@@ -16,10 +16,13 @@ mod group;
 mod hooks;
 mod issues;
 mod jit;
+mod named;
+mod jvs;
 mod open;
 mod rebuild;
 mod simulation;
 mod tracker;
+mod turns;
 mod writing;
 
 use ground::{Failure, Ground};
@@ -34,7 +37,7 @@ pub struct Bench {
 }
 
 /// All benchmarks, in the order of the table.
-pub const BENCHES: [Bench; 10] = [
+pub const BENCHES: [Bench; 13] = [
     Bench { name: "acquire", run: acquire::run },
     Bench { name: "group", run: group::run },
     Bench { name: "depth", run: depth::run },
@@ -44,5 +47,8 @@ pub const BENCHES: [Bench; 10] = [
     Bench { name: "hooks", run: hooks::run },
     Bench { name: "issues", run: issues::run },
     Bench { name: "writing", run: writing::run },
+    Bench { name: "named", run: named::run },
     Bench { name: "simulation", run: simulation::run },
+    Bench { name: "kc-turns", run: turns::run },
+    Bench { name: "jvs", run: jvs::run },
 ];

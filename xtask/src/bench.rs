@@ -2,14 +2,37 @@
 
 use std::path::Path;
 
+use crate::browser::{self, Package};
 use crate::child::Child;
+
+/// The name of the benchmark that is not one of ours to build: it runs in a browser.
+const BROWSER: &str = "browser";
 
 /// Runs the benchmarks, or those with `name` in their name. The table is theirs.
 #[must_use]
 pub fn run(root: &Path, name: Option<&str>) -> bool {
+    match name {
+        Some(BROWSER) => in_a_browser(root),
+        Some(_) => on_this_machine(root, name),
+        None => on_this_machine(root, name) && in_a_browser(root),
+    }
+}
+
+/// What a lease costs a tab. Without a browser it says so.
+fn in_a_browser(root: &Path) -> bool {
+    match browser::is_there_a_browser().and_then(|()| Package::prepare(root)) {
+        Ok(package) => package.script("bench").run().ok,
+        Err(why) => {
+            println!("not measured in a browser: {why}");
+            true
+        }
+    }
+}
+
+fn on_this_machine(root: &Path, name: Option<&str>) -> bool {
     let simulator = ["build", "--profile", "sim", "--quiet", "--package", "holdfast-sim"];
-    let doors =
-        ["build", "--release", "--quiet", "--package", "holdfast-jit", "--package", "holdfast-benches"];
+    let doors = ["holdfast-jit", "holdfast-jvs", "holdfast-ic", "holdfast-benches"].map(|package| ["--package", package]);
+    let doors = [&["build", "--release", "--quiet"], doors.as_flattened()].concat();
     if ![&simulator[..], &doors[..]].iter().all(|words| Child::cargo(root, words).run().ok) {
         return false;
     }

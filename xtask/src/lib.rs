@@ -10,6 +10,7 @@ pub mod repository;
 pub mod suite;
 pub mod tidy;
 
+mod browser;
 mod child;
 mod report;
 mod tools;

@@ -20,23 +20,34 @@ pub struct Length {
     pub(crate) cases: Option<u32>,
     /// Seconds of each fuzz target.
     pub(crate) seconds: u32,
+    /// What tests look for in the environment to do more of what they do.
+    pub(crate) widened: &'static [(&'static str, &'static str)],
+    /// Races of many tabs for each kind of browser.
+    pub(crate) rounds: u32,
 }
+
+/// Everything that takes too long for every day: all runs of three at once, and every round of the stress.
+const WIDENED: [(&str, &str); 3] = [
+    ("HOLDFAST_IC_ROUNDS", "2000"),
+    ("HOLDFAST_IC_SCHEDULES", "18446744073709551615"),
+    ("HOLDFAST_IC_SEEDS", "20000"),
+];
 
 impl Length {
     /// What fits between two cups of tea, or a night's worth of it.
     #[must_use]
     pub const fn new(long: bool) -> Self {
         if long {
-            Self { seeds: 1_000_000, cases: Some(20_000), seconds: 900 }
+            Self { seeds: 1_000_000, cases: Some(20_000), seconds: 900, widened: &WIDENED, rounds: 1_000 }
         } else {
-            Self { seeds: 10_000, cases: None, seconds: 10 }
+            Self { seeds: 10_000, cases: None, seconds: 10, widened: &[], rounds: 50 }
         }
     }
 }
 
 type Step = (&'static str, fn(&Path, Length) -> Outcome);
 
-const STEPS: [Step; 12] = [
+const STEPS: [Step; 14] = [
     ("tools", |root, _| tools::check(root)),
     ("format", |root, _| steps::format(root)),
     ("tidy", |root, _| tidy::step(root)),
@@ -45,6 +56,8 @@ const STEPS: [Step; 12] = [
     ("tests", steps::tests),
     ("tests in the docs", |root, _| steps::doc_tests(root)),
     ("simulation", steps::simulation),
+    ("project lock", |root, _| steps::project_lock(root)),
+    ("project lock in Chromium", steps::project_lock_in_a_browser),
     ("documentation", |root, _| steps::documentation(root)),
     ("commands in the docs", |root, _| readme::run(root)),
     ("fuzzing", |root, length| fuzz::step(root, length.seconds)),

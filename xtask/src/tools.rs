@@ -13,11 +13,12 @@ struct Tool {
     purpose: &'static str,
 }
 
-const DEBIAN: [Tool; 4] = [
+const DEBIAN: [Tool; 5] = [
     Tool { program: "c++", package: "g++", purpose: "building the fuzzer" },
     Tool { program: "shellcheck", package: "shellcheck", purpose: "reading the shell scripts" },
     Tool { program: "strace", package: "strace", purpose: "failing disks against real programs" },
     Tool { program: "faketime", package: "faketime", purpose: "jumping clocks against real programs" },
+    Tool { program: "chromium", package: "chromium", purpose: "tabs that are killed, stopped and cached" },
 ];
 
 /// Components of the Rust toolchain, with the words that show that they are there.

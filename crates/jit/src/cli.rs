@@ -2,6 +2,7 @@
 
 mod claim;
 mod config;
+mod demo;
 mod dep;
 mod doc;
 mod gate;
@@ -19,6 +20,7 @@ use clap::{Args, Parser, Subcommand};
 
 pub use claim::{Claim, Terms};
 pub use config::Config;
+pub use demo::Demo;
 pub use dep::{Dep, Label};
 pub use doc::{Doc, Export, Import};
 pub use gate::{DefineGate, Gate};
@@ -64,6 +66,9 @@ pub struct Global {
 pub enum Command {
     /// Start tracking issues here
     Init,
+    /// Watch four agents at work, with a crash and a takeover, in a repository of their own
+    #[command(after_help = "Examples:\n  jit demo\n  jit demo --keep")]
+    Demo(Demo),
     /// Issues
     #[command(subcommand)]
     Issue(Issue),

@@ -3,6 +3,7 @@
 pub mod claim;
 pub mod commit;
 pub mod config;
+pub mod demo;
 pub mod dep;
 pub mod doc;
 pub mod export;
@@ -37,6 +38,7 @@ use crate::output::Report;
 pub fn run(context: &Context, command: Command) -> Result<Report> {
     match command {
         Command::Init => init::run(context),
+        Command::Demo(typed) => demo::run(context, &typed),
         Command::Issue(command) => issue::run(context, &command),
         Command::Status => status::run(context),
         Command::Query(command) => query::run(context, &command),

@@ -25,12 +25,11 @@ pub fn replace_all(sys: &Sys, directory: &Path, files: &[(PathBuf, &[u8])], mode
     let mut written = Vec::new();
     let mut done = Ok(());
     for (path, content) in files {
-        let beside = beside(sys, path)?;
-        done = write(sys, &beside, content, mode);
-        written.push((beside, path));
-        if done.is_err() {
-            break;
-        }
+        done = done.and_then(|()| {
+            let beside = beside(sys, path)?;
+            written.push((beside.clone(), path));
+            write(sys, &beside, content, mode)
+        });
     }
     for (beside, path) in &written {
         done = done.and_then(|()| sys.files.rename(beside, path));

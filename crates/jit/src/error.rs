@@ -497,8 +497,10 @@ mod tests {
     #[test]
     fn every_code_has_its_row_and_every_row_its_code() {
         let (shared, own) = PAGE.split_once("## Told by jit itself").unwrap();
+        let (own, _) = own.split_once("\n## ").unwrap();
         let mut known = codes(include_str!("error.rs"));
         known.extend(codes(include_str!("config/error.rs")));
+        known.extend(codes(include_str!("writes/error.rs")));
         known.retain(|code| !rows(shared).contains(code));
         assert_eq!(rows(own), known);
     }

@@ -192,6 +192,6 @@ mod tests {
     #[test]
     fn empty_columns_are_left_out_and_hostile_text_is_harmless() {
         let rows = vec![[Cell::plain("a\x1b[2J\nb"), Cell::plain(""), Cell::plain("c")]];
-        assert_eq!(grid(Paint::new(false), ["A", "B", "C"], rows), "A         C\na\u{fffd}[2J b  c\n");
+        assert_eq!(grid(Paint::new(false), ["A", "B", "C"], rows), "A        C\na\u{fffd}[2J b  c\n");
     }
 }

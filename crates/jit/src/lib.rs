@@ -10,6 +10,7 @@ pub mod commands;
 pub mod config;
 pub mod context;
 pub mod control;
+pub mod demo;
 pub mod divergence;
 pub mod documents;
 pub mod durable;

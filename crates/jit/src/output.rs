@@ -57,6 +57,16 @@ impl Report {
         report
     }
 
+    /// What `--json` prints, as a value.
+    #[must_use]
+    pub fn document(&self) -> Value {
+        if self.pieces.is_empty() {
+            return self.json.clone();
+        }
+        // The pieces are ours, and together they are one document.
+        serde_json::from_str(&self.pieces.concat()).unwrap_or_default()
+    }
+
     /// This report, with the pieces of a JSON document.
     #[must_use]
     pub fn pieces(mut self, pieces: Vec<String>) -> Self {
@@ -158,6 +168,19 @@ impl Printer {
     /// Prints a warning.
     pub fn warn(&self, text: &str) {
         self.note("warning", text);
+    }
+
+    /// Prints a line of a story that is told while it happens, for people only.
+    pub fn live(&self, text: &str) {
+        if self.form() == Form::Text {
+            self.line(text);
+        }
+    }
+
+    /// Prints a line at once.
+    pub fn line(&self, text: &str) {
+        // Whoever does not listen misses it.
+        let _ = print(&[format!("{text}\n")]);
     }
 
     /// Prints a word on what is going on, for people only.

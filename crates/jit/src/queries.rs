@@ -10,7 +10,7 @@ pub mod item;
 pub mod rows;
 pub mod search;
 
-pub use board::{Board, Node, Reason};
+pub use board::{Board, Node, Reason, can_be_worked_on};
 pub use claimed::Claimed;
 pub use filter::Filter;
 pub use item::Item;

@@ -18,6 +18,8 @@ pub struct Vars {
     pub author_date: Option<OsString>,
     /// What git takes from it.
     pub git: Environment,
+    /// Where files go that nobody keeps.
+    pub temporary: PathBuf,
     /// Where the program itself is.
     pub program: Option<PathBuf>,
     /// Where the program was started.
@@ -36,6 +38,7 @@ impl Vars {
             config_home: set("JIT_CONFIG_HOME").map(PathBuf::from).or_else(xdg).or_else(home),
             author_date: set("GIT_AUTHOR_DATE"),
             git: Environment::read(effective_user(), |name| std::env::var_os(name)),
+            temporary: std::env::temp_dir(),
             program: std::env::current_exe().ok(),
             directory: std::env::current_dir(),
         }

@@ -8,7 +8,7 @@ use core::str::FromStr;
 
 use ulid::Ulid;
 
-const LONGEST_NAME: usize = 256;
+const LONGEST_NAME: usize = 512;
 const LONGEST_TEXT: usize = 1_024;
 const MOST_TAGS: usize = 16;
 
@@ -30,7 +30,7 @@ fn checked(text: &str, longest: usize) -> Result<Arc<str>, NameError> {
     Ok(text.into())
 }
 
-/// The name of a resource, an agent or a place: 1 to 256 bytes without control characters.
+/// The name of a resource, an agent or a place: 1 to 512 bytes without control characters.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Name(Arc<str>);
 
@@ -38,7 +38,7 @@ impl Name {
     /// A name, if it can be one.
     ///
     /// # Errors
-    /// When it is empty, longer than 256 bytes, or holds a control character.
+    /// When it is empty, longer than 512 bytes, or holds a control character.
     pub fn new(text: &str) -> Result<Self, NameError> {
         checked(text, LONGEST_NAME).map(Self)
     }

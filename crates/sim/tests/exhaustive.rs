@@ -45,3 +45,12 @@ fn record() {
 fn directory() {
     nothing_breaks_and_every_call_is_a_crash_point(&subjects::directory());
 }
+
+#[test]
+fn every_interleaving_of_three_stealers_of_a_record_has_one_winner() {
+    let small = small::three_steal();
+    let report = explore(&subjects::record(), &small.plan, u64::MAX);
+    println!("every run of record, {}: {report}", small.name);
+    assert!(report.found.is_none() && report.complete, "{report}");
+    assert!(report.schedules > 10_000, "{report}");
+}

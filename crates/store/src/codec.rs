@@ -1,9 +1,11 @@
 //! A lease as the bytes of a file, for media that keep one lease a file. The bytes are a parameter, because
 //! doors promise their users a format of their own.
 
+mod event;
 mod json;
 pub(crate) mod wire;
 
+pub use event::{read_event, write_event};
 pub use json::Json;
 
 use holdfast_kernel::Lease;

@@ -3,11 +3,15 @@
 //! It is made with the first grant and never removed. It is replaced durably **before** a grant that uses
 //! its number can be seen, so a number is never given out twice, whatever is lost with the power. A number
 //! that was drawn and not used is gone; gaps are harmless.
+//!
+//! A counter can also set numbers aside in blocks: the fence file then holds the last number of the block,
+//! and a second file, which is never flushed, says how far the block is used up. That file is believed only
+//! within the boot that wrote it; after a power loss the rest of the block is gone, and nothing comes twice.
 
 use std::path::{Path, PathBuf};
 
-use holdfast_kernel::{Fence, LeaseId};
-use holdfast_sys::Sys;
+use holdfast_kernel::{BootId, Fence, LeaseId};
+use holdfast_sys::{Open, Sys};
 use serde::Deserialize;
 
 use crate::codec::Stored;
@@ -20,6 +24,15 @@ pub(crate) struct Counter {
     path: PathBuf,
     mode: u32,
     floor: Option<Fence>,
+    block: Option<Block>,
+}
+
+/// How numbers are set aside.
+struct Block {
+    /// The file that says how far the block is used up.
+    path: PathBuf,
+    /// How many there are in a block.
+    size: u64,
 }
 
 /// Where a counter stands.
@@ -62,6 +75,15 @@ struct Wire {
     last: u64,
 }
 
+/// How far a block is used up.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Drawn {
+    last: u64,
+    counter: String,
+    boot: String,
+}
+
 #[derive(Deserialize)]
 struct Versioned {
     format: u64,
@@ -70,7 +92,12 @@ struct Versioned {
 impl Counter {
     /// The counter in the file at `path`. It never gives out `floor` or less.
     pub(crate) const fn new(path: PathBuf, mode: u32, floor: Option<Fence>) -> Self {
-        Self { path, mode, floor }
+        Self { path, mode, floor, block: None }
+    }
+
+    /// This counter, flushing once for `size` numbers. The file at `path` says how many of them are left.
+    pub(crate) fn in_blocks(self, path: PathBuf, size: u64) -> Self {
+        Self { block: Some(Block { path, size }), ..self }
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -82,14 +109,31 @@ impl Counter {
         let stored = whole::read(sys, &self.path)?.map(|bytes| self.parse(&bytes)).transpose()?;
         let above_floor = self.floor.map_or(Fence::FIRST, |floor| floor.plus(1).unwrap_or(Fence::LAST));
         Ok(match stored {
-            Some((id, next)) => Position { id: Some(id), next: next.max(above_floor) },
+            Some((id, last)) => {
+                let next = match &self.block {
+                    Some(block) => block.drawn(sys, id)?.filter(|drawn| *drawn < last).unwrap_or(last),
+                    None => last,
+                };
+                // `parse` has seen that there is a number after the last one.
+                let next = next.plus(1).unwrap_or(Fence::LAST);
+                Position { id: Some(id), next: next.max(above_floor) }
+            }
             None => Position { id: None, next: above_floor },
         })
     }
 
-    /// Makes it durable that the counter has given out `fence`.
+    /// Makes it durable that the counter has given out `fence`, or a whole block with it.
     pub(crate) fn take(&self, sys: &Sys, id: CounterId, fence: Fence) -> Result<()> {
-        whole::replace(sys, &self.path, &written(id, fence), self.mode)
+        let Some(block) = &self.block else {
+            return whole::replace(sys, &self.path, &written(id, fence), self.mode);
+        };
+        let set_aside = whole::read(sys, &self.path)?.map(|bytes| self.parse(&bytes)).transpose()?;
+        if set_aside.is_none_or(|(_, last)| fence > last) {
+            // The very last number must stay free, so the last block is a short one.
+            let last = fence.plus(block.size).filter(|last| *last < Fence::LAST).unwrap_or(fence);
+            whole::replace(sys, &self.path, &written(id, last), self.mode)?;
+        }
+        block.draw(sys, id, fence, self.mode)
     }
 
     /// Ends a damaged counter: its file is renamed, and the next grant starts another one.
@@ -109,10 +153,35 @@ impl Counter {
         let wire: Wire = serde_json::from_slice(bytes).map_err(|error| wrong(&error))?;
         let id = wire.counter.parse().map_err(|error| wrong(&format_args!("counter: {error}")))?;
         let last = Fence::new(wire.last).map_err(|error| wrong(&format_args!("last: {error}")))?;
-        let next = last.plus(1).ok_or_else(|| wrong(&"last: the counter is used up"))?;
+        last.plus(1).ok_or_else(|| wrong(&"last: the counter is used up"))?;
         // One position has one form, so whatever reads differently was not written here.
-        if written(id, last) == bytes { Ok((id, next)) } else { Err(wrong(&"it is not written this way")) }
+        if written(id, last) == bytes { Ok((id, last)) } else { Err(wrong(&"it is not written this way")) }
     }
+}
+
+impl Block {
+    /// The last number that was given out, if this boot knows.
+    fn drawn(&self, sys: &Sys, id: CounterId) -> Result<Option<Fence>> {
+        let Some(boot) = boot(sys)? else { return Ok(None) };
+        // Whatever is wrong with the file only costs the rest of the block.
+        let Ok(Some(bytes)) = whole::read(sys, &self.path) else { return Ok(None) };
+        let drawn = serde_json::from_slice::<Drawn>(&bytes).ok();
+        let ours = drawn.filter(|drawn| drawn.boot == boot.to_string() && drawn.counter == id.to_string());
+        Ok(ours.and_then(|drawn| Fence::new(drawn.last).ok()))
+    }
+
+    /// Writes in place, under the guard. All lines are equally long and the number comes first: whatever a
+    /// killed writer leaves is the old line, a larger number that nobody has, or not of this boot.
+    fn draw(&self, sys: &Sys, id: CounterId, fence: Fence, mode: u32) -> Result<()> {
+        let Some(boot) = boot(sys)? else { return Ok(()) };
+        let last = fence.get();
+        let line = format!("{{\"last\":{last:>20},\"counter\":\"{id}\",\"boot\":\"{boot}\"}}\n");
+        Ok(sys.files.open(&self.path, Open::Create { mode })?.write_all_at(line.as_bytes(), 0)?)
+    }
+}
+
+fn boot(sys: &Sys) -> Result<Option<BootId>> {
+    Ok(sys.clock.now()?.boot().map(|boot| boot.id))
 }
 
 fn written(id: CounterId, last: Fence) -> Vec<u8> {

@@ -18,19 +18,23 @@
 mod change;
 mod clean;
 mod layout;
+mod marker;
 mod owner;
 mod ownerless;
 mod scan;
+mod unflushed;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use holdfast_kernel::{
-    Answer, Claim, Command, Decision, Fence, Millis, Mode, Policy, Refusal, check, decide,
+    Answer, Claim, Command, Decision, Fence, LeaseId, Limits, Millis, Mode, Name, Policy, Refusal, check,
+    decide,
 };
 use holdfast_sys::Sys;
 
+pub use layout::BESIDE;
 pub use owner::Owner;
 
 use crate::counter::Counter;
@@ -38,15 +42,31 @@ use crate::gate::Gate;
 use crate::{Codec, Error, Held, Medium, Result, View, Witness};
 use layout::Spot;
 use scan::{Kept, Lock, Locks, Scan};
+use unflushed::Unflushed;
 
 /// The tag of a lease that stands for a lock without an owner.
 pub const GHOST: &str = "ghost";
+/// The tag of a lease that stands for a lock of a later version, beside [`DAMAGED`].
+pub const NEWER: &str = "newer";
 /// The tag of a lease that stands for a lock that cannot be read. It ends only by
 /// [`Command::Evict`]; everything else that is asked of it is answered with what is wrong.
 pub const DAMAGED: &str = "damaged";
 
 /// How often an operation starts again because a script took or gave up the lock in the middle of it.
 const ATTEMPTS: u32 = 64;
+
+/// How many fences are made durable together where locks are not.
+const BLOCK: u64 = 1_024;
+
+/// What a lock has to outlast.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Outlasts {
+    /// A power loss: whatever is acknowledged is flushed first.
+    PowerLoss,
+    /// Only the process that took it, because the one that holds it does not outlast the machine either.
+    /// Nothing is flushed but the fences, in blocks; those rise across a power loss all the same.
+    Process,
+}
 
 /// How the locks are kept.
 #[derive(Clone)]
@@ -57,6 +77,8 @@ pub struct Settings {
     pub witness: Option<Arc<dyn Witness>>,
     /// The largest fence that is known to be in use elsewhere: no grant gets it, or a smaller one.
     pub floor: Option<Fence>,
+    /// What the locks have to outlast.
+    pub outlasts: Outlasts,
     /// How long a lock without an owner lasts, counted from when its directory last changed.
     pub ghost_after: Millis,
     /// How far the clock that judges such a lock may be from the file system's.
@@ -69,6 +91,7 @@ impl Default for Settings {
             codec: Arc::new(Owner),
             witness: None,
             floor: None,
+            outlasts: Outlasts::PowerLoss,
             ghost_after: Millis::from_secs(5),
             ghost_skew: Millis::from_secs(1),
         }
@@ -78,6 +101,8 @@ impl Default for Settings {
 /// A handle on the locks under a root. Threads that share it take turns.
 pub struct Directory {
     sys: Sys,
+    /// The machine on which a flush is one, for what has to outlast it.
+    durable: Sys,
     root: PathBuf,
     settings: Settings,
     counter: Counter,
@@ -88,7 +113,11 @@ pub struct Directory {
 struct Inner {
     gate: Gate,
     settled: Settled,
+    known: Known,
 }
+
+/// Where the leases were that this handle has seen, so that not every lock has to be read to find one.
+type Known = BTreeMap<LeaseId, Name>;
 
 /// The owners' files that this handle knows to be durable, by the lock's directory.
 type Settled = BTreeMap<PathBuf, Vec<u8>>;
@@ -101,8 +130,34 @@ impl Directory {
         let floor = settings.floor.unwrap_or(Fence::FIRST);
         let counter = Counter::new(root.join(layout::FENCE), change::FILE_MODE, Some(floor));
         let gate = Gate::new(root.join(layout::GUARD), change::FILE_MODE);
-        let inner = Mutex::new(Inner { gate, settled: Settled::new() });
-        Self { sys, root: root.to_path_buf(), settings, counter, inner }
+        let inner = Mutex::new(Inner { gate, settled: Settled::new(), known: Known::new() });
+        let (durable, root) = (sys.clone(), root.to_path_buf());
+        match settings.outlasts {
+            Outlasts::PowerLoss => Self { sys, durable, root, settings, counter, inner },
+            Outlasts::Process => {
+                let counter = counter.in_blocks(root.join(layout::DRAWN), BLOCK);
+                let files = Arc::new(Unflushed(Arc::clone(&sys.files)));
+                Self { sys: Sys { files, ..sys }, durable, root, settings, counter, inner }
+            }
+        }
+    }
+
+    /// What is there for one resource. Writes nothing, and reads no other lock.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn look(&self, resource: &Name) -> Result<View> {
+        self.view_of(|scan| scan.one(resource))
+    }
+
+    fn view_of(&self, look: impl Fn(&Scan<'_>) -> Result<Locks>) -> Result<View> {
+        let Inner { gate, known, .. } = &mut *self.inner();
+        let view = gate.looking(&self.sys, || {
+            let Locks { table, position, .. } = look(&self.scan()?)?;
+            Ok(View { table, counter: position.id, next: position.next, now: self.sys.clock.now()? })
+        })?;
+        known.extend(view.table.iter().map(|lease| (lease.id, lease.resource.clone())));
+        Ok(view)
     }
 
     fn inner(&self) -> MutexGuard<'_, Inner> {
@@ -127,9 +182,38 @@ impl Directory {
         }
     }
 
+    /// The locks that a command is about: one if that is known and enough to decide it, else all.
+    fn concerned(&self, known: &Known, policy: &Policy, command: &Command) -> Result<Locks> {
+        let scan = self.scan()?;
+        match command {
+            // Limits count what is held in all.
+            Command::Acquire(wanted) if policy.limits == Limits::NONE => return scan.one(&wanted.resource),
+            Command::Check(claim) => return scan.one(&claim.resource),
+            Command::Renew { lease, .. }
+            | Command::Beat { lease, .. }
+            | Command::Release { lease, .. }
+            | Command::Evict { lease, .. } => {
+                if let Some(resource) = known.get(lease) {
+                    let locks = scan.one(resource)?;
+                    if locks.get(*lease).is_some() {
+                        return Ok(locks);
+                    }
+                }
+            }
+            Command::Acquire(_) | Command::Transfer(_) | Command::Sweep => {}
+        }
+        scan.all()
+    }
+
     /// Decides the command on the locks as they are; none if they changed before it could be done.
-    fn attempt(&self, settled: &mut Settled, policy: &Policy, command: &Command) -> Result<Option<Answer>> {
-        let locks = self.scan()?.all()?;
+    fn attempt(
+        &self,
+        settled: &mut Settled,
+        known: &Known,
+        policy: &Policy,
+        command: &Command,
+    ) -> Result<Option<Answer>> {
+        let locks = self.concerned(known, policy, command)?;
         refuse_ownerless(&locks, command)?;
         let now = self.sys.clock.now()?;
         let Decision { events, answer } = decide(&locks.table, policy, command, &now, locks.position.next)?;
@@ -164,7 +248,7 @@ fn refuse_ownerless(locks: &Locks, command: &Command) -> Result<()> {
     };
     match lock {
         Some(Lock { kept: Kept::Damaged(error), .. }) => Err(error.again()),
-        Some(Lock { kept: Kept::Ghost(_), lease, .. }) if as_holder => {
+        Some(Lock { kept: Kept::Ghost { .. }, lease, .. }) if as_holder => {
             Err(Refusal::NotHolder { lease: Box::new(lease.clone()) }.into())
         }
         _ => Ok(()),
@@ -182,10 +266,13 @@ fn vouched_for<'a>(locks: &'a Locks, answer: &Answer) -> Option<&'a Lock> {
 impl Medium for Directory {
     fn transact(&self, policy: &Policy, command: &Command) -> Result<Answer> {
         self.supports(command)?;
-        let Inner { gate, settled } = &mut *self.inner();
+        let Inner { gate, settled, known } = &mut *self.inner();
         let _section = gate.alone(&self.sys)?;
         for _ in 0..ATTEMPTS {
-            if let Some(answer) = self.attempt(settled, policy, command)? {
+            if let Some(answer) = self.attempt(settled, known, policy, command)? {
+                if let Answer::Granted(lease) = &answer {
+                    known.insert(lease.id, lease.resource.clone());
+                }
                 return Ok(answer);
             }
         }
@@ -194,14 +281,14 @@ impl Medium for Directory {
     }
 
     fn guarded(&self, claim: &Claim, act: &mut dyn FnMut(&Held<'_>)) -> Result<()> {
-        let Inner { gate, settled } = &mut *self.inner();
+        let Inner { gate, settled, .. } = &mut *self.inner();
         let _section = gate.alone(&self.sys)?;
         let locks = self.scan()?.one(&claim.resource)?;
         let lock = locks.on(&claim.resource);
         match lock.map(|lock| &lock.kept) {
             Some(Kept::Damaged(error)) => return Err(error.again()),
             // Nobody holds a ghost, whatever they present.
-            Some(Kept::Ghost(_)) => {
+            Some(Kept::Ghost { .. }) => {
                 let current = locks.table.iter().cloned().collect();
                 let (resource, presented) = (claim.resource.clone(), claim.fence);
                 return Err(Refusal::FencedOut { resource, presented, current }.into());
@@ -216,9 +303,6 @@ impl Medium for Directory {
     }
 
     fn view(&self) -> Result<View> {
-        self.inner().gate.looking(&self.sys, || {
-            let Locks { table, position, .. } = self.scan()?.all()?;
-            Ok(View { table, counter: position.id, next: position.next, now: self.sys.clock.now()? })
-        })
+        self.view_of(|scan| scan.all())
     }
 }

@@ -17,3 +17,9 @@ pub fn rfc3339(at: &holdfast_kernel::Stamp) -> String {
     moment::write(&mut out, at.wall_ms());
     String::from_utf8_lossy(&out).into_owned()
 }
+
+/// Milliseconds since 1970 of a moment in exactly the form of [`rfc3339`]; none if it is anything else.
+#[must_use]
+pub fn wall_ms(text: &str) -> Option<u64> {
+    moment::read(text.as_bytes())
+}

@@ -9,6 +9,7 @@ pub mod directory;
 pub mod liveness;
 pub mod log;
 pub mod record;
+pub mod whole;
 
 mod codec;
 mod counter;
@@ -16,11 +17,10 @@ mod error;
 mod gate;
 mod json;
 mod medium;
-mod whole;
 mod witness;
 
-pub use codec::{Codec, Json, Stored, Unreadable};
+pub use codec::{Codec, Json, Stored, Unreadable, read_event, write_event};
 pub use error::{Damage, Error, Result};
-pub use json::rfc3339;
+pub use json::{rfc3339, wall_ms};
 pub use medium::{CounterId, Held, Medium, View};
 pub use witness::Witness;

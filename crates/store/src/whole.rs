@@ -18,10 +18,13 @@ use holdfast_sys::{Files, Kind, Open, Sys};
 use crate::{Error, Result};
 
 /// The most bytes that such a file may have.
-pub(crate) const LONGEST: usize = 64 * 1_024;
+pub const LONGEST: usize = 64 * 1_024;
 
 /// The content of the file at `path`; none if there is nothing.
-pub(crate) fn read(sys: &Sys, path: &Path) -> Result<Option<Vec<u8>>> {
+///
+/// # Errors
+/// When it cannot be read, is no regular file, or has more than [`LONGEST`] bytes.
+pub fn read(sys: &Sys, path: &Path) -> Result<Option<Vec<u8>>> {
     let found = match sys.files.stat(path) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
         found => found?,
@@ -52,7 +55,10 @@ pub(crate) const fn called(kind: Kind) -> &'static str {
 }
 
 /// Puts a file with `bytes` in the place of whatever file is at `path`, durably.
-pub(crate) fn replace(sys: &Sys, path: &Path, bytes: &[u8], mode: u32) -> Result<()> {
+///
+/// # Errors
+/// When that failed; there is then the old file or the new one, whole.
+pub fn replace(sys: &Sys, path: &Path, bytes: &[u8], mode: u32) -> Result<()> {
     let beside = beside(path, sys.entropy.nonce()?);
     if let Err(error) = create(sys, &beside, bytes, mode).and_then(|()| sys.files.rename(&beside, path)) {
         // What cannot be removed either is a leftover, and those never block.
@@ -90,11 +96,16 @@ fn with_suffix(path: &Path, nonce: u128, suffix: &str) -> PathBuf {
 
 /// Whether `name` is what a crash left of replacing the file called `of`.
 pub(crate) fn is_leftover(name: &OsStr, of: &OsStr) -> bool {
-    let nonce = name
-        .to_str()
-        .zip(of.to_str())
-        .and_then(|(name, of)| name.strip_prefix(of)?.strip_prefix('.')?.strip_suffix(".tmp"));
-    nonce.is_some_and(|nonce| nonce.len() == 32 && nonce.bytes().all(|byte| byte.is_ascii_hexdigit()))
+    leftover_of(name).is_some_and(|file| Some(file) == of.to_str())
+}
+
+/// The name of the file that a crash was about to replace when it left a file called `name`; none if it is
+/// no such file.
+#[must_use]
+pub fn leftover_of(name: &OsStr) -> Option<&str> {
+    let (of, nonce) = name.to_str()?.strip_suffix(".tmp")?.rsplit_once('.')?;
+    let is_nonce = nonce.len() == 32 && nonce.bytes().all(|byte| byte.is_ascii_hexdigit());
+    (is_nonce && !of.is_empty()).then_some(of)
 }
 
 /// The files that crashes left beside `path`. Only the guard's holder can tell them from files in use.
@@ -115,7 +126,8 @@ pub(crate) fn leftovers(files: &dyn Files, path: &Path) -> Result<Vec<PathBuf>> 
 }
 
 /// The directory that a path's last name is in.
-pub(crate) fn parent(path: &Path) -> &Path {
+#[must_use]
+pub fn parent(path: &Path) -> &Path {
     path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 

@@ -9,7 +9,7 @@ mod folder;
 mod permission;
 mod process;
 
-pub use child::{has_ended, kill_group};
+pub use child::{has_ended, kill_group, pause};
 pub use clock::OsClock;
 pub use entropy::OsEntropy;
 pub use files::OsFiles;

@@ -4,6 +4,7 @@
 use std::path::Path;
 
 use super::{Length, tally};
+use crate::browser::{self, Package};
 use crate::child::{Child, Ended, is_there};
 use crate::fuzz;
 use crate::report::Outcome;
@@ -49,7 +50,10 @@ pub(super) fn tests(root: &Path, length: Length) -> Outcome {
     };
     let mut child = Child::cargo(root, words);
     if let Some(cases) = length.cases {
-        child = child.env("PROPTEST_CASES", &cases.to_string());
+        child = child.env("PROPTEST_CASES", &cases.to_string()).env("HOLDFAST_LONG", "1");
+    }
+    for (variable, value) in length.widened {
+        child = child.env(variable, value);
     }
     tally::outcome(&child.run())
 }
@@ -65,6 +69,25 @@ pub(super) fn simulation(root: &Path, length: Length) -> Outcome {
     let ended = Child::cargo(root, &["sim", "random", "--seeds", &seeds]).run();
     let last = ended.out.lines().last().unwrap_or("it did not come to its end");
     Outcome::one(ended.ok, last)
+}
+
+/// The browser package without a browser: its types, its decisions against the vectors, and its doubles.
+pub(super) fn project_lock(root: &Path) -> Outcome {
+    match Package::prepare(root) {
+        Ok(package) => tally::outcome(&package.script("test").run()),
+        Err(why) => Outcome::skipped(why),
+    }
+}
+
+/// The browser package in the browser: many tabs, killed, stopped and cached ones.
+pub(super) fn project_lock_in_a_browser(root: &Path, length: Length) -> Outcome {
+    let rounds = length.rounds.to_string();
+    match browser::is_there_a_browser().and_then(|()| Package::prepare(root)) {
+        Ok(package) => {
+            tally::outcome(&package.script("test:browser").env("HOLDFAST_BROWSER_ROUNDS", &rounds).run())
+        }
+        Err(why) => Outcome::skipped(why),
+    }
 }
 
 /// Whether the documentation builds without a broken link.

@@ -8,7 +8,9 @@ use crate::report::Outcome;
 pub(super) fn outcome(ended: &Ended) -> Outcome {
     let lines = ended.out.lines().chain(ended.err.lines());
     let (mut passed, mut failed) = (0, 0);
-    for (more_passed, more_failed) in lines.filter_map(|line| nextest(line).or_else(|| libtest(line))) {
+    for (more_passed, more_failed) in
+        lines.filter_map(|line| nextest(line).or_else(|| libtest(line)).or_else(|| vitest(line)))
+    {
         passed += more_passed;
         failed += more_failed;
     }
@@ -35,6 +37,12 @@ fn libtest(line: &str) -> Option<(usize, usize)> {
     Some((count(counts, " passed"), count(counts, " failed")))
 }
 
+/// `      Tests  1 failed | 11 passed (12)`
+fn vitest(line: &str) -> Option<(usize, usize)> {
+    let counts = line.trim_start().strip_prefix("Tests  ")?;
+    Some((count(counts, " passed"), count(counts, " failed")))
+}
+
 /// The number before a word: 11 before ` passed`.
 fn count(text: &str, word: &str) -> usize {
     let Some((before, _)) = text.split_once(word) else { return 0 };
@@ -50,11 +58,13 @@ mod tests {
     }
 
     #[test]
-    fn both_runners_are_understood() {
+    fn all_runners_are_understood() {
         let text = "     Summary [   0.004s] 5 tests run: 3 passed (1 slow), 2 failed, 1 skipped\n";
         assert_eq!(outcome(&ended(false, text)), Outcome::Ran { passed: 3, failed: 2, note: String::new() });
         let text = "test result: ok. 3 passed; 0 failed; 0 ignored\ntest result: ok. 4 passed; 0 failed;\n";
         assert_eq!(outcome(&ended(true, text)), Outcome::Ran { passed: 7, failed: 0, note: String::new() });
+        let text = " Test Files  1 failed | 2 passed (3)\n      Tests  1 failed | 11 passed (12)\n";
+        assert_eq!(outcome(&ended(false, text)), Outcome::Ran { passed: 11, failed: 1, note: String::new() });
     }
 
     #[test]

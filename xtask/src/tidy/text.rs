@@ -7,6 +7,9 @@ const MOST_LINES: usize = 600;
 /// What people write by hand and read from top to bottom.
 const WRITTEN: [&str; 7] = [".rs", ".ts", ".tsx", ".mjs", ".js", ".sh", ".md"];
 
+/// How the first comment of a file begins, by what the file is called.
+const HEADERS: [(&str, &[&str]); 2] = [("//!", &[".rs"]), ("//", &[".ts", ".tsx", ".mjs", ".js"])];
+
 /// Files that are asked what they hide.
 pub(super) fn too_long(tree: &Tree) -> Vec<Finding> {
     let long = tree.with_ending(&WRITTEN).filter(|(_, text)| text.lines().count() > MOST_LINES);
@@ -16,12 +19,18 @@ pub(super) fn too_long(tree: &Tree) -> Vec<Finding> {
 
 /// Source files whose first line does not say why they exist.
 pub(super) fn without_header(tree: &Tree) -> Vec<Finding> {
-    let first = |text: &str| text.lines().next().and_then(|line| line.strip_prefix("//! ")).map(str::len);
-    let silent = |text: &str| first(text).is_none_or(|length| length == 0);
-    let what = "the first line is no `//!` comment that says why the file exists";
-    tree.with_ending(&[".rs"])
-        .filter(|(_, text)| silent(text))
-        .map(|(path, _)| Finding::new(path, 1, what))
+    HEADERS.into_iter().flat_map(|(mark, endings)| silent(tree, mark, endings)).collect()
+}
+
+fn silent(tree: &Tree, mark: &str, endings: &[&str]) -> Vec<Finding> {
+    let says = |text: &str| {
+        let why = text.lines().next().and_then(|line| line.strip_prefix(mark)?.strip_prefix(' '));
+        why.is_some_and(|why| !why.is_empty())
+    };
+    let what = format!("the first line is no `{mark}` comment that says why the file exists");
+    tree.with_ending(endings)
+        .filter(|(_, text)| !says(text))
+        .map(|(path, _)| Finding::new(path, 1, what.as_str()))
         .collect()
 }
 
@@ -44,5 +53,9 @@ mod tests {
             Tree::of(&[("a.rs", "//! Why.\n"), ("b.rs", "use x;\n"), ("c.rs", "//! \nx"), ("d.rs", "")]);
         let found: Vec<String> = without_header(&tree).into_iter().map(|finding| finding.file).collect();
         assert_eq!(found, ["b.rs", "c.rs", "d.rs"]);
+        let tree =
+            Tree::of(&[("a.ts", "// Why.\n"), ("b.ts", "import x;\n"), ("c.mjs", "// \n"), ("d.js", "")]);
+        let found: Vec<String> = without_header(&tree).into_iter().map(|finding| finding.file).collect();
+        assert_eq!(found, ["b.ts", "c.mjs", "d.js"]);
     }
 }

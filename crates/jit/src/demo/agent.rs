@@ -43,7 +43,8 @@ pub fn run(context: &Context, wanted: &str) -> Result<Report> {
 
 /// Works on what was claimed, and finishes it if it may.
 fn work(context: &Context, claimed: &Report) -> Result<()> {
-    let lease = &claimed.json["lease"];
+    let claimed = claimed.document();
+    let lease = &claimed["lease"];
     let issue = lease["issue_id"].as_str().unwrap_or_default().to_owned();
     let fence = lease["fence"].as_u64().unwrap_or_default();
     tell(context, &Told::Claimed { issue: issue.clone(), fence });
@@ -59,15 +60,15 @@ fn work(context: &Context, claimed: &Report) -> Result<()> {
 
 fn is_work_left(context: &Context) -> Result<bool> {
     let all = jit(context, &["issue", "list"])?;
-    let issues = all.json["issues"].as_array();
+    let all = all.document();
+    let issues = all["issues"].as_array();
     Ok(issues.is_some_and(|issues| issues.iter().any(|issue| issue["state"] != "done")))
 }
 
 /// What the program would do if this was typed.
 fn jit(context: &Context, words: &[&str]) -> Result<Report> {
     let words = ["jit", "--quiet"].iter().chain(words);
-    let Cli { command, .. } =
-        Cli::try_parse_from(words).map_err(|error| Error::Usage(error.to_string()))?;
+    let Cli { command, .. } = Cli::try_parse_from(words).map_err(|error| Error::Usage(error.to_string()))?;
     commands::run(context, command)
 }
 

@@ -36,8 +36,8 @@ pub(super) struct Turn {
 
 impl Audit {
     pub(super) fn of(ground: &Ground, issues: &[(String, String)]) -> Result<Self> {
-        let history = ground.jit("main", &["claim", "history"])?.json;
-        let states = ground.jit("main", &["issue", "list"])?.json;
+        let history = ground.jit("main", &["claim", "history"])?.document();
+        let states = ground.jit("main", &["issue", "list"])?.document();
         let state = |id: &str| {
             let all = states["issues"].as_array().into_iter().flatten();
             let found = all.into_iter().find(|issue| issue["id"] == id);
@@ -52,7 +52,7 @@ impl Audit {
         };
         let stories: Vec<Story> = issues.iter().map(tell).collect();
         let mut problems: Vec<String> = stories.iter().flat_map(wrong).collect();
-        let checks = ground.jit("main", &["validate", "all"])?.json;
+        let checks = ground.jit("main", &["validate", "all"])?.document();
         for check in checks["checks"].as_array().into_iter().flatten().filter(|check| check["ok"] != true) {
             problems.push(format!("{}: {}", check["name"], check["problems"]));
         }
@@ -61,7 +61,8 @@ impl Audit {
 
     /// The stories as a table, and what is wrong with them.
     pub(super) fn text(&self) -> String {
-        let rows: Vec<_> = self.stories.iter().enumerate().map(|(number, story)| story.row(number + 1)).collect();
+        let rows: Vec<_> =
+            self.stories.iter().enumerate().map(|(number, story)| story.row(number + 1)).collect();
         let mut text = table(["", "ISSUE", "STATE", "HELD BY, UNDER FENCE"], &rows);
         for problem in &self.problems {
             text.push_str(&format!("problem: {problem}\n"));

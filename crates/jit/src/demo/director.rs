@@ -5,6 +5,8 @@ use std::io::{BufRead, BufReader};
 use std::process::Child;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
+use holdfast_kernel::Stamp;
+use holdfast_sys::os;
 use serde_json::json;
 
 use super::audit::Audit;
@@ -12,12 +14,8 @@ use super::ground::Ground;
 use super::lanes::{Lanes, Mark};
 use super::{CAST, Told};
 use crate::context::Context;
-use crate::error::{Error, Exit, Result};
+use crate::error::{Exit, Result};
 use crate::output::Report;
-
-/// Who is killed, and who is stopped: each as soon as it holds something that it did not win in the race.
-const KILLED: usize = 3;
-const STOPPED: usize = 2;
 
 /// Shows it.
 ///
@@ -37,8 +35,7 @@ pub fn run(context: &Context, keep: bool) -> Result<Report> {
     let mut play = Play::start(context, &ground, lanes, &wanted)?;
     play.watch()?;
     let audit = Audit::of(&ground, &issues)?;
-    let stopped = play.refused;
-    let ok = audit.problems.is_empty() && stopped && play.killed.is_some();
+    let ok = audit.problems.is_empty() && play.refused && play.killed.is_some();
     let verdict = if ok { "nothing was lost, nothing was done twice" } else { "this is not as it should be" };
     let path = keep.then(|| ground.path("main"));
     let mut text = format!("\n{}\n", audit.text());
@@ -50,7 +47,7 @@ pub fn run(context: &Context, keep: bool) -> Result<Report> {
         "ok": ok,
         "issues": audit.stories,
         "problems": audit.problems,
-        "late_write_refused": stopped,
+        "late_write_refused": play.refused,
         "repository": path.map(|path| path.to_string_lossy().into_owned()),
     }});
     Ok(Report::new(text, &json).brief(verdict).exit(if ok { Exit::Ok } else { Exit::Problems }))
@@ -63,8 +60,8 @@ struct Play<'a> {
     agents: Vec<Child>,
     heard: Receiver<(usize, Option<Told>)>,
     wanted: String,
-    killed: Option<String>,
-    stopped: Option<String>,
+    stopped: Option<(usize, String)>,
+    killed: Option<usize>,
     refused: bool,
 }
 
@@ -78,7 +75,7 @@ impl<'a> Play<'a> {
             agents.push(agent);
         }
         let wanted = wanted.to_owned();
-        Ok(Self { context, lanes, agents, heard, wanted, killed: None, stopped: None, refused: false })
+        Ok(Self { context, lanes, agents, heard, wanted, stopped: None, killed: None, refused: false })
     }
 
     /// Draws what happens until every agent has left.
@@ -102,33 +99,56 @@ impl<'a> Play<'a> {
         let now = self.context.sys.clock.now()?;
         self.lanes.draw(&now, agent, &Mark::Told(told));
         match told {
-            Told::Claimed { issue, .. } if *issue == self.wanted => {}
-            Told::Claimed { issue, .. } if agent == KILLED && self.killed.is_none() => {
-                self.killed = Some(issue.clone());
-                self.signal(agent, rustix::process::Signal::KILL)?;
-                self.lanes.draw(&now, agent, &Mark::Fate("killed (kill -9)"));
-            }
-            Told::Claimed { issue, .. } if agent == STOPPED && self.stopped.is_none() => {
-                self.stopped = Some(issue.clone());
-                self.signal(agent, rustix::process::Signal::STOP)?;
-                self.lanes.draw(&now, agent, &Mark::Fate("stopped (kill -STOP)"));
-            }
-            Told::Done { issue } if self.stopped.as_ref() == Some(issue) && agent != STOPPED => {
-                self.signal(STOPPED, rustix::process::Signal::CONT)?;
-                self.lanes.draw(&now, STOPPED, &Mark::Fate("wakes up"));
-            }
-            Told::Refused { issue, .. } => self.refused |= self.stopped.as_ref() == Some(issue),
+            Told::Claimed { issue, .. } if *issue != self.wanted => self.strike(&now, agent, issue)?,
+            Told::Done { issue } => self.wake(&now, agent, issue)?,
+            Told::Refused { issue, .. } => self.refused |= self.stopped == Some((agent, issue.clone())),
             _ => {}
         }
         Ok(())
     }
 
-    fn signal(&self, agent: usize, signal: rustix::process::Signal) -> Result<()> {
-        let pid = self.agents.get(agent).and_then(|agent| i32::try_from(agent.id()).ok());
-        let sent = pid.and_then(rustix::process::Pid::from_raw).map(|pid| rustix::process::kill_process(pid, signal));
-        match sent {
-            Some(Ok(())) => Ok(()),
-            _ => Err(Error::Usage(format!("{} cannot be sent a signal", CAST.get(agent).unwrap_or(&"nobody")))),
+    /// Stops the first agent that holds something it did not win in the race, and kills the second. The other
+    /// two bring the work to its end.
+    fn strike(&mut self, now: &Stamp, agent: usize, issue: &str) -> Result<()> {
+        match (&self.stopped, self.killed) {
+            (None, _) => {
+                self.pause(agent, true)?;
+                self.stopped = Some((agent, issue.to_owned()));
+                self.lanes.draw(now, agent, &Mark::Fate("stopped (kill -STOP)"));
+            }
+            (Some((stopped, _)), None) if *stopped != agent => {
+                self.kill(agent);
+                self.killed = Some(agent);
+                self.lanes.draw(now, agent, &Mark::Fate("killed (kill -9)"));
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Wakes the stopped agent up once somebody else has done its work.
+    fn wake(&self, now: &Stamp, agent: usize, issue: &str) -> Result<()> {
+        if let Some((stopped, its)) = &self.stopped
+            && *stopped != agent
+            && its == issue
+        {
+            self.pause(*stopped, false)?;
+            self.lanes.draw(now, *stopped, &Mark::Fate("wakes up"));
+        }
+        Ok(())
+    }
+
+    fn pause(&self, agent: usize, still: bool) -> Result<()> {
+        match self.agents.get(agent) {
+            Some(agent) => Ok(os::pause(agent.id(), still)?),
+            None => Ok(()),
+        }
+    }
+
+    fn kill(&mut self, agent: usize) {
+        if let Some(agent) = self.agents.get_mut(agent) {
+            // One that has ended by itself cannot be killed any more; the audit will tell.
+            let _ = agent.kill();
         }
     }
 }

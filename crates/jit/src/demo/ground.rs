@@ -55,7 +55,7 @@ impl Ground {
     pub(super) fn issues(&self) -> Result<Vec<(String, String)>> {
         let create = |title: &&str| {
             let made = self.jit("main", &["issue", "create", "--title", title])?;
-            Ok((made.json["issue"]["id"].as_str().unwrap_or_default().to_owned(), (*title).to_owned()))
+            Ok((made.document()["issue"]["id"].as_str().unwrap_or_default().to_owned(), (*title).to_owned()))
         };
         TITLES.iter().map(create).collect()
     }
@@ -66,11 +66,12 @@ impl Ground {
 
     /// Starts an agent, which first asks for `wanted`.
     pub(super) fn start(&self, agent: &str, wanted: &str) -> Result<Child> {
-        let failed = |source| Error::from(holdfast_sys::Error::new("start an agent in", &self.path(agent), source));
+        let failed =
+            |source| Error::from(holdfast_sys::Error::new("start an agent in", &self.path(agent), source));
         let program = std::env::current_exe().map_err(failed)?;
         let mut command = Command::new(program);
         command.arg("-C").arg(self.path(agent)).args(["--agent-id", &format!("agent:{agent}")]);
-        command.args(["demo", "--act", wanted]).env("JIT_CONFIG_HOME", &self.root);
+        command.args(["--json", "demo", "--act", wanted]).env("JIT_CONFIG_HOME", &self.root);
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
         command.spawn().map_err(failed)
     }
@@ -81,7 +82,7 @@ impl Ground {
         let Cli { command, .. } =
             Cli::try_parse_from(words).map_err(|error| Error::Usage(error.to_string()))?;
         let global = Global {
-            quiet: true,
+            json: true,
             directory: Some(self.path(worktree)),
             agent_id: Some("person:director".to_owned()),
             ..Global::default()

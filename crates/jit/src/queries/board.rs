@@ -5,10 +5,11 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{Claimed, Filter, Item};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::ids::IssueId;
 use crate::issues::{Issues, Priority, Scope, Seen, State};
 use crate::output::Form;
+use crate::writes::results_of;
 
 /// What a board knows of an issue.
 pub struct Node {
@@ -28,6 +29,8 @@ pub struct Node {
     pub deps: Box<[IssueId]>,
     /// The gates that keep it from being done, if that is where it stands.
     pub gates: Box<[String]>,
+    /// Whether its state lets it be worked on.
+    pub workable: bool,
     /// Whether it may depend on more than can be read.
     pub unsure: bool,
     /// Whether it is wanted.
@@ -84,7 +87,12 @@ impl Board {
     /// # Errors
     /// When git stands in the way.
     pub fn load(issues: &Issues<'_>, claimed: Claimed, filter: &Filter, form: Form) -> Result<Self> {
-        let scan = issues.scan(Scope::All, |seen| Some(Node::new(seen, &claimed, filter, form)))?;
+        let mut scan = issues.scan(Scope::All, |seen| Some(Node::new(seen, &claimed, filter, form)))?;
+        for node in scan.found.iter_mut().filter(|node| !node.gates.is_empty()) {
+            // Whatever cannot be told counts as open.
+            let results = results_of(issues, node.id).unwrap_or_default();
+            node.gates = node.gates.iter().filter(|key| !results.passed(key)).cloned().collect();
+        }
         Ok(Self { nodes: scan.found, ids: scan.ids, claimed, problems: scan.problems })
     }
 
@@ -135,10 +143,7 @@ impl Board {
     #[must_use]
     pub fn available(&self) -> Vec<&Node> {
         let free = |node: &&Node| {
-            node.state == State::Ready
-                && node.wanted
-                && self.claimed.lease(node.id).is_none()
-                && !self.is_blocked(node)
+            node.workable && node.wanted && self.claimed.lease(node.id).is_none() && !self.is_blocked(node)
         };
         let mut nodes: Vec<&Node> = self.nodes.iter().filter(free).collect();
         nodes.sort_by_key(|node| (node.priority, node.id));
@@ -171,11 +176,46 @@ impl Node {
             priority: issue.priority,
             labels: seen.labels.members().collect::<Vec<_>>().join(" ").into(),
             updated_at: (*issue.updated_at).into(),
-            deps: seen.deps.members().filter_map(IssueId::parse).collect(),
+            deps: deps(seen).into(),
             gates,
+            workable: is_workable(seen, claimed),
             unsure: seen.unsure,
             wanted,
             json: json.into(),
         }
     }
+}
+
+/// Whether the state of an issue lets it be worked on by whoever gets it: it is ready, or somebody has begun
+/// under a lease of this repository. If nobody holds it any more, that work was left behind by an agent that
+/// is gone, and without this it would be offered to nobody ever again.
+fn is_workable(seen: &Seen<'_>, claimed: &Claimed) -> bool {
+    let issue = &seen.issue;
+    let begun = issue.fence.is_some() && issue.fence_log.as_deref() == claimed.log.as_deref();
+    issue.state == State::Ready || (issue.state == State::InProgress && begun)
+}
+
+/// Whether an issue can be worked on by whoever holds it, looked at anew: what was so when somebody began to
+/// ask may be done by the time that the claim is granted.
+///
+/// # Errors
+/// When that cannot be told.
+pub fn can_be_worked_on(issues: &Issues<'_>, claimed: &Claimed, id: IssueId) -> Result<bool> {
+    let look = |seen: &Seen<'_>| (is_workable(seen, claimed), seen.unsure, deps(seen));
+    let (workable, unsure, deps) = match issues.see(id, Scope::All, look) {
+        Err(Error::NoIssue(_)) => return Ok(false),
+        seen => seen?,
+    };
+    for dep in deps {
+        match issues.see(dep, Scope::All, |seen| seen.issue.state) {
+            Ok(state) if !state.is_over() => return Ok(false),
+            Ok(_) | Err(Error::NoIssue(_)) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(workable && !unsure)
+}
+
+fn deps(seen: &Seen<'_>) -> Vec<IssueId> {
+    seen.deps.members().filter_map(IssueId::parse).collect()
 }

@@ -14,6 +14,8 @@ use crate::workspace::Workspace;
 pub struct Claimed {
     /// When it was looked.
     pub now: Stamp,
+    /// The log that grants the fences of this repository, if it has granted one.
+    pub log: Option<String>,
     leases: BTreeMap<IssueId, Lease>,
 }
 
@@ -27,7 +29,8 @@ impl Claimed {
         let living = view.table.iter().filter(|lease| !lease.standing(&view.now).is_over());
         let leases =
             living.filter_map(|lease| Some((IssueId::parse(lease.resource.as_str())?, lease.clone())));
-        Ok(Self { leases: leases.collect(), now: view.now })
+        let log = view.counter.map(|counter| counter.to_string());
+        Ok(Self { leases: leases.collect(), now: view.now, log })
     }
 
     /// What is claimed, for commands that only show it: where that cannot be told, they say so and go on.
@@ -38,7 +41,7 @@ impl Claimed {
         match Self::load(context, workspace) {
             Err(error) => {
                 context.printer.warn(&format!("who holds what cannot be told: {error}"));
-                Ok(Self { now: context.sys.clock.now()?, leases: BTreeMap::new() })
+                Ok(Self { now: context.sys.clock.now()?, log: None, leases: BTreeMap::new() })
             }
             claimed => claimed,
         }

@@ -47,9 +47,9 @@ impl Writer<'_> {
     /// written.
     pub fn create(&self, fresh: Fresh) -> Result<Draft> {
         let sys = &self.context.sys;
-        let mut graph = self.locks.graph()?;
-        let _section =
-            if fresh.dependencies.is_empty() { None } else { Some(graph.enter(sys, LockMode::Shared)?) };
+        let waits = !fresh.dependencies.is_empty();
+        let mut graph = waits.then(|| self.locks.graph()).transpose()?;
+        let _section = graph.as_mut().map(|graph| graph.enter(sys, LockMode::Shared)).transpose()?;
         for on in &fresh.dependencies {
             self.issues.base(*on)?;
         }

@@ -77,6 +77,9 @@ impl<'a> Place<'a> {
     /// Makes an issue that is not there yet; false if something has its name.
     pub(super) fn create(&self, content: &Content) -> Result<bool> {
         let issues = self.issues()?;
+        if self.sys.files.stat(&issues.join(self.id.to_string())).is_ok() {
+            return Ok(false);
+        }
         if content.results.is_some() {
             self.write_results(content)?;
         }

@@ -50,11 +50,10 @@ fn done_waits_for_every_gate_and_comes_with_the_last_one() {
 #[test]
 fn a_command_that_takes_too_long_has_failed() {
     let bench = Bench::new();
-    bench.jit(&["gate", "define", "slow", "--command", "echo begun; sleep 1000", "--timeout", "1"]).ok();
+    bench.jit(&["gate", "define", "slow", "--command", "sleep 1000", "--timeout", "1"]).ok();
     let id = gated(&bench, "slow");
     let checked = bench.jit(&["--json", "gate", "check", &id]).fails(1).json();
     assert_eq!((&checked["passed"], &checked["gates"][0]["timed_out"]), (&false.into(), &true.into()));
-    assert_eq!(checked["gates"][0]["output"], "begun\n");
 }
 
 #[test]

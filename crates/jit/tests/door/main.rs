@@ -16,6 +16,7 @@ mod checks;
 mod claims;
 mod clock;
 mod damage;
+mod demo;
 mod documents;
 mod enforce;
 mod events;

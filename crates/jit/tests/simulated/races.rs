@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::stage::{ANNA, BERTA, ISSUE, OTHER, Stage};
 
 /// `HOLDFAST_SEEDS` widens the search.
-fn seeds() -> u64 {
+pub(crate) fn seeds() -> u64 {
     std::env::var("HOLDFAST_SEEDS").ok().and_then(|seeds| seeds.parse().ok()).unwrap_or(1_000)
 }
 

@@ -120,12 +120,15 @@ fn run(sys: holdfast_sys::Sys, agent: Agent, args: &[String]) -> Result<Value, i
         agent_id: None,
         config_home: None,
         git: Environment::read(1000, |_| None),
+        author_date: None,
+        program: None,
+        temporary: "/tmp".into(),
         directory: Ok(agent.at.into()),
     };
-    let global = Global { quiet: true, agent_id: Some(agent.id.to_owned()), ..Global::default() };
+    let global = Global { json: true, agent_id: Some(agent.id.to_owned()), ..Global::default() };
     let context = Context::new(sys, &global, vars).unwrap();
     match commands::run(&context, command) {
-        Ok(report) => Ok(report.json),
+        Ok(report) => Ok(report.document()),
         Err(error) => {
             eprintln!("{} {args:?}: {error} {:?}", agent.id, error.causes());
             Err(i32::from(error.exit().code()))

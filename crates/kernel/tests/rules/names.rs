@@ -6,11 +6,11 @@ use proptest::prelude::*;
 use crate::support::make::{holder, text};
 
 #[test]
-fn a_name_has_1_to_256_bytes_and_no_control_characters() {
+fn a_name_has_1_to_512_bytes_and_no_control_characters() {
     assert_eq!(Name::new(""), Err(NameError::Empty));
-    assert!(Name::new(&"n".repeat(256)).is_ok());
-    assert_eq!(Name::new(&"n".repeat(257)), Err(NameError::Long { bytes: 257, longest: 256 }));
-    assert_eq!(Name::new(&"é".repeat(129)), Err(NameError::Long { bytes: 258, longest: 256 }));
+    assert!(Name::new(&"n".repeat(512)).is_ok());
+    assert_eq!(Name::new(&"n".repeat(513)), Err(NameError::Long { bytes: 513, longest: 512 }));
+    assert_eq!(Name::new(&"é".repeat(257)), Err(NameError::Long { bytes: 514, longest: 512 }));
     for hostile in ["a\0", "a\nb", "\u{1b}[31m", "\u{7f}", "\u{9b}31m"] {
         assert_eq!(Name::new(hostile), Err(NameError::Control), "{hostile:?}");
     }
@@ -96,7 +96,7 @@ proptest! {
 
     #[test]
     fn any_text_is_a_name_or_is_not(text in any::<String>()) {
-        let good = !text.is_empty() && text.len() <= 256 && !text.chars().any(char::is_control);
+        let good = !text.is_empty() && text.len() <= 512 && !text.chars().any(char::is_control);
         prop_assert_eq!(Name::new(&text).is_ok(), good);
         prop_assert!(text.parse::<LeaseId>().is_err());
     }

@@ -60,28 +60,47 @@ pub fn explore(subject: &Subject, plan: &Plan, most: u64) -> Report {
 /// Tries every run of a plan, at most `most` of them, until one breaks what is looked for.
 #[must_use]
 pub fn explore_until(subject: &Subject, plan: &Plan, most: u64, wanted: impl Fn(Property) -> bool) -> Report {
+    let (mut report, found) = every_run(most, |walker| {
+        let outcome = run(subject, plan, walker);
+        let broken = outcome.violations.into_iter().find(|violation| wanted(violation.property));
+        Once { stopped: outcome.stopped, broken }
+    });
+    report.found = found.map(|(answers, violation)| Failing { plan: plan.clone(), answers, violation });
+    report
+}
+
+/// What came of one run.
+#[derive(Clone, Debug)]
+pub struct Once<B> {
+    /// Whether it came to a state that had been seen.
+    pub stopped: bool,
+    /// What broke.
+    pub broken: Option<B>,
+}
+
+/// Tries every run that there is, at most `most` of them, until one breaks: `once` runs the same thing again
+/// and again, each time with the choices that it is given. Says also which answers broke it.
+pub fn every_run<B>(most: u64, mut once: impl FnMut(Walker) -> Once<B>) -> (Report, Option<(Vec<usize>, B)>) {
     let map = Arc::new(Mutex::new(Map::default()));
     let mut report = Report::default();
     let mut todo: Vec<Vec<u16>> = vec![Vec::new()];
     while let Some(prefix) = todo.pop() {
         if report.schedules == most {
-            return finish(report, &map);
+            return (finish(report, &map), None);
         }
         let from = prefix.len();
-        let outcome = run(subject, plan, Walker { prefix, asked: 0, map: Arc::clone(&map) });
+        let Once { stopped, broken } = once(Walker { prefix, asked: 0, map: Arc::clone(&map) });
         report.schedules += 1;
-        report.recognised += u64::from(outcome.stopped);
+        report.recognised += u64::from(stopped);
         let points = std::mem::take(&mut locked(&map).points);
-        let found = outcome.violations.into_iter().find(|violation| wanted(violation.property));
-        if let Some(violation) = found {
+        if let Some(broken) = broken {
             let answers = points.iter().map(|point| usize::from(point.answer)).collect();
-            report.found = Some(Failing { plan: plan.clone(), answers, violation });
-            return finish(report, &map);
+            return (finish(report, &map), Some((answers, broken)));
         }
         branch(&points, from, &mut todo);
     }
     report.complete = true;
-    finish(report, &map)
+    (finish(report, &map), None)
 }
 
 fn finish(mut report: Report, map: &Mutex<Map>) -> Report {
@@ -143,7 +162,7 @@ struct Point {
 }
 
 /// Answers as the prefix says, then calmly, and stops at a state that was seen before.
-struct Walker {
+pub struct Walker {
     prefix: Vec<u16>,
     asked: usize,
     map: Arc<Mutex<Map>>,

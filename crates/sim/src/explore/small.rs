@@ -91,6 +91,16 @@ fn refused_after_a_crash() -> Vec<Script> {
     vec![take(0), after(0, script(1, vec![Step::KeepUp])), after(1, take(1)), after(2, steal(2))]
 }
 
+/// Three who find a lease that is over, and all want it. There are a hundred times as many runs of it as of the
+/// others, so it is not one of [`all`].
+#[must_use]
+pub fn three_steal() -> Small {
+    let Small { name, plan } = small("three steal from one", CALM, vec![take(0)]);
+    let overdue = script(0, vec![ACQUIRE, Step::Sleep(10_000)]);
+    let epochs = vec![vec![overdue], vec![take(1), take(2), take(3)]];
+    Small { name, plan: Plan { holders: 4, epochs, ..plan } }
+}
+
 fn script(holder: usize, steps: Vec<Step>) -> Script {
     Script { host: 0, holder, after: None, steps }
 }

@@ -9,6 +9,7 @@ use holdfast_kernel::{Event, Fence, Lease, Name, Table, apply};
 use holdfast_sys::{Files, Kind, Open, Stat};
 
 use super::layout::{OWNER, Spot};
+use super::marker;
 use super::scan::{Kept, Lock, Locks};
 use super::{Directory, Settled};
 use crate::codec::{self, Stored};
@@ -59,7 +60,7 @@ impl Directory {
         let fences = changes.iter().filter_map(|change| change.after.as_ref()).map(|(fence, _)| *fence);
         if let Some(fence) = fences.max().filter(|fence| *fence >= locks.position.next) {
             // This also makes a family durable that was made for the grant.
-            self.counter.take(&self.sys, counter, fence)?;
+            self.counter.take(&self.durable, counter, fence)?;
         }
         let mut lost = Vec::new();
         for change in changes {
@@ -108,7 +109,7 @@ impl Directory {
             (Some(lock), None) => self.break_up(lock)?,
             (Some(lock), Some((_, bytes))) => match &lock.kept {
                 Kept::Owned(old) => self.replace(&spot, bytes, known.as_ref() == Some(old))?,
-                Kept::Ghost(_) | Kept::Damaged(_) => self.break_up(lock)? && self.make(&spot, bytes)?,
+                Kept::Ghost { .. } | Kept::Damaged(_) => self.break_up(lock)? && self.make(&spot, bytes)?,
             },
         };
         if let (true, Some((_, bytes))) = (done, after) {
@@ -164,8 +165,8 @@ impl Directory {
     /// Makes a lock disappear; false if it is no longer the one that was looked at.
     fn break_up(&self, lock: &Lock) -> Result<bool> {
         let Lock { spot, kept, .. } = lock;
-        if let Kept::Ghost(judged) = kept
-            && !self.pin(spot, judged)?
+        if let Kept::Ghost { stat, marker } = kept
+            && !self.pin(spot, stat, marker.as_deref())?
         {
             return Ok(false);
         }
@@ -184,7 +185,11 @@ impl Directory {
     /// A file inside makes `rmdir` fail. It may have been put into another directory than the judged one;
     /// but the judged one was open until then, so no directory made meanwhile can have its number, and
     /// comparing numbers tells.
-    fn pin(&self, spot: &Spot, judged: &Stat) -> Result<bool> {
+    ///
+    /// A slow script may put its marker into the judged one meanwhile. Either it does so before the look at
+    /// the marker here, which then tells; or after the pin, and then the script finds the pin when it looks
+    /// whether the directory is still its own. So never do both go on.
+    fn pin(&self, spot: &Spot, judged: &Stat, marker: Option<&[u8]>) -> Result<bool> {
         let open = match self.sys.files.open(&spot.dir, Open::Read) {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(false),
             open => open?,
@@ -199,7 +204,8 @@ impl Directory {
             pinned => drop(pinned?),
         }
         drop(open);
-        if self.sys.files.stat(&spot.dir)?.identity == opened.identity {
+        let same = self.sys.files.stat(&spot.dir)?.identity == opened.identity;
+        if same && marker::read(&self.sys, &spot.dir).map(|marker| marker.bytes).as_deref() == marker {
             return Ok(true);
         }
         self.sys.files.remove_file(&pin)?;

@@ -15,6 +15,10 @@ pub(super) const FALLBACK: &str = ".fallback";
 pub(super) const GUARD: &str = ".guard";
 /// The fence file, in the root.
 pub(super) const FENCE: &str = ".fence";
+/// How far the numbers that the fence file sets aside are used up, in the root.
+pub(super) const DRAWN: &str = ".drawn";
+/// A directory in the root for what a door keeps beside its locks. It is no lock's.
+pub const BESIDE: &str = ".order";
 
 const MAKING: &str = ".making-";
 const BREAKING: &str = ".breaking-";
@@ -59,8 +63,8 @@ impl Spot {
 
 /// Whether a directory in the root can be a family of locks.
 pub(super) fn is_name(name: &str) -> bool {
-    let own = name == GUARD || name == FENCE || whole::is_leftover(name.as_ref(), FENCE.as_ref());
-    is_part(name) && !own
+    let own = [GUARD, FENCE, DRAWN, BESIDE].contains(&name);
+    is_part(name) && !own && !whole::is_leftover(name.as_ref(), FENCE.as_ref())
 }
 
 /// Whether a directory in a family can be a lock.
@@ -95,7 +99,7 @@ mod tests {
     fn a_lock_is_a_name_and_a_scope() {
         assert_eq!(dir("sprint/7").as_deref(), Some("/locks/sprint/7"));
         assert_eq!(dir(".hidden/a.b_c-D").as_deref(), Some("/locks/.hidden/a.b_c-D"));
-        assert!(dir(&format!("{}/{}", "n".repeat(127), "s".repeat(128))).is_some());
+        assert!(dir(&format!("{}/{}", "n".repeat(128), "s".repeat(128))).is_some());
     }
 
     #[test]
@@ -114,6 +118,8 @@ mod tests {
             "ü/x",
             ".guard/x",
             ".fence/x",
+            ".drawn/x",
+            ".order/x",
             ".fence.00000000000000000000000000000000.tmp/x",
             "x/.breaking-1",
             "x/.making-1",

@@ -22,6 +22,7 @@ struct File {
     start: Option<u64>,
     boot: Option<String>,
     namespace: Option<u64>,
+    fence: u64,
     counter: String,
     lease: LeaseWire,
 }
@@ -38,6 +39,7 @@ impl Codec for Owner {
             start: process.as_ref().map(|process| process.start),
             boot: process.as_ref().and_then(|process| process.boot).map(|boot| boot.to_string()),
             namespace: process.as_ref().map(|process| process.namespace),
+            fence: lease.fence.get(),
             counter: counter.to_string(),
             lease: LeaseWire::of(lease),
         })
@@ -72,6 +74,7 @@ mod tests {
         assert_eq!(file["host"], "box");
         assert_eq!(file["owner"], "jvs:a");
         assert_eq!(file["created"], 1_700_000_000);
+        assert_eq!(file["fence"], 7);
     }
 
     #[test]
@@ -84,6 +87,7 @@ mod tests {
             ("\"pid\":1,", "\"pid\":99999999999,"),
             ("\"owner\":\"jvs:a\"", "\"owner\":\"somebody\""),
             ("\"created\":1700000000", "\"created\":1"),
+            ("\"fence\":7,\"counter\"", "\"fence\":8,\"counter\""),
         ] {
             assert!(good.contains(from), "{from} is not in {good}");
             let read = Owner.read(good.replacen(from, to, 1).as_bytes());

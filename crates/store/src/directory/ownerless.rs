@@ -5,23 +5,42 @@ use holdfast_kernel::{Fence, Holder, Lease, LeaseId, Millis, Mode, Name, Stamp, 
 use holdfast_sys::Stat;
 
 use super::layout::Spot;
-use super::{DAMAGED, GHOST, Settings};
-use crate::Error;
+use super::marker::Marker;
+use super::{DAMAGED, GHOST, NEWER, Settings};
+use crate::{Error, liveness};
 
 /// A lock that only its directory keeps: somebody locks by plain `mkdir`, or died before the owner was
 /// written. It counts as a lease from when the directory last changed, so that it is taken over like any
-/// other whose holder is silent.
-pub(super) fn ghost(spot: &Spot, stat: &Stat, marked: bool, settings: &Settings) -> Lease {
-    let ttl = settings.ghost_after.clamp(Millis::SHORTEST, Millis::LONGEST);
-    let term = Term::Finite { ttl, from: last_change(stat) };
-    let what = if marked { "made by mkdir, with a marker" } else { "made by mkdir, without an owner" };
-    lease(spot, stat, settings, term, (GHOST, text(what)))
+/// other whose holder is silent. If a marker says which process made it, it lasts as long as that one.
+pub(super) fn ghost(spot: &Spot, stat: &Stat, marker: Option<&Marker>, settings: &Settings) -> Lease {
+    let span = settings.ghost_after.clamp(Millis::SHORTEST, Millis::LONGEST);
+    let process = marker.and_then(|marker| marker.process.as_ref());
+    let term = match process {
+        Some(_) => Term::Indefinite { beat: last_change(stat), stale_after: span },
+        None => Term::Finite { ttl: span, from: last_change(stat) },
+    };
+    let what = match marker {
+        Some(_) => "made by mkdir, with a marker",
+        None => "made by mkdir, without an owner",
+    };
+    let mut lease = lease(spot, stat, settings, term, (GHOST, text(what)));
+    if let Some(owner) = marker.and_then(|marker| marker.owner.clone()) {
+        lease.holder.agent = owner;
+    }
+    if let Some(tags) = process.and_then(|process| liveness::describe(process, lease.tags.clone())) {
+        lease.tags = tags;
+    }
+    lease
 }
 
 /// A lock that nobody can read. It never ends by itself: only a person who has looked can tell.
 pub(super) fn damaged(spot: &Spot, stat: &Stat, error: &Error, settings: &Settings) -> Lease {
     let term = Term::Indefinite { beat: last_change(stat), stale_after: Millis::SHORTEST };
-    lease(spot, stat, settings, term, (DAMAGED, text(&error.to_string())))
+    let mut lease = lease(spot, stat, settings, term, (DAMAGED, text(&error.to_string())));
+    if let (Error::Newer { .. }, Ok(tags)) = (error, lease.tags.clone().with(NEWER, text("yes"))) {
+        lease.tags = tags;
+    }
+    lease
 }
 
 fn lease(spot: &Spot, stat: &Stat, settings: &Settings, term: Term, (tag, what): (&str, Text)) -> Lease {

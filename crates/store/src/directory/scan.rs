@@ -9,9 +9,8 @@ use std::path::Path;
 use holdfast_kernel::{Lease, LeaseId, Mode, Name, Table};
 use holdfast_sys::{Kind, Stat, Sys};
 
-use super::Settings;
-use super::layout::{self, FALLBACK, Spot};
-use super::ownerless;
+use super::layout::{self, Spot};
+use super::{Outlasts, Settings, marker, ownerless};
 use crate::codec::Stored;
 use crate::counter::Position;
 use crate::{Error, Result, Unreadable, whole};
@@ -21,7 +20,12 @@ pub(super) enum Kept {
     /// By the bytes of its owner's file.
     Owned(Vec<u8>),
     /// By its directory alone, as it was when it was looked at.
-    Ghost(Stat),
+    Ghost {
+        /// The directory.
+        stat: Stat,
+        /// The marker in it.
+        marker: Option<Vec<u8>>,
+    },
     /// It cannot be told by whom.
     Damaged(Error),
 }
@@ -105,9 +109,19 @@ impl Scan<'_> {
         Ok(Some(match self.owner(&spot) {
             Ok(Some((bytes, lease))) => Lock { spot, lease, kept: Kept::Owned(bytes) },
             Ok(None) => self.ghost(spot, stat),
+            Err(Error::Damaged { .. }) if self.was_cut_off(&stat)? => self.ghost(spot, stat),
             Err(error) if is_about_one_lock(&error) => self.damaged(spot, &stat, error),
             Err(error) => return Err(error),
         }))
+    }
+
+    /// Whether a lock that was never flushed is from before the machine last started. What cannot be read of
+    /// it was lost with the power, and whoever wrote it is gone.
+    fn was_cut_off(&self, stat: &Stat) -> Result<bool> {
+        let now = self.sys.clock.now()?;
+        let started = now.boot().map(|boot| now.wall_ms().saturating_sub(boot.ms).cast_signed());
+        let unflushed = self.settings.outlasts == Outlasts::Process;
+        Ok(unflushed && started.is_some_and(|started| stat.modified_ms < started))
     }
 
     /// What the owner's file says, if there is one.
@@ -132,9 +146,9 @@ impl Scan<'_> {
     }
 
     fn ghost(&self, spot: Spot, stat: Stat) -> Lock {
-        let marked = self.sys.files.stat(&spot.dir.join(FALLBACK)).is_ok();
-        let lease = ownerless::ghost(&spot, &stat, marked, self.settings);
-        Lock { spot, lease, kept: Kept::Ghost(stat) }
+        let marker = marker::read(self.sys, &spot.dir);
+        let lease = ownerless::ghost(&spot, &stat, marker.as_ref(), self.settings);
+        Lock { spot, lease, kept: Kept::Ghost { stat, marker: marker.map(|marker| marker.bytes) } }
     }
 
     fn damaged(&self, spot: Spot, stat: &Stat, error: Error) -> Lock {

@@ -4,7 +4,7 @@
 use std::io;
 use std::path::Path;
 
-use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, kill_process_group, waitid};
 
 use crate::{Error, Result};
 
@@ -16,6 +16,16 @@ pub fn has_ended(child: u32) -> Result<bool> {
     let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
     let ended = rustix::io::retry_on_intr(|| waitid(WaitId::Pid(number(child)?), options));
     ended.map(|status| status.is_some()).map_err(|error| failed("wait for", child, error.into()))
+}
+
+/// Has a child stand still (`SIGSTOP`), or go on.
+///
+/// # Errors
+/// When there is no such child.
+pub fn pause(child: u32, still: bool) -> Result<()> {
+    let signal = if still { Signal::STOP } else { Signal::CONT };
+    let sent = number(child).and_then(|child| kill_process(child, signal));
+    sent.map_err(|error| failed("send a signal to", child, error.into()))
 }
 
 /// Kills the group that a child leads. Only before the child is reaped: afterwards its number may be

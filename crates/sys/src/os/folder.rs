@@ -10,8 +10,8 @@ use rustix::io::Errno;
 use crate::files::unfit;
 use crate::{Error, Folder, Kind, Result};
 
-/// What one call reads at most: more than nearly every file that is read this way.
-const CHUNK: usize = 16 << 10;
+/// What the first call reads at most: more than nearly every file that is read this way.
+const CHUNK: usize = 4 << 10;
 
 /// A pipe in the place of a file would block its opener for ever.
 const FLAGS: OFlags = OFlags::RDONLY.union(OFlags::CLOEXEC).union(OFlags::NOFOLLOW).union(OFlags::NONBLOCK);
@@ -50,7 +50,7 @@ impl OsFolder {
         let most = limit.saturating_add(1);
         let mut filled = 0;
         while filled < most {
-            into.resize((filled + CHUNK).min(most), 0);
+            into.resize((filled + filled.max(CHUNK)).min(most), 0);
             let room = into.get_mut(filled..).unwrap_or_default();
             let asked = room.len();
             let got = rustix::io::retry_on_intr(|| rustix::io::read(file, &mut *room));

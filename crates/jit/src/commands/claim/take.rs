@@ -1,6 +1,6 @@
 //! Taking a claim: on an issue, on the best one, on a fresh one.
 
-use holdfast_kernel::{Again, Answer, Lease, Policy, Refusal};
+use holdfast_kernel::{Again, Answer, Command, Lease, Policy, Refusal};
 
 use crate::claims::lease::{One, Shown, left};
 use crate::claims::wait::{self, Waiter};
@@ -13,7 +13,7 @@ use crate::error::{Error, Result};
 use crate::ids::IssueId;
 use crate::issues::Issues;
 use crate::output::{Form, Report};
-use crate::queries::{Board, Claimed, Filter};
+use crate::queries::{Board, Claimed, Filter, can_be_worked_on};
 use crate::workspace::Workspace;
 use crate::writes::Writer;
 
@@ -77,6 +77,36 @@ impl Taker<'_> {
     }
 }
 
+impl Taker<'_> {
+    /// Takes the first of the candidates that is free and still can be worked on: while it is free, somebody
+    /// else may have taken, finished and released it since it was looked at. Once it is held, nobody can.
+    fn first(
+        &self,
+        claims: &Claims,
+        who: &Claimant,
+        mut candidates: Vec<IssueId>,
+        resume: bool,
+    ) -> Result<Answer> {
+        // What this agent holds already is not available, not even to itself.
+        let again = if resume { Again::Return } else { Again::Refuse };
+        let policy = Policy { again, ..claims.policy.clone() };
+        let issues = Issues::new(self.context, &self.workspace);
+        loop {
+            let ask = |issue: &IssueId| claims.acquiring(*issue, who, &self.terms);
+            let commands: Vec<_> = candidates.iter().map(ask).collect::<Result<_>>()?;
+            let taken = claims.log.transact_first(&policy, &commands, &is_taken)?;
+            let (at, answer) = taken.ok_or(Error::NothingAvailable)?;
+            let Answer::Granted(lease) = &answer else { return Ok(answer) };
+            let issue = candidates.drain(..=at).next_back();
+            let claimed = Claimed::load(self.context, &self.workspace)?;
+            if issue.map_or(Ok(false), |issue| can_be_worked_on(&issues, &claimed, issue))? {
+                return Ok(answer);
+            }
+            claims.command(&Command::Release { lease: lease.id, holder: who.holder.clone() })?;
+        }
+    }
+}
+
 /// The medium answered another question.
 fn unexpected(answer: &Answer) -> Error {
     Error::Usage(format!("the log answered {answer:?}"))
@@ -122,15 +152,7 @@ pub(super) fn next(
         let held = table.iter().filter(mine).filter_map(|lease| IssueId::parse(lease.resource.as_str()));
         candidates.splice(..0, held);
     }
-    let commands: Vec<_> = candidates
-        .into_iter()
-        .map(|issue| claims.acquiring(issue, &who, &taker.terms))
-        .collect::<Result<_>>()?;
-    // What this agent holds already is not available, not even to itself.
-    let again = if resume { Again::Return } else { Again::Refuse };
-    let policy = Policy { again, ..claims.policy.clone() };
-    let taken = claims.log.transact_first(&policy, &commands, &is_taken)?;
-    let (_, answer) = taken.ok_or(Error::NothingAvailable)?;
+    let answer = taker.first(&claims, &who, candidates, resume)?;
     taker.report(&claims, answer)
 }
 

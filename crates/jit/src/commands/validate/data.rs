@@ -6,57 +6,61 @@ use crate::context::Context;
 use crate::error::{Error, Result};
 use crate::gates::Registry;
 use crate::ids::IssueId;
-use crate::issues::{Issue, Issues, State};
+use crate::issues::{Issues, Scope, State};
 use crate::workspace::Workspace;
-use crate::writes::{deps_of, labels_of, results_of};
+use crate::writes::results_of;
 
 use super::Check;
+
+/// What has to be known of an issue.
+struct Entry {
+    id: IssueId,
+    kind: String,
+    state: State,
+    gates: BTreeSet<String>,
+    deps: Vec<String>,
+}
 
 /// Looks at everything that is versioned.
 pub(super) fn checks(context: &Context, workspace: &Workspace) -> Result<Vec<Check>> {
     let issues = Issues::new(context, workspace);
-    let listing = issues.all()?;
-    let mut data = Data { issues: &issues, sets: Vec::new(), deps: BTreeMap::new() };
-    let mut known = listing.problems;
+    let scan = issues.scan(Scope::All, |seen| {
+        Some(Entry {
+            id: seen.id,
+            kind: seen.issue.kind.to_string(),
+            state: seen.issue.state,
+            gates: seen.issue.gates.clone(),
+            deps: seen.deps.members().map(ToOwned::to_owned).collect(),
+        })
+    })?;
+    let (sets, mut known): (Vec<_>, Vec<_>) = scan.problems.into_iter().partition(|why| why.contains(SET));
     let types: BTreeSet<&str> = workspace.config.types.hierarchy.iter().map(String::as_str).collect();
-    for (id, issue) in &listing.issues {
-        if !types.contains(issue.kind.as_str()) {
-            known.push(format!("{id} has the type '{}', which types.hierarchy does not have", issue.kind));
-        }
-        data.read(*id);
+    for Entry { id, kind, .. } in scan.found.iter().filter(|entry| !types.contains(entry.kind.as_str())) {
+        known.push(format!("{id} has the type '{kind}', which types.hierarchy does not have"));
     }
-    let dependencies = data.dependencies(&listing.issues);
-    let gates = gates(context, workspace, &issues, &listing.issues);
+    let gates = gates(context, workspace, &issues, &scan.found);
+    let data = Data { deps: scan.found.into_iter().map(|entry| (entry.id, entry.deps)).collect() };
     Ok(vec![
         Check::new("issues", known),
-        Check::new("sets", data.sets),
-        Check::new("dependencies", dependencies),
+        Check::new("sets", sets),
+        Check::new("dependencies", data.dependencies()),
         Check::new("gates", gates),
     ])
 }
 
-struct Data<'a> {
-    issues: &'a Issues<'a>,
-    sets: Vec<String>,
+/// What the names of all files end in that a set is kept in.
+const SET: &str = ".or-set.jsonl";
+
+struct Data {
     deps: BTreeMap<IssueId, Vec<String>>,
 }
 
-impl Data<'_> {
-    fn read(&mut self, id: IssueId) {
-        if let Err(error) = labels_of(self.issues, id) {
-            self.sets.push(text(&error));
-        }
-        match deps_of(self.issues, id) {
-            Ok(set) => drop(self.deps.insert(id, set.members().map(ToOwned::to_owned).collect())),
-            Err(error) => self.sets.push(text(&error)),
-        }
-    }
-
-    fn dependencies(&self, issues: &BTreeMap<IssueId, Issue>) -> Vec<String> {
+impl Data {
+    fn dependencies(&self) -> Vec<String> {
         let mut problems = Vec::new();
         for (id, deps) in &self.deps {
             for on in deps {
-                if IssueId::parse(on).is_none_or(|on| !issues.contains_key(&on)) {
+                if IssueId::parse(on).is_none_or(|on| !self.deps.contains_key(&on)) {
                     problems.push(format!("{id} depends on {on}, which is not there: jit dep rm {id} {on}"));
                 }
             }
@@ -121,21 +125,17 @@ fn circle(waits: &BTreeMap<IssueId, BTreeSet<IssueId>>, start: IssueId) -> Vec<I
     way
 }
 
-fn gates(
-    context: &Context,
-    workspace: &Workspace,
-    issues: &Issues<'_>,
-    all: &BTreeMap<IssueId, Issue>,
-) -> Vec<String> {
+fn gates(context: &Context, workspace: &Workspace, issues: &Issues<'_>, all: &[Entry]) -> Vec<String> {
     let registry = match Registry::load(context, workspace) {
         Ok(registry) => registry,
         Err(error) => return vec![text(&error)],
     };
     let mut problems = Vec::new();
-    for (id, issue) in all.iter().filter(|(_, issue)| !issue.gates.is_empty()) {
+    for issue in all.iter().filter(|issue| !issue.gates.is_empty()) {
+        let id = issue.id;
         let unknown = issue.gates.iter().filter(|key| !registry.gates.contains_key(*key));
         problems.extend(unknown.map(|key| format!("{id} has the gate '{key}', which is not defined")));
-        match results_of(issues, *id) {
+        match results_of(issues, id) {
             Err(error) => problems.push(text(&error)),
             Ok(results) if issue.state == State::Done => {
                 let open = issue.gates.iter().filter(|key| !results.passed(key));

@@ -1,0 +1,23 @@
+//! `ic lock acquire`: takes a lock for the calling shell.
+
+use serde_json::json;
+
+use super::take;
+use crate::cancel::Cancel;
+use crate::cli::{Taking, Which};
+use crate::context::Context;
+use crate::error::Result;
+use crate::names::LockName;
+use crate::output::Report;
+use crate::owner::{Owner, Said};
+
+pub(super) fn run(context: &Context, which: &Which, taking: &Taking, pid: Option<u32>) -> Result<Report> {
+    let lock = LockName::new(&which.name, &which.scope)?;
+    let said = Said { name: taking.owner.as_deref(), pid, within: &context.within };
+    let owner = Owner::calling(&context.sys, said)?;
+    let cancel = Cancel::on_signals()?;
+    let held = take(context, &context.locks()?, &lock, &owner, taking, &cancel)?;
+    let fence = held.fence().unwrap_or_default();
+    let text = format!("{lock} is held by {}, fence {fence}\n", held.owner);
+    Ok(Report::done(text, json!({ "lock": held.document() })))
+}

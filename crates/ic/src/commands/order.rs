@@ -1,0 +1,19 @@
+//! `ic lock order`: which lock was taken while which other one was held.
+
+use holdfast_kernel::Millis;
+use serde_json::json;
+
+use crate::context::Context;
+use crate::error::Result;
+use crate::output::Report;
+use crate::times;
+
+pub(super) fn run(context: &Context) -> Result<Report> {
+    let seen = context.existing()?.map_or(Ok(Vec::new()), |locks| locks.order().seen())?;
+    let now = context.sys.clock.now()?.wall_ms();
+    let lines = seen.iter().map(|seen| {
+        let age = times::age(Millis::new(now.saturating_sub(seen.at_ms)));
+        format!("{}\t{}\t{}\t{age}\n", seen.first, seen.then, seen.owner)
+    });
+    Ok(Report::answer(lines.collect::<String>(), json!({ "order": seen, "count": seen.len() })))
+}

@@ -1,0 +1,202 @@
+//! Who waits for whom. A wait that would close a circle never ends, so whoever is about to close it is told
+//! at once. Noting a wait and looking for the circle is one step, so of those in a circle exactly the last
+//! one hears of it.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::fmt;
+use std::path::Path;
+
+use holdfast_kernel::{BootId, Name};
+use holdfast_sys::{Liveness, ProcessId, Sys};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use crate::book::Book;
+use crate::error::{Error, Result};
+use crate::names::LockName;
+use crate::owner::Owner;
+
+const WAITING: &str = "waiting";
+
+/// A note that somebody waits.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Note {
+    owner: String,
+    within: Vec<String>,
+    wants: String,
+    host: String,
+    boot: Option<u128>,
+    namespace: u64,
+    pid: u32,
+    start: u64,
+}
+
+impl Note {
+    fn process(&self) -> ProcessId {
+        let (host, boot) = (self.host.clone(), self.boot.map(BootId::new));
+        ProcessId { host, boot, namespace: self.namespace, pid: self.pid, start: self.start }
+    }
+
+    /// Whether this owner cannot go on while the wait lasts.
+    fn holds_up(&self, owner: &str) -> bool {
+        self.owner == owner || self.within.iter().any(|outer| outer == owner)
+    }
+}
+
+/// One step of a circle: who holds a lock, and is waited for.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct Link {
+    /// The lock.
+    pub lock: String,
+    /// Who holds it.
+    pub holder: String,
+}
+
+/// A circle of owners that wait for each other.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Cycle {
+    /// Who would close it.
+    pub owner: String,
+    /// What each waits for, beginning with the one who would close it.
+    pub links: Vec<Link>,
+}
+
+impl fmt::Display for Cycle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "deadlock: {}", self.owner)?;
+        for (index, link) in self.links.iter().enumerate() {
+            let waits = if index == 0 { " would wait for" } else { ", who waits for" };
+            write!(f, "{waits} {}, held by {}", link.lock, link.holder)?;
+        }
+        Ok(())
+    }
+}
+
+impl Cycle {
+    /// The circle as JSON.
+    #[must_use]
+    pub fn document(&self) -> Value {
+        json!({ "owner": self.owner, "waits": self.links })
+    }
+}
+
+/// Tells who holds a lock.
+pub type HolderOf<'a> = dyn Fn(&Name) -> Result<Option<String>> + 'a;
+
+/// The notes under one root.
+pub struct Waits {
+    sys: Sys,
+    book: Book,
+}
+
+/// A wait that is noted. The note goes with this.
+pub struct Waiting<'a> {
+    waits: &'a Waits,
+    file: String,
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        // What cannot be removed is a note of a process that ends soon, and those count for nothing.
+        let _ = self.waits.book.remove(WAITING, &self.file);
+    }
+}
+
+impl Waits {
+    /// The notes under `root`. Nothing is read or written yet.
+    #[must_use]
+    pub fn new(sys: &Sys, root: &Path) -> Self {
+        Self { sys: sys.clone(), book: Book::new(sys, root) }
+    }
+
+    /// Notes that `owner` waits for `lock`.
+    ///
+    /// # Errors
+    /// The circle that this would close, or what failed.
+    pub fn begin(&self, owner: &Owner, lock: &LockName, holder_of: &HolderOf<'_>) -> Result<Waiting<'_>> {
+        let me = self.sys.processes.me()?;
+        let note = Note {
+            owner: owner.name.to_string(),
+            within: owner.within.clone(),
+            wants: lock.to_string(),
+            host: me.host,
+            boot: me.boot.map(BootId::get),
+            namespace: me.namespace,
+            pid: me.pid,
+            start: me.start,
+        };
+        let file = format!("{:032x}", self.sys.entropy.nonce()?);
+        self.book.alone(|| {
+            if let Some(links) = closing(&self.notes()?, owner, lock, holder_of)? {
+                let owner = owner.name.to_string();
+                return Err(Error::Deadlock(Box::new(Cycle { owner, links })));
+            }
+            self.book.write(WAITING, &file, &serde_json::to_vec(&note).unwrap_or_default())
+        })?;
+        Ok(Waiting { waits: self, file })
+    }
+
+    /// Forgets the notes of processes that are gone.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    pub fn prune(&self) -> Result<()> {
+        self.book.alone(|| self.notes().map(drop))
+    }
+
+    /// The waits of those who live. The notes of others are removed.
+    fn notes(&self) -> Result<Vec<Note>> {
+        let mut notes = Vec::new();
+        for file in self.book.list(WAITING)? {
+            let bytes = self.book.read(&format!("{WAITING}/{file}"))?.unwrap_or_default();
+            match serde_json::from_slice::<Note>(&bytes) {
+                Ok(note) if self.sys.processes.liveness(&note.process()) != Liveness::Dead => {
+                    notes.push(note)
+                }
+                _ => self.book.remove(WAITING, &file)?,
+            }
+        }
+        Ok(notes)
+    }
+}
+
+/// The circle that is closed if `owner` waits for `lock`.
+fn closing(
+    notes: &[Note],
+    owner: &Owner,
+    lock: &LockName,
+    holder_of: &HolderOf<'_>,
+) -> Result<Option<Vec<Link>>> {
+    let mut from: BTreeMap<String, (Option<String>, Link)> = BTreeMap::new();
+    let mut locks = VecDeque::from([(None::<String>, lock.to_string())]);
+    let mut asked = BTreeSet::new();
+    while let Some((waiter, lock)) = locks.pop_front() {
+        let holder = match Name::new(&lock) {
+            Ok(name) if asked.insert(lock.clone()) => holder_of(&name)?,
+            _ => None,
+        };
+        let Some(holder) = holder else { continue };
+        let link = Link { lock, holder: holder.clone() };
+        if owner.parties().any(|party| party == holder) {
+            return Ok(Some(trace(&from, waiter, link)));
+        }
+        if from.contains_key(&holder) {
+            continue;
+        }
+        let waits = notes.iter().filter(|note| note.holds_up(&holder));
+        locks.extend(waits.map(|note| (Some(holder.clone()), note.wants.clone())));
+        from.insert(holder, (waiter, link));
+    }
+    Ok(None)
+}
+
+/// The links that led to the last one.
+fn trace(from: &BTreeMap<String, (Option<String>, Link)>, waiter: Option<String>, last: Link) -> Vec<Link> {
+    let (mut links, mut at) = (vec![last], waiter);
+    while let Some((before, link)) = at.and_then(|holder| from.get(&holder)) {
+        links.push(link.clone());
+        at = before.clone();
+    }
+    links.reverse();
+    links
+}

@@ -1,0 +1,168 @@
+//! A lock as people and programs see it: whose it is, how old, and whether its holder still lives. What is
+//! stale is judged here for those who ask for it; nothing is decided here.
+
+use holdfast_kernel::{Lease, LeaseId, Millis, Stamp, Standing};
+use holdfast_store::{directory, liveness};
+use holdfast_sys::{Liveness, ProcessId, Sys};
+use serde_json::{Value, json};
+
+use crate::names::LockName;
+use crate::times;
+
+/// What keeps a lock.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum State {
+    /// An owner that can be read.
+    Held,
+    /// A script that made it by `mkdir` and left its marker.
+    Fallback,
+    /// A directory and nothing else.
+    Ownerless,
+    /// An owner that cannot be read.
+    Corrupt,
+}
+
+impl State {
+    const fn word(self) -> &'static str {
+        match self {
+            Self::Held => "held",
+            Self::Fallback => "fallback",
+            Self::Ownerless => "ownerless",
+            Self::Corrupt => "corrupt",
+        }
+    }
+}
+
+/// A lock that is there.
+#[derive(Clone, Debug)]
+pub struct Shown {
+    /// What keeps it.
+    pub state: State,
+    /// Whose it is, as far as that is known.
+    pub owner: String,
+    /// Whether its holder still lives.
+    pub alive: Liveness,
+    /// How old it is.
+    pub age: Millis,
+    /// Whether only a later version of this program can read it.
+    pub newer: bool,
+    lease: Lease,
+    process: Option<ProcessId>,
+    silent: bool,
+}
+
+impl Shown {
+    /// The lock that a lease stands for, at `now`.
+    #[must_use]
+    pub fn new(sys: &Sys, lease: &Lease, now: &Stamp) -> Self {
+        let process = liveness::process(lease);
+        let state = state(lease, process.as_ref());
+        let alive = process.as_ref().map_or(Liveness::Unknown, |process| sys.processes.liveness(process));
+        let owner = match state {
+            State::Held | State::Fallback => lease.holder.agent.to_string(),
+            State::Ownerless => "(none)".to_owned(),
+            State::Corrupt => "(unreadable)".to_owned(),
+        };
+        Self {
+            state,
+            owner,
+            alive,
+            age: now.since(&lease.granted).forward(),
+            newer: lease.tags.get(directory::NEWER).is_some(),
+            process,
+            silent: matches!(lease.standing(now), Standing::Stale { .. }),
+            lease: lease.clone(),
+        }
+    }
+
+    /// Which lock.
+    #[must_use]
+    pub fn lock(&self) -> LockName {
+        LockName::of(self.lease.resource.clone())
+    }
+
+    /// The lease behind it.
+    #[must_use]
+    pub const fn lease(&self) -> LeaseId {
+        self.lease.id
+    }
+
+    /// The number of its grant; a lock that no medium granted has none.
+    #[must_use]
+    pub fn fence(&self) -> Option<u64> {
+        (self.state == State::Held).then(|| self.lease.fence.get())
+    }
+
+    /// Whether it is that old and its holder is not known to live: what `clean` removes.
+    #[must_use]
+    pub fn is_stale(&self, older_than: Millis) -> bool {
+        self.alive != Liveness::Alive && self.age >= older_than
+    }
+
+    /// Whether nobody can tell if its holder lives, and it has been silent for as long as its terms allow.
+    /// Then, and only then, its age counts for whoever waits.
+    #[must_use]
+    pub fn is_given_up(&self) -> bool {
+        self.alive == Liveness::Unknown && self.silent && self.state != State::Corrupt
+    }
+
+    /// Whose it is, in words.
+    #[must_use]
+    pub fn told(&self) -> String {
+        let note = match (self.state, self.alive) {
+            (State::Ownerless, _) => {
+                return format!("a script that left no owner, {} ago", times::age(self.age));
+            }
+            (State::Fallback, _) => ", locked by mkdir",
+            (_, Liveness::Dead) => ", which has ended",
+            (_, Liveness::Unknown) => ", which cannot be watched from here",
+            (_, Liveness::Alive) => "",
+        };
+        format!("{}{note}, for {}", self.owner, times::age(self.age))
+    }
+
+    /// The line that `list` and `stale` print.
+    #[must_use]
+    pub fn line(&self) -> String {
+        let lock = self.lock();
+        let (name, scope) = lock.parts();
+        format!("{name}\t{scope}\t{}\t{}\n", self.owner, times::age(self.age))
+    }
+
+    /// The lock as JSON.
+    #[must_use]
+    pub fn document(&self) -> Value {
+        let lock = self.lock();
+        let (name, scope) = lock.parts();
+        let alive = match self.alive {
+            Liveness::Alive => Some(true),
+            Liveness::Dead => Some(false),
+            Liveness::Unknown => None,
+        };
+        json!({
+            "name": name,
+            "scope": scope,
+            "owner": matches!(self.state, State::Held | State::Fallback).then_some(&self.owner),
+            "pid": self.process.as_ref().map(|process| process.pid),
+            "host": self.process.as_ref().map(|process| &process.host),
+            "created": self.lease.granted.wall_ms() / 1_000,
+            "age_ms": self.age.get(),
+            "state": self.state.word(),
+            "alive": alive,
+            "fence": self.fence(),
+        })
+    }
+}
+
+fn state(lease: &Lease, process: Option<&ProcessId>) -> State {
+    let has = |tag| lease.tags.get(tag).is_some();
+    if has(directory::DAMAGED) {
+        State::Corrupt
+    } else if !has(directory::GHOST) {
+        State::Held
+    } else if process.is_some() || lease.holder.agent != lease.holder.place {
+        State::Fallback
+    } else {
+        State::Ownerless
+    }
+}

@@ -1,0 +1,228 @@
+//! Taking a lock that somebody may have: judging whoever is in the way, and waiting. A wait never lasts longer
+//! than it was allowed to, ends at once when it is called off, and leaves nothing behind.
+
+use std::io::ErrorKind;
+
+use holdfast_kernel::{Lease, LeaseId, Millis, Refusal, Stamp};
+use holdfast_sys::{Liveness, Stat};
+
+use crate::cancel::Cancel;
+use crate::deadlock::Waiting;
+use crate::error::{Error, Result};
+use crate::locks::Locks;
+use crate::names::LockName;
+use crate::order::Inversion;
+use crate::owner::Owner;
+use crate::shown::Shown;
+
+/// How often the lock's directory is looked at: a hand-over shall not be felt.
+const GLANCE: Millis = Millis::new(3);
+/// How often the holder's life is looked at.
+const LOOK: Millis = Millis::new(100);
+
+/// How a lock is asked for.
+#[derive(Clone, Copy, Debug)]
+pub struct How {
+    /// How long to wait for it.
+    pub timeout: Millis,
+    /// Whether to refuse what turns an order round.
+    pub strict_order: bool,
+}
+
+/// What there is to tell while a lock is being taken.
+#[derive(Debug)]
+pub enum Notice<'a> {
+    /// Somebody is waited for.
+    Waiting(&'a Shown),
+    /// A lock was taken away from somebody who is gone, or of whom nothing is known.
+    TookOver(&'a Shown),
+    /// The locks were taken the other way round before.
+    OutOfOrder(&'a Inversion),
+    /// The order could not be recorded.
+    Unrecorded(&'a Error),
+}
+
+/// Hears what there is to tell.
+pub type Tell<'a> = dyn FnMut(Notice<'_>) + 'a;
+
+/// Somebody who takes a lock.
+struct Taker<'a> {
+    locks: &'a Locks,
+    lock: &'a LockName,
+    owner: &'a Owner,
+    cancel: &'a Cancel,
+    tell: &'a mut Tell<'a>,
+    /// Grants whose holders are gone.
+    dead: Vec<LeaseId>,
+    /// Whom somebody was told about.
+    told: Option<LeaseId>,
+}
+
+/// What became of one try.
+enum Tried {
+    Granted(Box<Lease>),
+    /// Something has been moved out of the way: try again at once.
+    Cleared,
+    /// Wait for whoever it is.
+    Blocked(Option<Box<Shown>>),
+}
+
+impl Locks {
+    /// Takes `lock` for `owner`.
+    ///
+    /// # Errors
+    /// When the time is over, the wait would never end or was called off, or something failed. Nothing is
+    /// held then that was not held before.
+    pub fn acquire(
+        &self,
+        lock: &LockName,
+        owner: &Owner,
+        how: How,
+        cancel: &Cancel,
+        tell: &mut Tell<'_>,
+    ) -> Result<Shown> {
+        let held = self.chain(owner)?;
+        let inversion = self.order.inversion(owner.name.as_str(), &held, lock)?;
+        if let Some(inversion) = inversion {
+            if how.strict_order {
+                return Err(Error::OutOfOrder(Box::new(inversion)));
+            }
+            tell(Notice::OutOfOrder(&inversion));
+        }
+        let mut forward = |notice: Notice<'_>| tell(notice);
+        let mut taker =
+            Taker { locks: self, lock, owner, cancel, tell: &mut forward, dead: Vec::new(), told: None };
+        let lease = taker.within(how.timeout)?;
+        if let Err(called_off) = cancel.check() {
+            self.release(lock, &owner.name)?;
+            return Err(called_off);
+        }
+        let noted = self.order.taken(owner.name.as_str(), lock, lease.id, &held, lease.granted.wall_ms());
+        if let Err(error) = noted {
+            tell(Notice::Unrecorded(&error));
+        }
+        Ok(Shown::new(&self.sys, &lease, &lease.granted))
+    }
+
+    /// What the owner holds, and whoever waits for it, the first one first.
+    fn chain(&self, owner: &Owner) -> Result<Vec<String>> {
+        let mut chain = Vec::new();
+        let mut parties: Vec<&str> = owner.parties().collect();
+        parties.reverse();
+        for party in parties {
+            let entries = self.order.chain(party)?.into_iter();
+            chain.extend(
+                entries.filter(|entry| self.is_held(&entry.lock, &entry.lease)).map(|entry| entry.lock),
+            );
+        }
+        Ok(chain)
+    }
+}
+
+impl<'a> Taker<'a> {
+    fn within(&mut self, timeout: Millis) -> Result<Box<Lease>> {
+        let started = self.locks.sys.clock.now()?;
+        let mut note: Option<Waiting<'a>> = None;
+        loop {
+            self.cancel.check()?;
+            let seen = self.glance();
+            let blocker = match self.attempt()? {
+                Tried::Granted(lease) => return Ok(lease),
+                Tried::Cleared => continue,
+                Tried::Blocked(blocker) => blocker,
+            };
+            let waited = self.since(&started)?;
+            let left = Millis::new(timeout.get().saturating_sub(waited.get()));
+            if left == Millis::ZERO {
+                return Err(Error::Timeout { lock: self.lock.to_string(), blocker, waited });
+            }
+            if self.is_for_nobody() {
+                return Err(Error::CallerGone(self.owner.name.to_string()));
+            }
+            if note.is_none() {
+                note = Some(self.note()?);
+            }
+            self.announce(blocker.as_deref());
+            self.rest(left.min(LOOK), seen)?;
+        }
+    }
+
+    /// Asks for the lock once and judges whoever is in the way.
+    fn attempt(&mut self) -> Result<Tried> {
+        let refusal = match self.locks.take(self.lock, self.owner, &self.dead) {
+            Ok(lease) => return Ok(Tried::Granted(Box::new(lease))),
+            Err(Error::Refused(refusal)) => refusal,
+            // Scripts took the lock and gave it up all the time.
+            Err(Error::Sys(error)) if error.kind() == ErrorKind::ResourceBusy => {
+                return Ok(Tried::Blocked(None));
+            }
+            Err(error) => return Err(error),
+        };
+        let (lease, is_own) = match *refusal {
+            Refusal::Held { blocker, .. } | Refusal::ClockSkew { blocker, .. } => (blocker, false),
+            Refusal::AlreadyHeld { lease } => (lease, true),
+            other => return Err(Error::Refused(Box::new(other))),
+        };
+        let blocker = Shown::new(&self.locks.sys, &lease, &self.locks.sys.clock.now()?);
+        if blocker.alive == Liveness::Dead && !self.dead.contains(&lease.id) {
+            // Nobody comes back to life, so this is still true when the medium looks.
+            self.dead = vec![lease.id];
+            (self.tell)(Notice::TookOver(&blocker));
+            return Ok(Tried::Cleared);
+        }
+        if blocker.is_given_up() && self.locks.evict(&blocker, self.owner, "silent for too long")? {
+            (self.tell)(Notice::TookOver(&blocker));
+            return Ok(Tried::Cleared);
+        }
+        if is_own {
+            return Err(Error::AlreadyHeld(Box::new(blocker)));
+        }
+        Ok(Tried::Blocked(Some(Box::new(blocker))))
+    }
+
+    /// Whether the process that the lock is for is gone. Whoever started this has been killed then, and a
+    /// lock for the dead would only be in others' way.
+    fn is_for_nobody(&self) -> bool {
+        let is_dead = |process| self.locks.sys.processes.liveness(process) == Liveness::Dead;
+        self.owner.process.as_ref().is_some_and(is_dead)
+    }
+
+    /// Notes the wait where others look for circles.
+    fn note(&self) -> Result<Waiting<'a>> {
+        let holder_of = |lock: &holdfast_kernel::Name| {
+            Ok(self.locks.look(&LockName::of(lock.clone()))?.map(|held| held.owner))
+        };
+        self.locks.waits.begin(self.owner, self.lock, &holder_of)
+    }
+
+    /// Waits for so long at most, or until something has happened to the lock.
+    fn rest(&self, most: Millis, seen: Option<Stat>) -> Result<()> {
+        let from = self.locks.sys.clock.now()?;
+        loop {
+            let left = most.get().saturating_sub(self.since(&from)?.get());
+            if left == 0 || self.glance() != seen {
+                return Ok(());
+            }
+            self.locks.sys.clock.sleep(Millis::new(left).min(GLANCE));
+            self.cancel.check()?;
+        }
+    }
+
+    fn glance(&self) -> Option<Stat> {
+        self.locks.sys.files.stat(&self.lock.directory(&self.locks.root)).ok()
+    }
+
+    fn since(&self, earlier: &Stamp) -> Result<Millis> {
+        Ok(self.locks.sys.clock.now()?.since(earlier).forward())
+    }
+
+    /// Says whom it waits for, once and whenever that changes.
+    fn announce(&mut self, blocker: Option<&Shown>) {
+        if let Some(blocker) = blocker
+            && self.told != Some(blocker.lease())
+        {
+            self.told = Some(blocker.lease());
+            (self.tell)(Notice::Waiting(blocker));
+        }
+    }
+}

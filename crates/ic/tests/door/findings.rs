@@ -1,0 +1,233 @@
+//! The findings C2 to C6, C8 and C9 of the review that this door answers, each a test that is named after it.
+//! C1 is in `tests/interleavings` and in `stress.rs`, C7 in `order.rs`, C6 also in `tests/interleavings`.
+
+use std::fs;
+use std::process::Stdio;
+
+use holdfast_ic::cancel::Cancel;
+use holdfast_ic::error::Error;
+use holdfast_ic::owner::{Owner, Said};
+use holdfast_ic::wait::How;
+use holdfast_kernel::{Millis, Name};
+use holdfast_sys::{ProcessId, Sys};
+
+use crate::site::{Dead, Site, end, library, lock, signal, until};
+
+const HOUR: Millis = Millis::from_secs(3_600);
+
+#[test]
+fn c2_a_lock_without_an_owner_is_recovered_by_age_in_acquire() {
+    let site = Site::new();
+    fs::create_dir_all(site.root().join("a/x")).unwrap();
+    let said = site.lock(1, &["acquire", "a", "x", "--timeout", "0"]);
+    assert!(said.err.contains("a script that left no owner"), "{said:?}");
+    assert_eq!(site.lock(0, &["stale"]).out, "");
+    site.age("a/x", 60);
+    assert!(site.lock(0, &["stale"]).out.starts_with("a\tx\t(none)\t"));
+    site.lock(0, &["acquire", "a", "x", "--timeout", "0"]);
+}
+
+#[test]
+fn c2_a_lock_without_an_owner_is_recovered_by_age_in_clean() {
+    let site = Site::new();
+    fs::create_dir_all(site.root().join("a/x")).unwrap();
+    site.lock(0, &["clean"]);
+    assert_eq!(site.list(), ["a/x"]);
+    site.age("a/x", 60);
+    assert!(site.lock(0, &["clean", "-v"]).out.starts_with("a\tx\t"));
+    assert_eq!(site.list(), Vec::<String>::new());
+}
+
+/// A lock whose owner was spoiled; nobody can release it, and only `clean` removes it.
+fn spoiled(spoil: impl Fn(&std::path::Path)) {
+    let site = Site::new();
+    site.lock(0, &["acquire", "a", "x", "--owner", "me"]);
+    site.lock(0, &["acquire", "b", "y", "--owner", "me"]);
+    let lock = site.root().join("a/x");
+    spoil(&lock.join("owner.json"));
+    for owner in ["me", "admin:host"] {
+        let said = site.lock(2, &["release", "a", "x", "--owner", owner]);
+        assert!(said.err.contains("ic lock clean"), "{said:?}");
+        assert!(lock.is_dir());
+    }
+    assert_eq!(site.list(), ["a/x", "b/y"], "one bad lock hides no other");
+    site.lock(0, &["clean"]);
+    assert!(lock.is_dir(), "it is young");
+    site.age("a/x", 60);
+    site.lock(0, &["clean"]);
+    assert_eq!(site.list(), ["b/y"]);
+    site.lock(0, &["acquire", "a", "x", "--owner", "me"]);
+}
+
+#[test]
+fn c3_a_corrupt_owner_is_released_by_nobody() {
+    spoiled(|owner| fs::write(owner, "{\"pid\":").unwrap());
+    spoiled(|owner| fs::write(owner, "").unwrap());
+}
+
+#[test]
+fn c3_a_missing_owner_is_released_by_nobody() {
+    spoiled(|owner| fs::remove_file(owner).unwrap());
+}
+
+/// A holder whose process cannot be watched from here.
+fn elsewhere(host: &str) -> Owner {
+    let me = Sys::os().processes.me().unwrap();
+    let process = Some(ProcessId { host: host.to_owned(), ..me });
+    Owner { name: Name::new(&format!("1:{host}")).unwrap(), process, within: Vec::new() }
+}
+
+fn now(timeout: Millis) -> How {
+    How { timeout, strict_order: false }
+}
+
+#[test]
+fn c4_a_holder_that_cannot_be_watched_is_not_evicted_blindly() {
+    for owner in [elsewhere("another-host"), Owner { process: None, ..elsewhere("nowhere") }] {
+        let site = Site::new();
+        let locks = site.locks(Millis::from_secs(5));
+        locks.acquire(&lock("a", "x"), &owner, now(Millis::ZERO), &Cancel::new(), &mut |_| {}).unwrap();
+        site.lock(1, &["acquire", "a", "x", "--timeout", "0"]);
+        site.lock(0, &["clean"]);
+        assert_eq!(site.list(), ["a/x"]);
+        assert_eq!(site.lock(0, &["stale"]).out, "");
+        // Only its age counts, and somebody may say which.
+        assert!(site.lock(0, &["stale", "--older-than", "0"]).out.starts_with("a\tx\t1:"));
+        site.lock(0, &["clean", "--older-than", "0"]);
+        assert_eq!(site.list(), Vec::<String>::new());
+    }
+}
+
+#[test]
+fn c4_a_holder_that_cannot_be_watched_is_taken_over_when_it_is_old() {
+    let site = Site::new();
+    let locks = site.locks(Millis::new(50));
+    let taken = |owner: &Owner, timeout| {
+        locks.acquire(&lock("a", "x"), owner, now(timeout), &Cancel::new(), &mut |_| {}).map(drop)
+    };
+    taken(&elsewhere("another-host"), Millis::ZERO).unwrap();
+    taken(&elsewhere("this-one-is-not-here-either"), HOUR).unwrap();
+}
+
+#[test]
+fn c5_a_fallback_lock_has_a_marker_and_each_side_releases_only_its_own() {
+    let site = Site::new();
+    let script = format!(
+        ". {} && INTERCORE_BIN=none && intercore_lock a x && echo taken && read -r _ && intercore_unlock a x",
+        library().display()
+    );
+    let mut shell = site.program("sh");
+    shell.args(["-c", &script]).stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut shell = shell.spawn().unwrap();
+    let lock = site.root().join("a/x");
+    until("the marker", || {
+        fs::read_to_string(lock.join(".fallback")).is_ok_and(|text| text.ends_with("}\n"))
+    });
+    let owner = format!("{}:{}", shell.id(), Sys::os().processes.me().unwrap().host);
+    // The binary gives nobody's fallback lock back, not even to whoever bears the same name.
+    let said = site.lock(1, &["release", "a", "x", "--owner", &owner]);
+    assert!(said.err.contains("is held by"), "{said:?}");
+    site.lock(1, &["acquire", "a", "x", "--timeout", "0"]);
+    site.lock(0, &["clean", "--older-than", "0"]);
+    assert!(lock.join(".fallback").exists(), "its shell lives");
+    // Nor does another script.
+    let other = format!(". {} && INTERCORE_BIN=none && intercore_unlock a x", library().display());
+    assert!(site.program("sh").args(["-c", &other]).status().unwrap().success());
+    assert!(lock.join(".fallback").exists());
+    drop(shell.stdin.take());
+    assert!(!shell.wait().unwrap().success(), "reading nothing fails");
+    // Without its shell it is nobody's.
+    site.lock(0, &["acquire", "a", "x", "--owner", "me", "--timeout", "0"]);
+    assert!(site.program("sh").args(["-c", &other]).status().unwrap().success());
+    assert!(lock.join("owner.json").exists(), "a script leaves the lock of the binary alone");
+}
+
+#[test]
+fn c6_a_wait_that_is_over_says_who_was_in_the_way() {
+    let site = Site::new();
+    site.lock(0, &["acquire", "a", "x", "--owner", "me"]);
+    let said = site.lock(1, &["acquire", "a", "x", "--owner", "you", "--timeout", "50ms"]);
+    assert!(said.err.contains("a/x is held by me"), "{said:?}");
+    assert_eq!(site.waiting(), 0);
+}
+
+#[test]
+fn c8_the_dead_come_from_a_child_that_was_reaped() {
+    let site = Site::new();
+    let pid = Dead::holds(&site, "a", "x");
+    assert!(site.lock(0, &["list"]).out.starts_with(&format!("a\tx\t{pid}:")));
+    assert!(site.lock(0, &["list", "--json"]).out.contains("\"alive\":false"));
+    // Nobody waits for the dead.
+    site.lock(0, &["acquire", "a", "x", "--timeout", "0"]);
+    Dead::holds(&site, "b", "y");
+    site.lock(0, &["clean", "--older-than", "0"]);
+    assert_eq!(site.list(), ["a/x"], "and the living are left alone");
+}
+
+fn a_signal_ends_the_wait(name: &str, code: i32) {
+    let site = Site::new();
+    site.lock(0, &["acquire", "a", "x", "--owner", "me"]);
+    let waiter = site.start(&["lock", "acquire", "a", "x", "--owner", "you", "--timeout", "1h"]);
+    until("the wait", || site.waiting() == 1);
+    signal(&waiter, name);
+    let said = end(waiter);
+    assert_eq!(said.code, code, "{said:?}");
+    assert_eq!(site.waiting(), 0);
+    site.lock(0, &["release", "a", "x", "--owner", "me"]);
+    assert_eq!(site.list(), Vec::<String>::new());
+}
+
+#[test]
+fn c9_sigint_ends_a_wait_and_leaves_nothing_behind() {
+    a_signal_ends_the_wait("INT", 130);
+}
+
+#[test]
+fn c9_sigterm_ends_a_wait_and_leaves_nothing_behind() {
+    a_signal_ends_the_wait("TERM", 143);
+}
+
+#[test]
+fn c9_a_token_ends_a_wait_in_the_library() {
+    let site = Site::new();
+    site.lock(0, &["acquire", "a", "x", "--owner", "me"]);
+    let (locks, cancel) = (site.locks(Millis::from_secs(5)), Cancel::new());
+    let canceller = cancel.clone();
+    let ended = std::thread::scope(|scope| {
+        let waiter = scope.spawn(|| {
+            let owner = Owner::this_process(&Sys::os(), Said::default()).unwrap();
+            locks.acquire(&lock("a", "x"), &owner, now(HOUR), &cancel, &mut |_| {})
+        });
+        until("the wait", || site.waiting() == 1);
+        canceller.cancel();
+        waiter.join().unwrap()
+    });
+    assert!(matches!(ended, Err(Error::CalledOff)), "{ended:?}");
+    assert_eq!(site.waiting(), 0);
+}
+
+#[test]
+fn c9_a_wait_for_a_shell_that_was_killed_ends_too() {
+    let site = Site::new();
+    site.lock(0, &["acquire", "a", "x", "--owner", "me"]);
+    let mut shell = site.program("sleep").arg("1000").spawn().unwrap();
+    let pid = shell.id().to_string();
+    let waiter = site.start(&["lock", "acquire", "a", "x", "--pid", &pid, "--timeout", "1h"]);
+    until("the wait", || site.waiting() == 1);
+    shell.kill().unwrap();
+    shell.wait().unwrap();
+    let said = end(waiter);
+    assert!(said.code == 1 && said.err.contains("has ended"), "{said:?}");
+    assert_eq!(site.waiting(), 0);
+}
+
+#[test]
+fn a_lock_goes_on_to_whoever_waits() {
+    let site = Site::new();
+    site.lock(0, &["acquire", "a", "x", "--owner", "me"]);
+    let waiter = site.start(&["lock", "acquire", "a", "x", "--owner", "you", "--timeout", "1h"]);
+    until("the wait", || site.waiting() == 1);
+    site.lock(0, &["release", "a", "x", "--owner", "me"]);
+    assert_eq!(end(waiter).code, 0);
+    assert!(site.lock(0, &["list"]).out.starts_with("a\tx\tyou\t"));
+}

@@ -1,0 +1,106 @@
+//! `ic lock run`: the command's exit code, the command's signals, and no lock left behind.
+
+use std::fs;
+
+use crate::site::{Site, end, signal, until};
+
+/// A command that says that it runs, and then does what it is told.
+const READY: &str = "echo ready > ready;";
+
+fn is_ready(site: &Site) -> bool {
+    fs::read_to_string(site.path("ready")).is_ok_and(|text| text == "ready\n")
+}
+
+#[test]
+fn the_exit_code_is_the_command_s() {
+    let site = Site::new();
+    for (code, script) in
+        [(0, "exit 0"), (7, "exit 7"), (255, "exit 255"), (137, "kill -9 $$"), (143, "kill $$")]
+    {
+        site.lock(code, &["run", "a", "x", "--", "sh", "-c", script]);
+        assert_eq!(site.list(), Vec::<String>::new(), "{script}");
+    }
+}
+
+#[test]
+fn the_lock_is_held_meanwhile_and_its_fence_is_told() {
+    let site = Site::new();
+    let script = "\"$INTERCORE_BIN\" lock list; echo \"$IC_LOCK_FENCE\"";
+    let said = site.lock(0, &["run", "a", "x", "--owner", "me", "--", "sh", "-c", script]);
+    assert!(said.out.starts_with("a\tx\tme\t") && said.out.ends_with("\n2\n"), "{said:?}");
+}
+
+#[test]
+fn a_command_that_cannot_be_started_leaves_no_lock() {
+    let site = Site::new();
+    site.lock(127, &["run", "a", "x", "--", "no-such-command"]);
+    fs::write(site.path("no-program"), "").unwrap();
+    site.lock(126, &["run", "a", "x", "--", "./no-program"]);
+    site.lock(3, &["run", "a", "x", "--"]);
+    assert_eq!(site.list(), Vec::<String>::new());
+}
+
+fn a_signal_is_passed_on(name: &str) {
+    let site = Site::new();
+    let script = format!("trap 'echo heard > heard; exit 7' {name}; {READY} while :; do sleep 0.05; done");
+    let child = site.start(&["lock", "run", "a", "x", "--", "sh", "-c", &script]);
+    until("the command", || is_ready(&site));
+    assert_eq!(site.list(), ["a/x"]);
+    signal(&child, name);
+    let said = end(child);
+    assert_eq!(said.code, 7, "{said:?}");
+    assert_eq!(fs::read_to_string(site.path("heard")).unwrap(), "heard\n");
+    assert_eq!(site.list(), Vec::<String>::new());
+}
+
+#[test]
+fn sigint_is_passed_on_and_leaves_no_lock() {
+    a_signal_is_passed_on("INT");
+}
+
+#[test]
+fn sigterm_is_passed_on_and_leaves_no_lock() {
+    a_signal_is_passed_on("TERM");
+}
+
+#[test]
+fn sighup_is_passed_on_and_leaves_no_lock() {
+    a_signal_is_passed_on("HUP");
+}
+
+#[test]
+fn a_command_that_a_signal_ends_leaves_no_lock() {
+    for (name, code) in [("INT", 130), ("TERM", 143)] {
+        let site = Site::new();
+        let child =
+            site.start(&["lock", "run", "a", "x", "--", "sh", "-c", &format!("{READY} exec sleep 1000")]);
+        until("the command", || is_ready(&site));
+        signal(&child, name);
+        assert_eq!(end(child).code, code);
+        assert_eq!(site.list(), Vec::<String>::new());
+    }
+}
+
+#[test]
+fn a_signal_while_waiting_starts_nothing() {
+    let site = Site::new();
+    site.lock(0, &["acquire", "a", "x", "--owner", "me"]);
+    let child = site.start(&["lock", "run", "a", "x", "--timeout", "1h", "--", "sh", "-c", READY]);
+    until("the wait", || site.waiting() == 1);
+    signal(&child, "TERM");
+    assert_eq!(end(child).code, 143);
+    assert!(!is_ready(&site));
+    assert_eq!(site.list(), ["a/x"]);
+}
+
+#[test]
+fn whoever_is_killed_under_a_lock_is_in_nobodys_way() {
+    let site = Site::new();
+    // The command ends by itself when its supervisor is gone.
+    let script = format!("{READY} while kill -0 $PPID; do sleep 0.05; done 2>/dev/null");
+    let mut child = site.start(&["lock", "run", "a", "x", "--", "sh", "-c", &script]);
+    until("the command", || is_ready(&site));
+    child.kill().unwrap();
+    child.wait().unwrap();
+    site.lock(0, &["acquire", "a", "x", "--timeout", "0"]);
+}

@@ -1,0 +1,188 @@
+//! The shell library, with bash and with dash, and with `ic` present, absent and failing.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::process::{Command, Stdio};
+
+use crate::site::{IC, Said, Site, library, signal, until};
+
+const SHELLS: [&str; 2] = ["bash", "dash"];
+
+/// The three ways in which `ic` can be there, or not.
+fn binaries(site: &Site) -> [String; 3] {
+    let failing = site.path("failing");
+    fs::write(&failing, "#!/bin/sh\nexit 2\n").unwrap();
+    fs::set_permissions(&failing, fs::Permissions::from_mode(0o755)).unwrap();
+    [IC.to_owned(), "no-such-ic".to_owned(), failing.display().to_string()]
+}
+
+fn shell(site: &Site, shell: &str, binary: &str, script: &str) -> Command {
+    let mut command = site.program(shell);
+    let text = format!("set -eu\n. '{}'\n{script}\n", library().display());
+    command.env("INTERCORE_BIN", binary).args(["-c", &text]);
+    command
+}
+
+/// Runs a script with every shell and every kind of `ic`.
+fn everywhere(script: &str, check: impl Fn(&Site, &str, Said)) {
+    for name in SHELLS {
+        let site = Site::new();
+        for binary in binaries(&site) {
+            let said = shell(&site, name, &binary, script).output().unwrap().into();
+            check(&site, &format!("{name} with {binary}"), said);
+        }
+    }
+}
+
+#[test]
+fn a_lock_is_taken_held_and_given_back() {
+    let script = "intercore_lock a x 5s; (intercore_lock a x 50ms) || echo refused $?; ls -A \"$IC_LOCK_ROOT/a\"; \
+                  intercore_unlock a x; ls -A \"$IC_LOCK_ROOT/a\"; intercore_lock a x 0; intercore_unlock a x";
+    everywhere(script, |site, which, said| {
+        assert_eq!((said.code, said.out.as_str()), (0, "refused 1\nx\n"), "{which}: {said:?}");
+        assert_eq!(site.list(), Vec::<String>::new(), "{which}");
+    });
+}
+
+#[test]
+fn unlocking_never_fails_its_caller() {
+    let script = "intercore_unlock; intercore_unlock a; intercore_unlock a x; intercore_unlock '../..' x; \
+                  intercore_lock_clean; echo on";
+    everywhere(script, |_, which, said| {
+        assert_eq!((said.code, said.out.as_str()), (0, "on\n"), "{which}: {said:?}");
+    });
+}
+
+#[test]
+fn names_that_no_lock_can_have_are_refused() {
+    let script = "for n in '' . .. 'a b' a/b ../a; do intercore_lock \"$n\" x 0 2>/dev/null && exit 9; \
+                  intercore_lock x \"$n\" 0 2>/dev/null && exit 9; done; echo $?";
+    everywhere(script, |site, which, said| {
+        assert_eq!((said.code, said.out.as_str()), (0, "3\n"), "{which}: {said:?}");
+        assert!(!site.path("a").exists());
+    });
+}
+
+#[test]
+fn a_root_that_is_a_link_is_refused_without_the_binary_too() {
+    for name in SHELLS {
+        let site = Site::new();
+        fs::create_dir(site.path("elsewhere")).unwrap();
+        std::os::unix::fs::symlink(site.path("elsewhere"), site.root()).unwrap();
+        for binary in binaries(&site) {
+            let said: Said = shell(&site, name, &binary, "intercore_lock a x 0").output().unwrap().into();
+            assert_eq!(said.code, 2, "{name} with {binary}: {said:?}");
+        }
+        assert!(!site.path("elsewhere/a/x").exists());
+    }
+}
+
+#[test]
+fn a_script_that_died_is_in_nobodys_way() {
+    for name in SHELLS {
+        let site = Site::new();
+        let [ic, absent, _] = binaries(&site);
+        for (dying, next) in [(&ic, &ic), (&absent, &ic), (&absent, &absent)] {
+            let died = shell(&site, name, dying, "intercore_lock a x 5s; kill -9 $$").status().unwrap();
+            assert!(!died.success());
+            let said: Said = shell(&site, name, next, "intercore_lock a x 5s; intercore_unlock a x")
+                .output()
+                .unwrap()
+                .into();
+            assert_eq!(said.code, 0, "{name}, {dying} then {next}: {said:?}");
+        }
+        let died = shell(&site, name, &absent, "intercore_lock a x 5s; kill -9 $$").status().unwrap();
+        assert!(!died.success());
+        let said: Said = shell(&site, name, &absent, "intercore_lock_clean").output().unwrap().into();
+        assert_eq!((said.code, site.list()), (0, Vec::new()), "{name}");
+    }
+}
+
+#[test]
+fn a_command_runs_under_a_lock_and_its_exit_code_is_told() {
+    let script = "intercore_run a x 5s sh -c 'ls -A \"$IC_LOCK_ROOT/a\"; exit 7' || echo $?";
+    everywhere(script, |site, which, said| {
+        assert_eq!((said.code, said.out.as_str()), (0, "x\n7\n"), "{which}: {said:?}");
+        assert_eq!(site.list(), Vec::<String>::new(), "{which}");
+    });
+}
+
+/// Runs a script everywhere, signals it when it is ready, and says how it ended.
+fn signalled(script: &str, name: &str, check: impl Fn(&Site, &str, Said)) {
+    for shell_name in SHELLS {
+        let site = Site::new();
+        for binary in binaries(&site) {
+            let _ = fs::remove_file(site.path("ready"));
+            let mut command = shell(&site, shell_name, &binary, script);
+            let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+            until("the command", || {
+                fs::read_to_string(site.path("ready")).is_ok_and(|text| text == "ready\n")
+            });
+            assert_eq!(site.list(), ["a/x"]);
+            signal(&child, name);
+            check(&site, &format!("{name}, {shell_name} with {binary}"), crate::site::end(child));
+        }
+    }
+}
+
+#[test]
+fn signals_are_passed_on_to_a_command_that_runs_under_a_lock() {
+    for name in ["INT", "TERM"] {
+        let heard = format!("trap \"exit 7\" {name}; echo ready > ready; while :; do sleep 0.05; done");
+        let script = format!("intercore_run a x 5s sh -c '{heard}' || echo $?");
+        signalled(&script, name, |site, which, said| {
+            assert_eq!((said.code, said.out.as_str()), (0, "7\n"), "{which}: {said:?}");
+            assert_eq!(site.list(), Vec::<String>::new(), "{which}");
+        });
+    }
+}
+
+#[test]
+fn a_shell_that_a_signal_ends_leaves_no_lock_if_it_asked_for_that() {
+    for (name, code) in [("INT", -2), ("TERM", -15)] {
+        let script = "intercore_lock a x 5s; intercore_unlock_on_exit a x; echo ready > ready; \
+                      while :; do sleep 0.05; done";
+        signalled(script, name, |site, which, said| {
+            assert_eq!(said.code, code, "{which}: {said:?}");
+            assert_eq!(site.list(), Vec::<String>::new(), "{which}");
+        });
+    }
+}
+
+#[test]
+fn a_shell_that_fails_leaves_no_lock_if_it_asked_for_that() {
+    everywhere("intercore_lock a x 5s; intercore_unlock_on_exit a x; false", |site, which, said| {
+        assert_eq!(said.code, 1, "{which}: {said:?}");
+        assert_eq!(site.list(), Vec::<String>::new(), "{which}");
+    });
+}
+
+#[test]
+fn the_example_of_nested_locks_keeps_its_order() {
+    for name in SHELLS {
+        let site = Site::new();
+        for binary in binaries(&site) {
+            let example = library().with_file_name("example-sprint.sh");
+            let mut command = site.program(name);
+            let said: Said =
+                command.env("INTERCORE_BIN", &binary).arg(example).arg("7").output().unwrap().into();
+            assert_eq!(
+                (said.code, said.out.as_str()),
+                (0, "sprint 7: planning is done\nsprint 7: building\n")
+            );
+        }
+        assert!(site.lock(0, &["order"]).out.starts_with("sprint-advance/7\tsprint/7\t"));
+        assert_eq!(site.list(), Vec::<String>::new());
+    }
+}
+
+#[test]
+fn shellcheck_has_nothing_to_say() {
+    let mut shellcheck = Command::new("shellcheck");
+    let Ok(said) = shellcheck.args([library(), library().with_file_name("example-sprint.sh")]).output()
+    else {
+        return println!("shellcheck is not there; the step of the test command says so");
+    };
+    let said = Said::from(said);
+    assert_eq!((said.code, said.out.as_str()), (0, ""));
+}

@@ -1,0 +1,52 @@
+//! Getting a broken audit log to work again, when somebody asks for it: the good beginning stays, whatever
+//! comes after the break is kept under another name, and a line says that it happened. Nothing is deleted.
+
+use holdfast_store::whole;
+use holdfast_sys::Open;
+use serde_json::{Map, json};
+
+use super::{Audit, Break, CURRENT};
+use crate::error::Result;
+
+impl Audit {
+    /// Sets the part from the break on aside, and begins anew behind the good lines.
+    ///
+    /// # Errors
+    /// When a file cannot be renamed or written.
+    pub fn repair(&self, found: &Break) -> Result<()> {
+        let broken = found.file.file_name().and_then(|name| name.to_str()).unwrap_or(CURRENT).to_owned();
+        let aside = self.alone(|| {
+            let nonce = self.sys.entropy.nonce()?;
+            let aside = |name: &str| format!("{name}.{nonce:032x}.damaged");
+            // The later segments hang on the broken one.
+            for later in self.segments()?.into_iter().skip_while(|name| *name != broken).skip(1) {
+                self.sys.files.rename_new(&self.file(&later), &self.file(&aside(&later)))?;
+            }
+            self.sys.files.rename_new(&self.file(&broken), &self.file(&aside(&broken)))?;
+            self.sys.files.sync_dir(&self.directory)?;
+            let old = self.sys.files.open(&self.file(&aside(&broken)), Open::Read)?;
+            let good = old.read_from(0, usize::try_from(found.good).unwrap_or(usize::MAX))?;
+            if !good.is_empty() {
+                self.put_back(&broken, &good)?;
+            }
+            Ok(aside(&broken))
+        })?;
+        let data = Map::from_iter([
+            ("line".to_owned(), json!(found.line)),
+            ("why".to_owned(), json!(found.why)),
+            ("aside".to_owned(), json!(aside)),
+        ]);
+        self.append("audit.repaired", None, data)
+    }
+
+    /// Writes the good beginning of a segment. It is longer than other small files, so it is written and
+    /// flushed under a name of its own first.
+    fn put_back(&self, name: &str, good: &[u8]) -> Result<()> {
+        let making = self.file(&format!("{name}.{:032x}.tmp", self.sys.entropy.nonce()?));
+        let file = self.sys.files.open(&making, Open::New { mode: 0o600 })?;
+        file.write_all_at(good, 0)?;
+        file.sync()?;
+        self.sys.files.rename(&making, &self.file(name))?;
+        Ok(self.sys.files.sync_dir(whole::parent(&making))?)
+    }
+}

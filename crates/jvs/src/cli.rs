@@ -1,0 +1,261 @@
+//! What can be typed. Only names, flags and help: what they mean is in `commands`.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+/// One writer per worktree, and snapshots that can be trusted.
+#[derive(Parser, Debug)]
+#[command(
+    name = "jvs",
+    version,
+    propagate_version = true,
+    disable_help_subcommand = true,
+    after_help = "Examples:\n  jvs init demo && cd demo/main\n  jvs lock acquire\n  jvs snapshot 'before the \
+                  rewrite'\n  jvs lock release\n  jvs history"
+)]
+pub struct Cli {
+    /// What every command understands.
+    #[command(flatten)]
+    pub global: Global,
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// What every command understands.
+#[derive(Args, Debug, Clone, Default)]
+pub struct Global {
+    /// Print one JSON document
+    #[arg(long, global = true)]
+    pub json: bool,
+    /// Run as if started in this directory
+    #[arg(short = 'C', value_name = "DIR", global = true)]
+    pub directory: Option<PathBuf>,
+    /// The file with the credentials of the session; else `JVS_SESSION_FILE`, else one of the calling shell's own
+    #[arg(long, value_name = "FILE", global = true)]
+    pub session_file: Option<PathBuf>,
+}
+
+/// What to do.
+#[derive(Subcommand, Debug)]
+pub enum Command {
+    /// Make a repository
+    #[command(after_help = "Examples:\n  jvs init demo\n  jvs -C projects init demo")]
+    Init {
+        /// The directory to make, below the current one
+        name: String,
+    },
+    /// Show what holds for this repository
+    Info,
+    /// Worktrees
+    #[command(subcommand)]
+    Worktree(Worktree),
+    /// The writer lock of a worktree
+    #[command(subcommand)]
+    Lock(Lock),
+    /// Publish the payload of a worktree as a snapshot
+    #[command(
+        after_help = "Examples:\n  jvs snapshot 'tests are green'\n  jvs snapshot --consistency best_effort"
+    )]
+    Snapshot {
+        /// What to write about it
+        note: Option<String>,
+        /// What to promise about its moment
+        #[arg(long, value_enum, default_value_t = Consistency::Quiesced)]
+        consistency: Consistency,
+        /// The worktree; the one of this directory if not given
+        #[arg(long, value_name = "NAME")]
+        worktree: Option<String>,
+    },
+    /// List the snapshots of a worktree, the newest first
+    History {
+        /// At most so many
+        #[arg(long, value_name = "N")]
+        limit: Option<usize>,
+        /// The worktree; the one of this directory if not given
+        #[arg(long, value_name = "NAME")]
+        worktree: Option<String>,
+    },
+    /// Bring a snapshot back: as a worktree of its own, or in the place of a payload
+    #[command(after_help = "Examples:\n  jvs restore 1767225600000-0badcafe --name review\n  \
+                            jvs restore 1767225600000-0badcafe --inplace --reason 'the rewrite was wrong'")]
+    Restore {
+        /// The snapshot
+        id: String,
+        /// The worktree to make; `restored-<id>` if not given
+        #[arg(long, conflicts_with = "inplace")]
+        name: Option<String>,
+        /// Replace the payload of the worktree
+        #[arg(long, requires = "reason")]
+        inplace: bool,
+        /// Why it is replaced
+        #[arg(long, value_name = "TEXT", requires = "inplace")]
+        reason: Option<String>,
+        /// The worktree to replace the payload of; the one of this directory if not given
+        #[arg(long, value_name = "NAME", requires = "inplace")]
+        worktree: Option<String>,
+    },
+    /// Check that snapshots and audit are what was published; the head of the worktree if nothing is named
+    Verify {
+        /// This snapshot
+        #[arg(long, value_name = "ID", conflicts_with = "all")]
+        snapshot: Option<String>,
+        /// Every snapshot
+        #[arg(long)]
+        all: bool,
+    },
+    /// Delete snapshots that nobody needs
+    #[command(subcommand)]
+    Gc(Gc),
+    /// Look for what is wrong
+    Doctor {
+        /// Also look for what crashes left, and check audit and clock
+        #[arg(long)]
+        strict: bool,
+        /// Do what is listed; looks as with --strict
+        #[arg(long)]
+        repair: bool,
+    },
+    /// Show the audit log
+    Audit {
+        /// What to do with it.
+        #[command(subcommand)]
+        command: Option<Audit>,
+        /// Only so many lines, the last ones
+        #[arg(long, value_name = "N")]
+        limit: Option<usize>,
+    },
+    /// Print a completion script
+    #[command(
+        after_help = "Example:\n  jvs completions bash > ~/.local/share/bash-completion/completions/jvs"
+    )]
+    Completions {
+        /// For this shell
+        shell: clap_complete::Shell,
+    },
+}
+
+/// Worktrees.
+#[derive(Subcommand, Debug)]
+pub enum Worktree {
+    /// Make a worktree
+    Create {
+        /// Its name
+        name: String,
+        /// Start with the payload of this snapshot
+        #[arg(long, value_name = "ID")]
+        from: Option<String>,
+        /// Whether it has one writer
+        #[arg(long, value_enum, default_value_t = Isolation::Exclusive)]
+        isolation: Isolation,
+    },
+    /// List all worktrees
+    List,
+    /// Print where the payload of a worktree is
+    Path {
+        /// Its name; the one of this directory if not given
+        name: Option<String>,
+    },
+    /// Give a worktree another name
+    Rename {
+        /// Its name
+        from: String,
+        /// The other name
+        to: String,
+    },
+    /// Remove a worktree
+    Remove {
+        /// Its name
+        name: String,
+        /// Even if its payload is in no snapshot
+        #[arg(long)]
+        force: bool,
+    },
+}
+
+/// The writer lock of a worktree.
+#[derive(Subcommand, Debug)]
+pub enum Lock {
+    /// Take the lock, from whoever had it for too long if need be
+    Acquire {
+        /// The worktree; the one of this directory if not given
+        #[arg(long, value_name = "NAME")]
+        worktree: Option<String>,
+        /// How long the lease lasts, in milliseconds
+        #[arg(long, value_name = "MS")]
+        lease_ms: Option<u64>,
+    },
+    /// Prolong the lease
+    Renew {
+        /// The worktree; the one of this directory if not given
+        #[arg(long, value_name = "NAME")]
+        worktree: Option<String>,
+    },
+    /// Give the lock back
+    Release {
+        /// The worktree; the one of this directory if not given
+        #[arg(long, value_name = "NAME")]
+        worktree: Option<String>,
+    },
+    /// Show who has the lock
+    Status {
+        /// The worktree; the one of this directory if not given
+        #[arg(long, value_name = "NAME")]
+        worktree: Option<String>,
+    },
+    /// Run a command while holding the lock; it is stopped if the lock is lost
+    #[command(after_help = "Example:\n  jvs lock run -- make test\n\nThe command finds the session in \
+                            JVS_SESSION_FILE, so it can call `jvs snapshot`.")]
+    Run {
+        /// The worktree; the one of this directory if not given
+        #[arg(long, value_name = "NAME")]
+        worktree: Option<String>,
+        /// How long the lease lasts between renewals, in milliseconds
+        #[arg(long, value_name = "MS")]
+        lease_ms: Option<u64>,
+        /// The command
+        #[arg(last = true, required = true)]
+        command: Vec<OsString>,
+    },
+}
+
+/// Deleting what nobody needs.
+#[derive(Subcommand, Debug)]
+pub enum Gc {
+    /// List what could be deleted
+    Plan,
+    /// Delete what a plan listed
+    Run {
+        /// The id of the plan
+        #[arg(long, value_name = "ID")]
+        plan_id: String,
+    },
+}
+
+/// The audit log.
+#[derive(Subcommand, Debug)]
+pub enum Audit {
+    /// Check its chain, and that nothing is missing
+    Verify,
+}
+
+/// Whether a worktree has one writer.
+#[derive(ValueEnum, Clone, Copy, Debug)]
+pub enum Isolation {
+    /// One, who holds the lock
+    Exclusive,
+    /// Many, and nothing is promised
+    Shared,
+}
+
+/// What a snapshot promises about its moment.
+#[derive(ValueEnum, Clone, Copy, Debug)]
+#[value(rename_all = "snake_case")]
+pub enum Consistency {
+    /// Nobody wrote to the payload meanwhile
+    Quiesced,
+    /// Somebody may have: the snapshot carries a risk label
+    BestEffort,
+}

@@ -1,0 +1,312 @@
+//! Everything that can go wrong, as the person who typed the command reads it: what failed, on what, why, and
+//! what to type next. The class is the contract with scripts; it decides the exit code and nothing else does.
+//!
+//! A text never names a nonce: whoever reads it could act as the holder.
+
+use std::fmt;
+use std::path::Path;
+
+use holdfast_kernel::{Lease, Refusal};
+use holdfast_store::rfc3339;
+use serde_json::{Map, Value, json};
+
+use crate::lock::codec::HOLDER_ID;
+
+/// The result of anything here.
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// What kind of failure it is. `spec/errors.md` has a row for each.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Class {
+    /// Somebody else holds the lock, or something else stands in the way of it.
+    LockConflict,
+    /// The lease is over.
+    LockExpired,
+    /// The caller is not the holder.
+    LockNotHeld,
+    /// The caller's token is not the one in force.
+    FencingMismatch,
+    /// A lock is stamped further in the future than clocks may be apart.
+    ClockSkewExceeded,
+    /// What was asked for cannot be had at this consistency.
+    ConsistencyUnavailable,
+    /// A snapshot is not whole, or its parts do not agree.
+    PartialSnapshot,
+    /// A name or an id that cannot be one.
+    NameInvalid,
+    /// A path that leads out of its place.
+    PathEscape,
+    /// A file of the repository does not hold what belongs there.
+    DescriptorCorrupt,
+    /// A payload is not what was published.
+    PayloadHashMismatch,
+    /// The audit log is not what was written, or cannot be written.
+    AuditChainBroken,
+    /// The repository was made by a later version.
+    FormatUnsupported,
+    /// The plan is not the one that was shown.
+    GcPlanMismatch,
+    /// There is no such thing.
+    NotFound,
+    /// There is such a thing already.
+    Exists,
+    /// Something would be lost.
+    UnsavedChanges,
+    /// The operating system failed.
+    Io,
+    /// What was typed is no command.
+    Usage,
+    /// A signal ended it.
+    Interrupted(u8),
+}
+
+impl Class {
+    /// The code that scripts compare with.
+    #[must_use]
+    pub const fn code(self) -> &'static str {
+        match self {
+            Self::LockConflict => "E_LOCK_CONFLICT",
+            Self::LockExpired => "E_LOCK_EXPIRED",
+            Self::LockNotHeld => "E_LOCK_NOT_HELD",
+            Self::FencingMismatch => "E_FENCING_MISMATCH",
+            Self::ClockSkewExceeded => "E_CLOCK_SKEW_EXCEEDED",
+            Self::ConsistencyUnavailable => "E_CONSISTENCY_UNAVAILABLE",
+            Self::PartialSnapshot => "E_PARTIAL_SNAPSHOT",
+            Self::NameInvalid => "E_NAME_INVALID",
+            Self::PathEscape => "E_PATH_ESCAPE",
+            Self::DescriptorCorrupt => "E_DESCRIPTOR_CORRUPT",
+            Self::PayloadHashMismatch => "E_PAYLOAD_HASH_MISMATCH",
+            Self::AuditChainBroken => "E_AUDIT_CHAIN_BROKEN",
+            Self::FormatUnsupported => "E_FORMAT_UNSUPPORTED",
+            Self::GcPlanMismatch => "E_GC_PLAN_MISMATCH",
+            Self::NotFound => "E_NOT_FOUND",
+            Self::Exists => "E_EXISTS",
+            Self::UnsavedChanges => "E_UNSAVED_CHANGES",
+            Self::Io => "E_IO",
+            Self::Usage => "E_USAGE",
+            Self::Interrupted(_) => "E_INTERRUPTED",
+        }
+    }
+
+    /// The exit code.
+    #[must_use]
+    pub const fn exit(self) -> u8 {
+        match self {
+            Self::Usage => 2,
+            Self::Interrupted(signal) => 128_u8.saturating_add(signal),
+            _ => 1,
+        }
+    }
+}
+
+/// What went wrong.
+#[derive(Debug)]
+pub struct Error(Box<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    class: Class,
+    message: String,
+    hint: Option<String>,
+    details: Map<String, Value>,
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0.message)
+    }
+}
+
+impl std::error::Error for Error {}
+
+impl Error {
+    /// A failure of this class.
+    pub fn new(class: Class, message: impl Into<String>) -> Self {
+        Self(Box::new(Inner { class, message: message.into(), hint: None, details: Map::new() }))
+    }
+
+    /// This error, with what to type next.
+    #[must_use]
+    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.0.hint = Some(hint.into());
+        self
+    }
+
+    /// This error, with something more for scripts.
+    #[must_use]
+    pub fn detail(mut self, key: &str, value: impl Into<Value>) -> Self {
+        self.0.details.insert(key.to_owned(), value.into());
+        self
+    }
+
+    /// What kind of failure it is.
+    #[must_use]
+    pub const fn class(&self) -> Class {
+        self.0.class
+    }
+
+    /// What to type next.
+    #[must_use]
+    pub fn advice(&self) -> Option<&str> {
+        self.0.hint.as_deref()
+    }
+
+    /// The error for scripts.
+    #[must_use]
+    pub fn document(&self) -> Value {
+        let mut document = self.0.details.clone();
+        document.insert("error".to_owned(), json!(self.0.class.code()));
+        document.insert("message".to_owned(), json!(self.0.message));
+        document.insert("hint".to_owned(), json!(self.0.hint));
+        Value::Object(document)
+    }
+
+    /// What was typed is no command.
+    pub fn usage(message: impl Into<String>) -> Self {
+        Self::new(Class::Usage, message)
+    }
+
+    /// There is no such thing.
+    #[must_use]
+    pub fn not_found(what: &str, name: &str, hint: &str) -> Self {
+        Self::new(Class::NotFound, format!("there is no {what} '{name}'")).hint(hint)
+    }
+
+    /// A path is not the directory that it must be.
+    #[must_use]
+    pub fn path_escape(path: &Path) -> Self {
+        let what = "is not a directory of this repository: it is a symbolic link or something else";
+        Self::new(Class::PathEscape, format!("{} {what}", path.display()))
+            .hint("put the directory back in its place; nothing was read or written through it")
+    }
+
+    /// Something cannot be kept.
+    #[must_use]
+    pub fn unsupported(path: &Path, what: &str) -> Self {
+        Self::new(Class::ConsistencyUnavailable, format!("{} cannot hold {what}", path.display()))
+    }
+
+    /// A payload was written to while it was read.
+    #[must_use]
+    pub fn changed(path: &[u8]) -> Self {
+        let path = String::from_utf8_lossy(path).into_owned();
+        Self::new(Class::ConsistencyUnavailable, format!("'{path}' changed while the payload was copied"))
+            .hint("stop whatever writes there, or take the snapshot with --consistency best_effort")
+            .detail("path", path)
+    }
+
+    /// A file of the repository does not hold what belongs there.
+    #[must_use]
+    pub fn corrupt(path: &Path, why: impl fmt::Display) -> Self {
+        Self::new(Class::DescriptorCorrupt, format!("{} cannot be used: {why}", path.display()))
+            .hint("run `jvs doctor --strict` to see what else is wrong")
+            .detail("path", path.to_string_lossy().into_owned())
+    }
+}
+
+impl From<holdfast_sys::Error> for Error {
+    fn from(error: holdfast_sys::Error) -> Self {
+        let full = error.kind() == std::io::ErrorKind::StorageFull;
+        let told = Self::new(Class::Io, format!("{error}: {}", error.source));
+        if full { told.hint("make room on the disk and try again; nothing was published") } else { told }
+    }
+}
+
+impl From<holdfast_store::Error> for Error {
+    fn from(error: holdfast_store::Error) -> Self {
+        use holdfast_store::Error as Store;
+        match error {
+            Store::Refused(refusal) => refused(&refusal),
+            Store::Sys(error) => error.into(),
+            Store::Damaged { .. } => Self::new(Class::DescriptorCorrupt, error.to_string())
+                .hint("look at the file; `jvs doctor --repair` sets a damaged lock aside"),
+            Store::Newer { .. } => Self::new(Class::FormatUnsupported, error.to_string())
+                .hint("use the version of jvs that wrote it"),
+            Store::Unsupported { .. } => Self::new(Class::ConsistencyUnavailable, error.to_string()),
+            Store::Unwitnessed(ref why) => Self::new(Class::AuditChainBroken, format!("{error}: {why}"))
+                .hint("run `jvs audit verify`; without an audit record no lock changes hands"),
+        }
+    }
+}
+
+impl From<Refusal> for Error {
+    fn from(refusal: Refusal) -> Self {
+        refused(&refusal)
+    }
+}
+
+/// Who holds a lease, as others may know it.
+#[must_use]
+pub fn holder_of(lease: &Lease) -> String {
+    lease.tags.get(HOLDER_ID).map_or_else(|| "an unknown holder".to_owned(), ToString::to_string)
+}
+
+fn about(error: Error, lease: &Lease) -> Error {
+    let expires = lease.deadline().map(|deadline| rfc3339(&deadline));
+    error
+        .detail("holder_id", holder_of(lease))
+        .detail("lock_id", lease.id.to_string())
+        .detail("fencing_token", lease.fence.get())
+        .detail("lease_expires_at", expires)
+}
+
+const ANEW: &str = "stop writing; run `jvs lock acquire` to take the lock anew";
+
+fn refused(refusal: &Refusal) -> Error {
+    let text = |class, text: String| Error::new(class, text);
+    match refusal {
+        Refusal::Held { blocker, retry_after, .. } => {
+            let wait = retry_after.map_or_else(String::new, |span| format!(", free in {span} at the latest"));
+            let said =
+                text(Class::LockConflict, format!("the worktree is locked by {}{wait}", holder_of(blocker)));
+            let hint = match retry_after {
+                Some(span) => format!("try again in {span}, or sooner if it is released"),
+                None => "wait until it is released".to_owned(),
+            };
+            about(said, blocker).hint(hint).detail("retry_after_ms", retry_after.map(|span| span.get()))
+        }
+        Refusal::ClockSkew { blocker, ahead } => about(
+            text(
+                Class::ClockSkewExceeded,
+                format!(
+                    "the lock of {} is stamped {ahead} in the future, where clocks may be {} apart",
+                    holder_of(blocker),
+                    blocker.skew
+                ),
+            ),
+            blocker,
+        )
+        .hint("set the clock that is wrong, then try again"),
+        Refusal::Expired { lease, ago } => {
+            let said = format!("the lease ended {ago} ago, even if nobody has taken the lock since");
+            about(text(Class::LockExpired, said), lease).hint(ANEW)
+        }
+        Refusal::NotHolder { lease } => {
+            let said = format!("the lock is held by {}, not by this session", holder_of(lease));
+            about(text(Class::LockNotHeld, said), lease).hint(ANEW)
+        }
+        Refusal::NotFound { .. } => {
+            let said = "this session does not hold the lock: it was released or taken over";
+            text(Class::LockNotHeld, said.to_owned()).hint(ANEW)
+        }
+        Refusal::FencedOut { presented, current, .. } => fenced_out(presented.get(), current.first()),
+        Refusal::TtlOutOfRange { .. } | Refusal::DeadlineTooFar { .. } => {
+            text(Class::Usage, refusal.to_string())
+        }
+        Refusal::FencesExhausted | Refusal::CounterBehind { .. } => {
+            text(Class::FencingMismatch, refusal.to_string()).hint("run `jvs doctor --strict`")
+        }
+        _ => text(Class::LockConflict, refusal.to_string()),
+    }
+}
+
+fn fenced_out(presented: u64, current: Option<&Lease>) -> Error {
+    let by = match current {
+        Some(lease) => format!("{} holds the lock with token {}", holder_of(lease), lease.fence),
+        None => "nobody holds the lock".to_owned(),
+    };
+    Error::new(Class::FencingMismatch, format!("token {presented} is not in force: {by}"))
+        .hint(ANEW)
+        .detail("presented", presented)
+        .detail("current", current.map(|lease| lease.fence.get()))
+}

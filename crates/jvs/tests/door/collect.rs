@@ -1,0 +1,64 @@
+//! Only what nobody needs is deleted, and only what was shown.
+
+use crate::bench::Bench;
+
+/// A line of three snapshots, with the head set back to the first.
+fn branched(bench: &Bench) -> [String; 3] {
+    let ids = [0, 1, 2].map(|n| {
+        bench.put("f", &n.to_string());
+        bench.snapshot()
+    });
+    bench.run_at(&bench.root(), &["restore", &ids[0], "--inplace", "--reason", "back"]).ok();
+    ids
+}
+
+fn plan(bench: &Bench) -> (String, Vec<String>) {
+    let plan = bench.jvs(&["gc", "plan"]).ok().json();
+    let ids = plan["delete"].as_array().unwrap().iter();
+    let ids = ids.map(|one| one["snapshot_id"].as_str().unwrap().to_owned()).collect();
+    (plan["plan_id"].as_str().unwrap().to_owned(), ids)
+}
+
+#[test]
+fn heads_their_ancestors_and_pins_are_kept() {
+    let bench = Bench::new();
+    let [first, second, third] = branched(&bench);
+    assert_eq!(plan(&bench).1, [second.clone(), third.clone()]);
+    std::fs::write(bench.control("pins").join(&third), "").unwrap();
+    let (id, list) = plan(&bench);
+    assert_eq!(list, std::slice::from_ref(&second));
+    bench.jvs(&["gc", "run", "--plan-id", &id]).ok();
+    assert_eq!(bench.history(), [third.clone(), first.clone()]);
+    bench.jvs(&["worktree", "create", "w", "--from", &third]).ok();
+    std::fs::remove_file(bench.control("pins").join(&third)).unwrap();
+    assert_eq!(plan(&bench).1, Vec::<String>::new(), "it is the head of another worktree");
+    bench.jvs(&["verify", "--all"]).ok();
+    assert_eq!(bench.findings(), Vec::<String>::new());
+}
+
+#[test]
+fn a_plan_that_is_not_the_one_that_was_shown_deletes_nothing() {
+    let bench = Bench::new();
+    let [_, second, _] = branched(&bench);
+    let (id, list) = plan(&bench);
+    bench.jvs(&["gc", "run", "--plan-id", "0000000000000000"]).refused("E_GC_PLAN_MISMATCH");
+    bench.jvs(&["gc", "run", "--plan-id", "../../x"]).refused("E_GC_PLAN_MISMATCH");
+    std::fs::write(bench.control("pins").join(&second), "").unwrap();
+    bench.jvs(&["gc", "run", "--plan-id", &id]).refused("E_GC_PLAN_MISMATCH");
+    assert_eq!(bench.history().len(), 3);
+    std::fs::remove_file(bench.control("pins").join(&second)).unwrap();
+    let done = bench.jvs(&["gc", "run", "--plan-id", &id]).ok().json();
+    assert_eq!(done["deleted"].as_array().unwrap().len(), list.len());
+    assert_eq!(bench.history().len(), 1);
+}
+
+#[test]
+fn nothing_is_deleted_while_an_ancestor_cannot_be_read() {
+    let bench = Bench::new();
+    let ids = [0, 1, 2].map(|n| {
+        bench.put("f", &n.to_string());
+        bench.snapshot()
+    });
+    std::fs::remove_file(bench.control("snapshots").join(&ids[1]).join(".READY")).unwrap();
+    bench.jvs(&["gc", "plan"]).refused("E_PARTIAL_SNAPSHOT");
+}

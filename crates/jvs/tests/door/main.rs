@@ -1,0 +1,27 @@
+//! The door with real processes: what is told is what is on the disk, whatever happens to whoever asked.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "these tests start processes and look at files behind their back"
+)]
+#![expect(clippy::disallowed_macros, reason = "a test that is skipped says why")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test that cannot go on shall stop"
+)]
+
+mod bench;
+mod clock;
+mod collect;
+mod doctor;
+mod input;
+mod kill;
+mod lock;
+mod payload;
+mod run;
+mod snapshot;
+mod steal;
+mod stopped;
+mod tamper;
+mod worktree;

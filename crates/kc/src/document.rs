@@ -1,0 +1,38 @@
+//! Documents: what there is to hold a lease on. Only their ids are kept here.
+
+use holdfast_kernel::Name;
+
+use crate::error::{Error, Result, name};
+use crate::medium::{Database, Section};
+
+/// Adds a document; says whether it was new.
+///
+/// # Errors
+/// What cannot be used or failed.
+pub fn doc_add(conn: &mut Database, doc_id: &str) -> Result<bool> {
+    let doc = name("doc_id", doc_id)?;
+    let section = conn.write()?;
+    let statement = "INSERT INTO documents (doc_id) VALUES (?1) ON CONFLICT DO NOTHING";
+    let added = section.tx().execute(statement, [doc.as_str()]).map_err(section.failed("write"))?;
+    section.commit()?;
+    Ok(added > 0)
+}
+
+/// Whether there is such a document.
+pub(crate) fn known(section: &Section<'_>, doc: &Name) -> Result<()> {
+    let query = "SELECT 1 FROM documents WHERE doc_id = ?1";
+    let found = section.tx().prepare_cached(query).and_then(|mut query| query.exists([doc.as_str()]));
+    match found.map_err(section.failed("read"))? {
+        true => Ok(()),
+        false => Err(Error::DocNotFound(doc.as_str().to_owned())),
+    }
+}
+
+/// All documents, in the order of their ids.
+pub(crate) fn documents(section: &Section<'_>) -> Result<Vec<String>> {
+    let run = || -> rusqlite::Result<Vec<String>> {
+        let mut query = section.tx().prepare_cached("SELECT doc_id FROM documents ORDER BY doc_id")?;
+        query.query_map([], |row| row.get(0))?.collect()
+    };
+    Ok(run().map_err(section.failed("read"))?)
+}

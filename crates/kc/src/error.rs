@@ -1,0 +1,259 @@
+//! Everything that can go wrong, as whoever reads it gets it: what failed, on what, why, and what to do
+//! next. Each has one of the codes that callers know. No text and no detail ever carries a token that is in
+//! force, or the secret.
+
+use std::path::PathBuf;
+
+use holdfast_kernel::{Lease, Millis, Name, NameError, Refusal, Stamp};
+use serde::Serialize;
+use serde_json::{Value, json};
+
+/// The version of the form of [`AppError`].
+const SCHEMA_VERSION: u32 = 1;
+
+/// What can go wrong.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// Somebody holds the lease.
+    #[error("{}", held_text(.0))]
+    Held(Box<Blocker>),
+    /// The token proves nothing: it is missing, unknown, released, or another document's.
+    #[error("the lock token is not one for {}: acquire it with `kc_cli lineage lock acquire`", .0.escape_debug())]
+    TokenInvalid(String),
+    /// The token's lease ran out.
+    #[error("the lease of this lock token on {} has ended: acquire it anew", .0.escape_debug())]
+    TokenExpired(String),
+    /// An overlay cannot be like this.
+    #[error("the overlay's {field} cannot be used: {why}")]
+    OverlayInvalid {
+        /// Which field.
+        field: &'static str,
+        /// Why not.
+        why: NameError,
+    },
+    /// There is no such overlay.
+    #[error("there is no overlay {}: `kc_cli lineage overlay list` shows those there are", .0.escape_debug())]
+    OverlayNotFound(String),
+    /// There is such an overlay already.
+    #[error("the same overlay is there already, as {0}")]
+    OverlayConflict(String),
+    /// There is no such document.
+    #[error("there is no document {}: add it with `kc_cli doc add`", .0.escape_debug())]
+    DocNotFound(String),
+    /// A name cannot be used.
+    #[error("the {what} cannot be used: {why}")]
+    BadName {
+        /// What it is a name of.
+        what: &'static str,
+        /// Why not.
+        why: NameError,
+    },
+    /// A moment cannot be used.
+    #[error("{0} cannot be now_ms: it counts milliseconds from 1970, at the most to the end of 9999")]
+    BadTime(i64),
+    /// The lease would end after the last moment there is.
+    #[error("now_ms is too late: a lease of {0} from then on would end after the year 9999")]
+    TooLate(Millis),
+    /// A request was not understood.
+    #[error("the request was not understood: {0}")]
+    Request(String),
+    /// There is no vault.
+    #[error("{} is not a vault: make one with `kc_cli vault init`", .0.display())]
+    NoVault(PathBuf),
+    /// Something else is where a vault was to be made.
+    #[error("{} is there already and is not a vault: choose another name", .0.display())]
+    Taken(PathBuf),
+    /// A file of the vault cannot be used.
+    #[error("{} cannot be used: {why}", path.display())]
+    Unusable {
+        /// The file.
+        path: PathBuf,
+        /// Why not.
+        why: String,
+    },
+    /// The medium failed.
+    #[error("{}", store_text(.0))]
+    Store(holdfast_store::Error),
+    /// The operating system failed.
+    #[error("{}", with_causes(.0))]
+    Sys(#[from] holdfast_sys::Error),
+}
+
+/// Who holds the lease, and how long.
+#[derive(Debug)]
+pub struct Blocker {
+    /// The lease that stands in the way.
+    pub lease: Lease,
+    /// How long it does, if the clocks agree on it.
+    pub retry_after: Option<Millis>,
+}
+
+/// The result of an operation.
+pub type Result<T> = std::result::Result<T, Error>;
+
+impl From<holdfast_store::Error> for Error {
+    fn from(error: holdfast_store::Error) -> Self {
+        use holdfast_store::Error::{Refused, Sys};
+        match error {
+            Refused(Refusal::Held { blocker, retry_after, .. }) => Self::held(*blocker, retry_after),
+            Refused(Refusal::ClockSkew { blocker, .. }) => Self::held(*blocker, None),
+            Refused(Refusal::AlreadyHeld { lease }) => Self::held(*lease, None),
+            Refused(Refusal::DeadlineTooFar { ttl }) => Self::TooLate(ttl),
+            Refused(Refusal::Expired { lease, .. }) => Self::TokenExpired(lease.resource.as_str().to_owned()),
+            Sys(error) => Self::Sys(error),
+            other => Self::Store(other),
+        }
+    }
+}
+
+impl Error {
+    fn held(lease: Lease, retry_after: Option<Millis>) -> Self {
+        Self::Held(Box::new(Blocker { lease, retry_after }))
+    }
+
+    /// The code that callers know.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::Held(_) => "KC_LINEAGE_LOCK_HELD",
+            Self::TokenInvalid(_) => "KC_LINEAGE_LOCK_INVALID",
+            Self::TokenExpired(_) => "KC_LINEAGE_LOCK_EXPIRED",
+            Self::OverlayInvalid { .. } => "KC_LINEAGE_OVERLAY_INVALID",
+            Self::OverlayNotFound(_) => "KC_LINEAGE_OVERLAY_NOT_FOUND",
+            Self::OverlayConflict(_) => "KC_LINEAGE_OVERLAY_CONFLICT",
+            Self::DocNotFound(_) => "KC_LINEAGE_DOC_NOT_FOUND",
+            Self::BadName { .. }
+            | Self::BadTime(_)
+            | Self::TooLate(_)
+            | Self::Request(_)
+            | Self::NoVault(_)
+            | Self::Taken(_)
+            | Self::Unusable { .. }
+            | Self::Store(_)
+            | Self::Sys(_) => "KC_LINEAGE_QUERY_FAILED",
+        }
+    }
+
+    /// What kind of trouble it is.
+    const fn category(&self) -> &'static str {
+        match self {
+            Self::Held(_) | Self::TokenInvalid(_) | Self::TokenExpired(_) => "lock",
+            Self::OverlayConflict(_) => "conflict",
+            Self::OverlayNotFound(_) | Self::DocNotFound(_) => "not_found",
+            Self::OverlayInvalid { .. }
+            | Self::BadName { .. }
+            | Self::BadTime(_)
+            | Self::TooLate(_)
+            | Self::Request(_) => "validation",
+            Self::NoVault(_) | Self::Taken(_) | Self::Unusable { .. } | Self::Store(_) | Self::Sys(_) => {
+                "storage"
+            }
+        }
+    }
+
+    /// Whether the same request can succeed later without anybody changing anything.
+    fn retryable(&self) -> bool {
+        match self {
+            Self::Held(_) => true,
+            Self::Sys(error) => {
+                matches!(error.kind(), std::io::ErrorKind::TimedOut | std::io::ErrorKind::StorageFull)
+            }
+            _ => false,
+        }
+    }
+
+    /// What a program can go on with.
+    fn details(&self) -> Value {
+        match self {
+            Self::Held(blocker) => json!({
+                "doc_id": blocker.lease.resource.as_str(),
+                "owner": blocker.lease.holder.agent.as_str(),
+                "acquired_at_ms": blocker.lease.granted.wall_ms(),
+                "expires_at_ms": blocker.lease.deadline().map(|at| at.wall_ms()),
+                "retry_after_ms": blocker.retry_after.map(Millis::get),
+            }),
+            Self::TokenInvalid(doc) | Self::TokenExpired(doc) | Self::DocNotFound(doc) => {
+                json!({ "doc_id": doc })
+            }
+            Self::OverlayInvalid { field, .. } => json!({ "field": field }),
+            Self::BadName { what, .. } => json!({ "field": what }),
+            Self::OverlayNotFound(id) | Self::OverlayConflict(id) => json!({ "overlay_id": id }),
+            Self::NoVault(path) | Self::Taken(path) | Self::Unusable { path, .. } => {
+                json!({ "path": path.display().to_string() })
+            }
+            Self::BadTime(_) | Self::TooLate(_) | Self::Request(_) | Self::Store(_) | Self::Sys(_) => {
+                json!({})
+            }
+        }
+    }
+}
+
+/// An error as programs get it.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct AppError {
+    /// The version of this form.
+    pub schema_version: u32,
+    /// The code.
+    pub code: &'static str,
+    /// What kind of trouble it is: `lock`, `conflict`, `not_found`, `validation` or `storage`.
+    pub category: &'static str,
+    /// For people.
+    pub message: String,
+    /// Whether the same request can succeed later without anybody changing anything.
+    pub retryable: bool,
+    /// What a program can go on with.
+    pub details: Value,
+}
+
+impl From<&Error> for AppError {
+    fn from(error: &Error) -> Self {
+        Self {
+            schema_version: SCHEMA_VERSION,
+            code: error.code(),
+            category: error.category(),
+            message: error.to_string(),
+            retryable: error.retryable(),
+            details: error.details(),
+        }
+    }
+}
+
+/// The name, if it can be one.
+///
+/// # Errors
+/// When it cannot.
+pub(crate) fn name(what: &'static str, text: &str) -> Result<Name> {
+    Name::new(text).map_err(|why| Error::BadName { what, why })
+}
+
+fn held_text(blocker: &Blocker) -> String {
+    let Blocker { lease, retry_after } = blocker;
+    let until = lease.deadline().as_ref().map_or(0, Stamp::wall_ms);
+    let next = retry_after.map_or_else(
+        || "release it, or try again then".into(),
+        |wait| format!("try again in {wait}, or sooner if it is released"),
+    );
+    format!("{} is held by {} until {until} (ms since 1970): {next}", lease.resource, lease.holder.agent)
+}
+
+fn store_text(error: &holdfast_store::Error) -> String {
+    let next = match error {
+        holdfast_store::Error::Damaged { .. } => {
+            ": nothing was changed; put a backup of the vault in its place"
+        }
+        holdfast_store::Error::Newer { .. } => ": nothing was changed; update this program",
+        _ => "",
+    };
+    with_causes(error) + next
+}
+
+fn with_causes(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(why) = cause {
+        text.push_str(": ");
+        text.push_str(&why.to_string());
+        cause = why.source();
+    }
+    text
+}

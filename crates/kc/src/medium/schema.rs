@@ -1,0 +1,140 @@
+//! The tables, their versions, and the check that a file has exactly them.
+//!
+//! A database with one more trigger or one column less is refused: whoever can change the tables could
+//! otherwise run code of theirs inside a transaction of ours.
+
+use std::path::Path;
+
+use holdfast_store::{Error, Result};
+use rusqlite::Connection;
+
+use super::failure::{damaged, failed};
+
+/// "KCLN": what tells a vault's database from every other SQLite file.
+const APPLICATION: i64 = 0x4b43_4c4e;
+
+/// The scripts that make the tables; a database of version *n* has had the first *n*.
+const MIGRATIONS: &[&str] = &[V1];
+
+const V1: &str = "
+CREATE TABLE vault (
+  only_row INTEGER PRIMARY KEY CHECK (only_row = 1),
+  counter TEXT NOT NULL,
+  secret_id TEXT NOT NULL
+) STRICT;
+CREATE TABLE documents (
+  doc_id TEXT NOT NULL PRIMARY KEY
+) STRICT, WITHOUT ROWID;
+CREATE TABLE lineage_edit_locks (
+  doc_id TEXT NOT NULL PRIMARY KEY,
+  owner TEXT NOT NULL,
+  token TEXT NOT NULL,
+  fence INTEGER NOT NULL,
+  acquired_at_ms INTEGER NOT NULL,
+  expires_at_ms INTEGER,
+  lease_id TEXT NOT NULL,
+  record TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE TABLE lineage_lock_events (
+  sequence INTEGER PRIMARY KEY,
+  event TEXT NOT NULL,
+  doc_id TEXT NOT NULL,
+  expired_token TEXT,
+  record TEXT NOT NULL
+) STRICT;
+CREATE INDEX lineage_expired_tokens ON lineage_lock_events (expired_token)
+  WHERE expired_token IS NOT NULL;
+CREATE TABLE lineage_overlays (
+  overlay_id TEXT NOT NULL PRIMARY KEY,
+  doc_id TEXT NOT NULL,
+  from_node_id TEXT NOT NULL,
+  to_node_id TEXT NOT NULL,
+  relation TEXT NOT NULL,
+  evidence TEXT NOT NULL,
+  created_at_ms INTEGER NOT NULL,
+  created_by TEXT NOT NULL,
+  fence INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE INDEX lineage_overlays_of ON lineage_overlays (doc_id, overlay_id);
+";
+
+/// Makes the tables of a new database, inside the transaction that `conn` is in.
+pub(super) fn make(conn: &Connection) -> rusqlite::Result<()> {
+    conn.pragma_update(None, "application_id", APPLICATION)?;
+    migrate(conn, MIGRATIONS, 0)
+}
+
+/// Runs the scripts that a database of this version has not had.
+fn migrate(conn: &Connection, scripts: &[&str], version: usize) -> rusqlite::Result<()> {
+    scripts.iter().skip(version).try_for_each(|script| conn.execute_batch(script))?;
+    conn.pragma_update(None, "user_version", scripts.len())
+}
+
+/// Brings an older database up to date, refuses a newer one and one that is not a vault's.
+pub(super) fn check(conn: &mut Connection, path: &Path) -> Result<()> {
+    let number = |conn: &Connection, name: &str| {
+        conn.pragma_query_value(None, name, |row| row.get::<_, i64>(0)).map_err(failed(path, "read"))
+    };
+    if number(conn, "application_id")? != APPLICATION {
+        return Err(damaged(path, "the header", "it is not the database of a vault"));
+    }
+    let version = number(conn, "user_version")?;
+    match usize::try_from(version) {
+        Ok(version) if version == MIGRATIONS.len() => {}
+        Ok(version) if (1..MIGRATIONS.len()).contains(&version) => update(conn, path)?,
+        Ok(version) if version > MIGRATIONS.len() => {
+            return Err(Error::Newer { path: path.to_path_buf(), version: version as u64 });
+        }
+        _ => return Err(damaged(path, "the header", format_args!("its version is {version}"))),
+    }
+    if shape(conn).map_err(failed(path, "read"))? == expected().map_err(failed(path, "compare"))? {
+        Ok(())
+    } else {
+        Err(damaged(path, "the tables", "they are not those that this program makes"))
+    }
+}
+
+/// Others may bring it up to date at the same time, so the version is read again inside.
+fn update(conn: &mut Connection, path: &Path) -> Result<()> {
+    let mut run = || -> rusqlite::Result<()> {
+        let tx = conn.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
+        let version = tx.pragma_query_value(None, "user_version", |row| row.get(0))?;
+        migrate(&tx, MIGRATIONS, version)?;
+        tx.commit()
+    };
+    run().map_err(failed(path, "update"))
+}
+
+/// Every table, index, trigger and view, as it was written.
+fn shape(conn: &Connection) -> rusqlite::Result<Vec<(String, String, Option<String>)>> {
+    let mut query = conn.prepare("SELECT type, name, sql FROM sqlite_schema ORDER BY type, name")?;
+    let rows = query.query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
+    rows.collect()
+}
+
+/// What a database of this version looks like.
+fn expected() -> rusqlite::Result<Vec<(String, String, Option<String>)>> {
+    let model = Connection::open_in_memory()?;
+    make(&model)?;
+    shape(&model)
+}
+
+#[cfg(test)]
+mod tests {
+    use rusqlite::Connection;
+
+    use super::migrate;
+
+    #[test]
+    fn a_database_gets_exactly_the_scripts_that_it_has_not_had() {
+        let scripts = ["CREATE TABLE a (x)", "CREATE TABLE b (x)", "CREATE TABLE c (x)"];
+        let conn = Connection::open_in_memory().unwrap();
+        migrate(&conn, &scripts[..1], 0).unwrap();
+        migrate(&conn, &scripts, 1).unwrap();
+        let version: i64 = conn.pragma_query_value(None, "user_version", |row| row.get(0)).unwrap();
+        assert_eq!(version, 3);
+        let tables: i64 = conn.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0)).unwrap();
+        assert_eq!(tables, 3);
+        migrate(&conn, &scripts, 3).unwrap();
+    }
+}

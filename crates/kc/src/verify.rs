@@ -1,0 +1,60 @@
+//! The integrity check: holds everything in a vault against everything else in it. It only reads.
+
+use std::collections::BTreeMap;
+
+use holdfast_kernel::{Lease, Table};
+use serde::Serialize;
+
+use crate::error::{Error, Result};
+use crate::medium::{Database, Section};
+
+/// What was looked at.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+pub struct Checked {
+    /// Records of the history.
+    pub events: u64,
+    /// Leases that they leave.
+    pub locks: u64,
+    /// Overlays.
+    pub overlays: u64,
+}
+
+/// Checks the pages of the database, replays the history, and compares what it leaves with the locks.
+///
+/// # Errors
+/// The first thing that is not as it must be.
+pub fn verify(conn: &mut Database) -> Result<Checked> {
+    let path = conn.path().to_path_buf();
+    let wrong = |why: String| Error::Unusable { path: path.clone(), why };
+    let section = conn.read()?;
+    pages(&section)?.map_or(Ok(()), |why| Err(wrong(why)))?;
+    let locks = section.all()?;
+    let (replayed, events) = section.replay()?;
+    if by_document(&replayed) != by_document(&locks) {
+        return Err(wrong("its locks are not what its history leaves: is it from two backups?".into()));
+    }
+    let homeless = "SELECT count(*) FROM lineage_overlays WHERE doc_id NOT IN (SELECT doc_id FROM documents)
+                    OR fence < 1 OR fence > (SELECT coalesce(max(sequence), 0) FROM lineage_lock_events)";
+    if count(&section, homeless)? > 0 {
+        return Err(wrong("it has overlays without a document or a grant".into()));
+    }
+    let overlays = count(&section, "SELECT count(*) FROM lineage_overlays")?;
+    Ok(Checked { events, locks: locks.len() as u64, overlays })
+}
+
+/// What is wrong with the pages of the database.
+fn pages(section: &Section<'_>) -> Result<Option<String>> {
+    let said: String = section
+        .tx()
+        .query_row("PRAGMA integrity_check(1)", [], |row| row.get(0))
+        .map_err(section.failed("check"))?;
+    Ok((said != "ok").then(|| format!("its pages are damaged: {said}")))
+}
+
+fn by_document(table: &Table) -> BTreeMap<&str, &Lease> {
+    table.iter().map(|lease| (lease.resource.as_str(), lease)).collect()
+}
+
+fn count(section: &Section<'_>, query: &str) -> Result<u64> {
+    Ok(section.tx().query_row(query, [], |row| row.get(0)).map_err(section.failed("read"))?)
+}

@@ -1,0 +1,42 @@
+//! Disks that fail or fill up: a clear error, nothing lost, and the next command works.
+
+use crate::bench::{Answer, Bench, KC, NOW, has};
+
+/// Runs the program with system calls made to fail.
+fn injected(bench: &Bench, fault: &str, words: &[&str]) -> Answer {
+    let inject = format!("inject={fault}");
+    let before = ["-f", "-qq", "-o", "/dev/null", "-e", &inject, KC];
+    Answer::from(bench.command("strace", &[&before[..], words].concat()).output().unwrap())
+}
+
+#[test]
+fn a_disk_that_fails_anywhere_loses_nothing() {
+    if !has("strace") {
+        return;
+    }
+    let bench = Bench::new(&["kept"]);
+    let kept = bench.acquire("kept", "ann", NOW);
+    let mut failed = 0;
+    for fault in ["fdatasync:error=EIO", "pwrite64:error=ENOSPC", "pwrite64:error=EIO", "openat:error=EMFILE"]
+    {
+        for n in [1, 2, 3, 4, 6, 9] {
+            let doc = format!("{fault} {n}");
+            bench.run(&["doc", "add", "VAULT", &doc]).ok();
+            let words = ["lineage", "lock", "acquire", "VAULT", &doc, "ann", "--now-ms", "5"];
+            let asked = injected(&bench, &format!("{fault}:when={n}"), &words);
+            let status = bench.run(&["lineage", "lock", "status", "VAULT", &doc, "--now-ms", "5"]).ok();
+            match asked.code {
+                Some(0) => assert_eq!(status["lock"]["held"], true, "{fault} {n}: {asked:?}"),
+                // Before it says anything of its own, a program that cannot load its libraries fails its way.
+                Some(127) if fault.starts_with("openat") => {}
+                _ => {
+                    assert_eq!(asked.failed(), "KC_LINEAGE_QUERY_FAILED", "{fault} {n}");
+                    failed += 1;
+                }
+            }
+        }
+    }
+    assert!(failed > 5, "only {failed} of the faults were felt");
+    bench.run(&["vault", "check", "VAULT"]).ok();
+    bench.run(&["lineage", "lock", "release", "VAULT", "kept", &kept]).ok();
+}

@@ -1,0 +1,185 @@
+//! `kill -9` at random moments: the database stays usable, and nothing that somebody was told of is lost.
+
+use std::collections::BTreeSet;
+use std::io::{BufRead, BufReader, Write};
+use std::process::Stdio;
+use std::time::{Duration, SystemTime};
+
+use serde_json::Value;
+
+use crate::arm::{Op, request};
+use crate::bench::{Bench, KC, LEASE, NOW};
+
+/// How many processes die, and how many rounds that may take at the most.
+const DEATHS: usize = 80;
+const ROUNDS: i64 = 2_000;
+
+/// Random numbers that can be had again, and the time within which a process is killed. It follows the
+/// machine, so that about every second process dies and every moment of it is hit, however fast it is.
+struct Dice {
+    state: u64,
+    within_us: u64,
+}
+
+impl Dice {
+    fn roll(&mut self, below: u64) -> u64 {
+        self.state =
+            self.state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.state >> 33) % below
+    }
+
+    fn note(&mut self, died: bool) {
+        self.within_us =
+            if died { self.within_us * 5 / 4 } else { self.within_us * 4 / 5 }.clamp(500, 60_000);
+    }
+}
+
+/// One document that somebody works on who is killed all the time.
+struct Worker<'b> {
+    bench: &'b Bench,
+    doc: String,
+    dice: Dice,
+    deaths: usize,
+    /// The overlays that were asked for, and those that somebody was told of.
+    asked: BTreeSet<String>,
+    told: BTreeSet<String>,
+}
+
+impl Worker<'_> {
+    /// Runs the program and kills it after a random while. Gives the answer if it got that far.
+    fn killed(&mut self, words: &[&str]) -> Option<Value> {
+        let mut child = self.bench.spawn(words);
+        std::thread::sleep(Duration::from_micros(self.dice.roll(self.dice.within_us)));
+        child.kill().unwrap();
+        let output = child.wait_with_output().unwrap();
+        let died = output.status.code().is_none();
+        assert!(died || output.status.code() == Some(0), "{output:?}");
+        self.deaths += usize::from(died);
+        self.dice.note(died);
+        serde_json::from_slice(&output.stdout).ok()
+    }
+
+    /// Acquires the lease at a moment when whoever had it before has let it run out; is killed at that, and again
+    /// while it adds an overlay and gives the lease back.
+    fn round(&mut self, round: i64) {
+        let doc = self.doc.clone();
+        let (first, second) = (NOW + 2 * round * LEASE, NOW + (2 * round + 1) * LEASE);
+        let (first, second) = (first.to_string(), second.to_string());
+        let told = self.killed(&["lineage", "lock", "acquire", "VAULT", &doc, "first", "--now-ms", &first]);
+        let lock =
+            &self.bench.run(&["lineage", "lock", "status", "VAULT", &doc, "--now-ms", &first]).ok()["lock"];
+        if let Some(told) = told {
+            assert_eq!(lock["held"], true, "a lease that somebody was told of is gone");
+            assert_eq!((&lock["owner"], &lock["fence"]), (&told["lease"]["owner"], &told["lease"]["fence"]));
+        }
+        let again = ["lineage", "lock", "acquire", "VAULT", &doc, "second", "--now-ms", &second];
+        let lease = self.bench.run(&again).ok()["lease"].clone();
+        assert!(lease["fence"].as_u64() > lock["fence"].as_u64());
+        let token = lease["token"].as_str().unwrap();
+        let evidence = format!("round {round}");
+        let add = ["lineage", "overlay", "add", "VAULT", &doc, "a", "b", "cites", &evidence, token];
+        self.asked.insert(evidence.clone());
+        if self.killed(&[&add[..], &["--now-ms", &second]].concat()).is_some() {
+            self.told.insert(evidence.clone());
+        }
+        if self.killed(&["lineage", "lock", "release", "VAULT", &doc, token]).is_some() {
+            let refused = self.bench.run(&["lineage", "lock", "release", "VAULT", &doc, token]);
+            assert_eq!(refused.failed(), "KC_LINEAGE_LOCK_INVALID", "a release that was told of is undone");
+        }
+    }
+
+    fn judge(&self) {
+        let list = self.bench.run(&["lineage", "overlay", "list", "VAULT", &self.doc]).ok();
+        let kept: BTreeSet<String> = list["overlays"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|overlay| overlay["evidence"].as_str().unwrap().to_owned())
+            .collect();
+        assert!(kept.is_superset(&self.told), "overlays that somebody was told of are gone");
+        assert!(kept.is_subset(&self.asked));
+    }
+}
+
+#[test]
+fn a_killed_process_leaves_the_database_usable_and_loses_nothing_that_was_told() {
+    let seed = u64::try_from(SystemTime::UNIX_EPOCH.elapsed().unwrap().as_micros() % 1_000_000_007).unwrap();
+    println!("seed {seed}");
+    let bench = Bench::new(&["doc-0", "doc-1"]);
+    let work = |n: u64| {
+        let dice = Dice { state: seed + n, within_us: 12_000 };
+        let (asked, told) = (BTreeSet::new(), BTreeSet::new());
+        let mut worker = Worker { bench: &bench, doc: format!("doc-{n}"), dice, deaths: 0, asked, told };
+        let rounds = (0..ROUNDS).take_while(|round| {
+            worker.round(*round);
+            worker.deaths < DEATHS / 2
+        });
+        let rounds = rounds.count();
+        worker.judge();
+        assert!(worker.deaths >= DEATHS / 2, "seed {seed}: {} deaths in {rounds} rounds", worker.deaths);
+    };
+    std::thread::scope(|scope| (0..2).for_each(|n| drop(scope.spawn(move || work(n)))));
+    bench.run(&["vault", "check", "VAULT"]).ok();
+}
+
+/// Hands a server as many additions as its pipe holds, and kills it while it works them off. Gives how many it
+/// answered before.
+fn killed_server(bench: &Bench, dice: &mut Dice, doc: &str, token: &str, count: usize) -> usize {
+    let mut child = bench.command(KC, &["rpc", "VAULT"]);
+    let mut child = child.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let add = |n: usize| {
+        let (doc, token, evidence) = (doc.to_owned(), token.to_owned(), "seen".to_owned());
+        request(&Op::Add { doc, from: format!("node-{n:03}"), evidence, token, now: NOW })
+    };
+    let lines: String = (0..count).map(|n| format!("{}\n", add(n))).collect();
+    child.stdin.as_mut().unwrap().write_all(lines.as_bytes()).unwrap();
+    let mut replies = BufReader::new(child.stdout.take().unwrap()).lines();
+    let first: Value = serde_json::from_str(&replies.next().unwrap().unwrap()).unwrap();
+    std::thread::sleep(Duration::from_micros(dice.roll(dice.within_us)));
+    child.kill().unwrap();
+    child.wait().unwrap();
+    // A reply that was cut off was not given.
+    let rest = replies.map_while(Result::ok).map_while(|line| serde_json::from_str::<Value>(&line).ok());
+    let replies: Vec<Value> = std::iter::once(first).chain(rest).collect();
+    assert!(replies.iter().all(|reply| reply["ok"] == true), "{replies:?}");
+    dice.note(replies.len() < count);
+    replies.len()
+}
+
+#[test]
+fn a_killed_server_has_done_what_it_answered_and_at_most_one_thing_more() {
+    let mut dice = Dice { state: 5, within_us: 20_000 };
+    let docs: Vec<String> = (0..15).map(|n| format!("doc-{n:02}")).collect();
+    let bench = Bench::new(&docs.iter().map(String::as_str).collect::<Vec<_>>());
+    for doc in &docs {
+        let token = bench.acquire(doc, "ann", NOW);
+        let told = killed_server(&bench, &mut dice, doc, &token, 120);
+        let list = bench.run(&["lineage", "overlay", "list", "VAULT", doc]).ok();
+        let mut kept: Vec<&str> = list["overlays"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|overlay| overlay["from_node_id"].as_str().unwrap())
+            .collect();
+        kept.sort_unstable();
+        let due: Vec<String> = (0..kept.len()).map(|n| format!("node-{n:03}")).collect();
+        assert_eq!(kept, due, "additions are made in order, and none is left out");
+        assert!(kept.len() == told || kept.len() == told + 1, "{} were kept, {told} were told", kept.len());
+    }
+    bench.run(&["vault", "check", "VAULT"]).ok();
+}
+
+#[test]
+fn a_vault_whose_making_was_killed_is_not_there_or_whole() {
+    let mut dice = Dice { state: 7, within_us: 12_000 };
+    for _ in 0..25 {
+        let bench = Bench::empty();
+        let mut child = bench.spawn(&["vault", "init", "VAULT"]);
+        std::thread::sleep(Duration::from_micros(dice.roll(dice.within_us)));
+        child.kill().unwrap();
+        dice.note(child.wait_with_output().unwrap().status.code().is_none());
+        bench.run(&["vault", "init", "VAULT"]).ok();
+        bench.run(&["doc", "add", "VAULT", "doc"]).ok();
+        bench.run(&["vault", "check", "VAULT"]).ok();
+    }
+}

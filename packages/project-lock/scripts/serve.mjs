@@ -1,0 +1,35 @@
+// Serves the package's folder to browsers on this machine, for the demo and the benchmark. Nothing outside of the folder
+// is reachable.
+
+import { createReadStream } from 'node:fs';
+import { stat } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import { extname, join, normalize } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const ROOT = fileURLToPath(new URL('..', import.meta.url));
+const TYPES = { '.html': 'text/html', '.js': 'text/javascript', '.json': 'application/json' };
+
+/** Starts serving on this port (0: one of the system's choice), and says which it is. */
+export async function serve(port = 0) {
+  const server = createServer(async (request, response) => {
+    const { pathname, search } = new URL(request.url ?? '/', 'http://localhost');
+    const file = join(ROOT, normalize(pathname));
+    // Anybody may load it, so that a page without an origin can too.
+    response.setHeader('Access-Control-Allow-Origin', '*');
+    // `?csp` in the address: a page that tells its browser to run no worker.
+    if (search === '?csp') response.setHeader('Content-Security-Policy', "worker-src 'none'");
+    const found = await stat(file).catch(() => null);
+    if (!found?.isFile()) return response.writeHead(404).end();
+    response.setHeader('Content-Type', TYPES[extname(file)] ?? 'text/plain');
+    return createReadStream(file).pipe(response);
+  });
+  await new Promise((listening, failed) => server.once('error', failed).listen(port, '127.0.0.1', listening));
+  return {
+    port: server.address().port,
+    async close() {
+      server.closeAllConnections();
+      await new Promise((closed) => server.close(closed));
+    },
+  };
+}

@@ -1,0 +1,144 @@
+// One call of `acquire`, from the first request to the lease or the error: lines up for the Web Lock, asks the record, backs
+// off. Every wait is bounded by the caller's patience and cut short by the caller's signal; an abort leaves nothing behind.
+
+import { failure, failureOf, type ProjectLockError } from './errors.js';
+import type { Events } from './events.js';
+import { Held } from './held.js';
+import { Patience } from './patience.js';
+import type { Ports } from './ports.js';
+import type { Reply } from './reply.js';
+import { Turn, type TurnState } from './turn.js';
+import type { ProjectLockAcquireOptions } from './types.js';
+import { wait } from './wait.js';
+import type { Answer } from './wire.js';
+
+export const LEASE_MS = 15_000;
+/** So long a tab only lines up. After that it also asks the record, in case that the holder is frozen. */
+const LINE_UP_MS = 1000;
+/** So long a step waits for other tabs, even if the caller would not: theirs take milliseconds. */
+const STEP_MS = 300;
+/** A worker that is silent for that much longer than it may be is not there, or will not be in time. */
+const SILENCE_MS = 3000;
+
+export class Acquisition {
+  readonly #ports: Ports;
+  readonly #events: Events;
+  readonly #leaseId: string;
+  readonly #signal: AbortSignal | undefined;
+  readonly #patience: Patience;
+  #turn: Turn;
+  /** What the turn was when the record was last asked. */
+  #seen: TurnState = 'waiting';
+  #switched = false;
+
+  constructor(ports: Ports, events: Events, options: ProjectLockAcquireOptions) {
+    this.#ports = ports;
+    this.#events = events;
+    this.#leaseId = ports.uuid();
+    this.#signal = options.signal;
+    this.#patience = new Patience(ports.clock, options);
+    this.#turn = this.#newTurn();
+  }
+
+  async run(): Promise<Held> {
+    let held: Held | null = null;
+    try {
+      await this.#lineUp();
+      while (!(held = await this.#attempt())) {
+        this.#patience.attempt += 1;
+        if (this.#turn.state === 'failed') {
+          this.#turn = this.#newTurn();
+          await this.#lineUp();
+        }
+      }
+      return held;
+    } finally {
+      if (!held?.turn) this.#turn.leave();
+    }
+  }
+
+  /** The lease, or null after having backed off. */
+  async #attempt(): Promise<Held | null> {
+    const { state, error } = this.#turn;
+    this.#seen = state;
+    if (state === 'failed') return this.#backOff(failure('web-lock-unavailable', 'the Web Lock request failed', error));
+    if (state === 'unavailable') this.#switch('there are no Web Locks here', error);
+    const web = state === 'granted';
+    const { reply, medium } = await this.#ask(this.#turn.since);
+    if (reply.type !== 'done') return this.#refused(failureOf(reply));
+    if (!web && state !== 'unavailable') this.#switch('the Web Lock is late', error);
+    return new Held({
+      leaseId: this.#leaseId,
+      source: web ? 'web-lock' : `${medium}-lock`,
+      turn: web ? this.#turn : null,
+      fence: reply.fence,
+      expiresAt: reply.expiresAt,
+      ttl: LEASE_MS,
+    });
+  }
+
+  /** Asks the record. A worker that does not answer, like a caller that goes away, is not waited for much longer. */
+  async #ask(webSince: number | null): Promise<Answer> {
+    const { clock, link } = this.#ports;
+    const patience = Math.max(STEP_MS, this.#patience.leftMs);
+    const asked = link.ask({ op: 'acquire', leaseId: this.#leaseId, ttl: LEASE_MS, webSince, mine: [] }, patience);
+    let answer: Answer | null = null;
+    const answered = asked.then((told) => void (answer = told));
+    await wait(clock, patience + SILENCE_MS, this.#signal, answered);
+    if (this.#signal?.aborted) await wait(clock, STEP_MS, undefined, answered);
+    if (answer && !this.#signal?.aborted) return answer;
+    // What is granted although nobody waits for it any more is given back, before the caller is told if there is time.
+    const undone = asked.then(({ reply }) => this.#giveBack(reply));
+    if (answer) await undone;
+    throw this.#signal?.aborted ? aborted(this.#signal) : failure('fallback-open-failed', 'the worker guard.js does not answer');
+  }
+
+  async #giveBack(reply: Reply): Promise<void> {
+    const leaseId = this.#leaseId;
+    if (reply.type === 'done') await this.#ports.link.ask({ op: 'release', leaseId, mine: [leaseId] }, LEASE_MS);
+  }
+
+  #refused(error: ProjectLockError): Promise<null> {
+    if (!error.retryable) throw error;
+    return this.#backOff(error);
+  }
+
+  async #backOff(error: ProjectLockError): Promise<null> {
+    this.#ports.enters?.('backing_off');
+    const { attempt } = this.#patience;
+    const delayMs = this.#patience.nextDelayMs();
+    if (delayMs === null) throw error;
+    this.#events.emit({ type: 'backoff', error, attempt, delayMs });
+    // The place in the queue is kept: when it is this tab's turn, the rest of the delay is not waited for.
+    await this.#wait(delayMs, this.#seen === 'waiting');
+    this.#ports.enters?.('requesting_web');
+    return null;
+  }
+
+  /** Waits for the Web Lock alone, for a while. Who has no time to wait still hears whether it is free. */
+  #lineUp(): Promise<void> {
+    this.#ports.enters?.('requesting_web');
+    const { leftMs } = this.#patience;
+    return this.#wait(leftMs > 0 ? Math.min(leftMs, LINE_UP_MS) : STEP_MS, true);
+  }
+
+  async #wait(ms: number, orTurn: boolean): Promise<void> {
+    await wait(this.#ports.clock, ms, this.#signal, orTurn ? this.#turn.settled : undefined);
+    if (this.#signal?.aborted) throw aborted(this.#signal);
+  }
+
+  #switch(message: string, cause: unknown): void {
+    this.#ports.enters?.('switching_fallback');
+    if (this.#switched) return;
+    this.#switched = true;
+    this.#events.emit({ type: 'switch-to-fallback', error: failure('web-lock-unavailable', message, cause) });
+  }
+
+  #newTurn(): Turn {
+    return new Turn(this.#ports.locks(), this.#ports.clock, this.#patience.leftMs > 0);
+  }
+}
+
+export function aborted(signal: AbortSignal | undefined): ProjectLockError {
+  return failure('web-lock-aborted', 'the caller aborted the acquisition', signal?.reason);
+}

@@ -1,0 +1,66 @@
+// The one error that callers see, and how everything that goes wrong below becomes it. A code always has the same
+// `retryable`: it says whether asking again may help, not whether this package has asked again already.
+
+import type { RefusalCode } from './decide.js';
+import type { Reply } from './reply.js';
+
+export type ProjectLockErrorCode =
+  | 'web-lock-unavailable'
+  | 'web-lock-aborted'
+  | 'fallback-open-failed'
+  | 'fallback-read-failed'
+  | 'fallback-write-failed'
+  | 'lease-mismatch'
+  | 'lease-expired';
+
+export class ProjectLockError extends Error {
+  readonly code: ProjectLockErrorCode;
+  readonly retryable: boolean;
+  override readonly cause?: unknown;
+
+  constructor(message: string, params: { code: ProjectLockErrorCode; retryable: boolean; cause?: unknown }) {
+    super(message);
+    this.name = 'ProjectLockError';
+    this.code = params.code;
+    this.retryable = params.retryable;
+    this.cause = params.cause;
+  }
+}
+
+const RETRYABLE: readonly ProjectLockErrorCode[] = [
+  'web-lock-unavailable',
+  'fallback-read-failed',
+  'fallback-write-failed',
+];
+
+export function failure(code: ProjectLockErrorCode, message: string, cause?: unknown): ProjectLockError {
+  return new ProjectLockError(message, { code, retryable: RETRYABLE.includes(code), cause });
+}
+
+const HELD = ['web-lock-unavailable', 'another tab holds the project: try again later'] as const;
+const LENGTH = ['lease-expired', 'a lease lasts from 1 ms to an hour'] as const;
+const COUNTER = ['fallback-read-failed', 'the counter of fences is damaged'] as const;
+const OVER = ['lease-expired', 'the lease is over: stop writing and acquire it anew'] as const;
+
+/** How each refusal is told. */
+const TOLD: Record<RefusalCode | 'BUSY', readonly [ProjectLockErrorCode, string]> = {
+  HELD,
+  BUSY: HELD,
+  ALREADY_HELD: ['lease-mismatch', 'this tab holds the project already'],
+  NOT_HOLDER: ['lease-mismatch', 'the lease is of another tab'],
+  NOT_FOUND: OVER,
+  EXPIRED: OVER,
+  FENCED_OUT: OVER,
+  TTL_OUT_OF_RANGE: LENGTH,
+  DEADLINE_TOO_FAR: LENGTH,
+  DUPLICATE_ID: ['fallback-write-failed', 'the id of the lease is taken: try again'],
+  COUNTER_BEHIND: COUNTER,
+  FENCES_EXHAUSTED: COUNTER,
+};
+
+/** What a reply of the keeper that is no success means to the caller. */
+export function failureOf(reply: Exclude<Reply, { type: 'done' }>): ProjectLockError {
+  return reply.type === 'refused'
+    ? failure(...TOLD[reply.code], reply.code)
+    : failure(`fallback-${reply.stage}-failed`, `the record could not be used: ${reply.why}`, reply.why);
+}

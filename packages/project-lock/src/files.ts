@@ -1,0 +1,51 @@
+// A store of two files that are only touched inside an exclusive section. Which file is written first is what makes a
+// crash between two calls harmless; how a file is reached is its owner's business.
+
+import { during, type Store, type Work } from './store.js';
+import type { Texts, Written } from './record.js';
+
+export interface TextFile {
+  read(): Promise<string | null>;
+  write(text: string): Promise<void>;
+  delete(): Promise<void>;
+}
+
+/** Entered by one tab at a time. */
+export interface Section {
+  readonly record: TextFile;
+  readonly beside: Omit<TextFile, 'delete'>;
+  leave(): void;
+}
+
+export class FileStore implements Store {
+  readonly #enter: (patienceMs: number) => Promise<Section>;
+
+  constructor(enter: (patienceMs: number) => Promise<Section>) {
+    this.#enter = enter;
+  }
+
+  async run(patienceMs: number, work: Work): Promise<void> {
+    const section = await during('open', () => this.#enter(patienceMs));
+    try {
+      const before = await during('read', () => read(section, work));
+      const taken = work.step(before);
+      const after = taken.write;
+      if (after) await during('write', () => write(section, before, after));
+      work.done(taken);
+    } finally {
+      section.leave();
+    }
+  }
+}
+
+async function read(section: Section, work: Work): Promise<Texts> {
+  const beside = await section.beside.read();
+  return { beside, record: work.needsRecord(beside) ? await section.record.read() : undefined };
+}
+
+/** A fence is kept before the record that uses it, and a record is removed before its copy is. */
+async function write({ record, beside }: Section, before: Texts, after: Written): Promise<void> {
+  if (after.record === null && before.record !== null) await record.delete();
+  await beside.write(after.beside);
+  if (after.record !== null) await record.write(after.record);
+}

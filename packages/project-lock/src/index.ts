@@ -1,0 +1,45 @@
+// The public surface: six names and their types. What they do is in `lock.ts`.
+
+import { projectLock } from './browser.js';
+import type {
+  ProjectLockAcquireOptions,
+  ProjectLockEventListener,
+  ProjectLockLease,
+  ProjectLockReleaseOptions,
+  ProjectLockRenewOptions,
+  ProjectLockSubscription,
+} from './types.js';
+
+export { ProjectLockError } from './errors.js';
+export type * from './types.js';
+
+/** Takes the project for this tab, or says why not. Beats keep the lease until it is released or lost. */
+export async function acquireProjectLock(options?: ProjectLockAcquireOptions): Promise<{
+  lease: ProjectLockLease;
+  didFallback: boolean;
+}> {
+  return projectLock().acquire(options);
+}
+
+/** Sets the end of the lease to so many milliseconds from now. */
+export async function renewProjectLock(options: ProjectLockRenewOptions): Promise<ProjectLockLease> {
+  return projectLock().renew(options);
+}
+
+/** Gives the lease back. A lease that was lost before is reported as `lease-expired`. */
+export async function releaseProjectLock(options: ProjectLockReleaseOptions): Promise<void> {
+  return projectLock().release(options);
+}
+
+/** Runs the work while this tab holds the project, and gives it back however the work ends. */
+export async function withProjectLock<T>(
+  options: ProjectLockAcquireOptions | undefined,
+  work: (lease: ProjectLockLease) => Promise<T>,
+): Promise<T> {
+  return projectLock().with(options, work);
+}
+
+/** Tells the listener everything that happens to this tab's lock, until it is unsubscribed. */
+export function subscribeLockEvents(listener: ProjectLockEventListener): ProjectLockSubscription {
+  return projectLock().events.subscribe(listener);
+}

@@ -1,0 +1,115 @@
+// Keeps this tab's part of the record: takes its steps one after the other, and beats for the lease that it holds. Lives
+// in a worker, whose timers go on while the page is in the background or busy. It decides nothing; `step` does.
+
+import type { RefusalCode } from './decide.js';
+import { isOver, type Reply } from './reply.js';
+import { needsRecord, step, type Ask } from './step.js';
+import { StoreFailure, type Stage, type Store } from './store.js';
+import type { Clock } from './clock.js';
+
+/** What the page is told without having asked. */
+export type Notice =
+  | { readonly type: 'beat'; readonly leaseId: string; readonly expiresAt: number }
+  | { readonly type: 'lost'; readonly leaseId: string; readonly code: RefusalCode };
+
+/** The lease that beats: until when it is good, and for how long a beat prolongs it. */
+interface Beating {
+  readonly leaseId: string;
+  readonly ttl: number;
+  readonly expiresAt: number;
+}
+
+/** Four beats fit into a lease, so that three may fail. */
+const BEATS_IN_A_LEASE = 4;
+const [SLOWEST_BEAT_MS, RETRY_MS] = [4000, 500];
+
+export class Keeper {
+  readonly #store: Store;
+  readonly #clock: Clock;
+  readonly #tell: (notice: Notice) => void;
+  #beating: Beating | null = null;
+  #cancel: () => void = () => undefined;
+  #last: Promise<void> = Promise.resolve();
+
+  constructor(store: Store, clock: Clock, tell: (notice: Notice) => void) {
+    this.#store = store;
+    this.#clock = clock;
+    this.#tell = tell;
+  }
+
+  /** Takes a step, and says what came of it. What is asked to be released beats no more, whatever becomes of that. */
+  ask(ask: Ask, patienceMs: number, tell: (reply: Reply) => void): Promise<void> {
+    if (ask.op === 'release') this.#rest(ask.leaseId);
+    return this.#take(ask, patienceMs, (reply) => {
+      const done = reply.type === 'done';
+      if (done && (ask.op === 'acquire' || ask.op === 'renew')) this.#beatFor({ ...ask, expiresAt: reply.expiresAt });
+      if (isOver(reply) && ask.op === 'renew') this.#rest(ask.leaseId);
+      tell(reply);
+    });
+  }
+
+  #beatFor({ leaseId, ttl, expiresAt }: Beating): void {
+    const beating = { leaseId, ttl, expiresAt };
+    this.#beating = beating;
+    this.#schedule(beating, Math.min(SLOWEST_BEAT_MS, ttl / BEATS_IN_A_LEASE));
+  }
+
+  #schedule(beating: Beating, ms: number): void {
+    this.#cancel();
+    this.#cancel = this.#clock.after(ms, () => void this.#beat(beating));
+  }
+
+  #rest(leaseId: string): void {
+    if (this.#beating?.leaseId !== leaseId) return;
+    this.#cancel();
+    this.#beating = null;
+  }
+
+  #beat(beating: Beating): Promise<void> {
+    const { leaseId, ttl, expiresAt } = beating;
+    // Renewed, released or lost while this beat waited for its turn.
+    const isCurrent = () => this.#beating === beating;
+    const ask = { op: 'renew', leaseId, ttl, mine: [leaseId] } as const;
+    const tell = (reply: Reply) => void (isCurrent() && this.#afterBeat(beating, reply));
+    return this.#take(ask, expiresAt - this.#clock.now(), tell, isCurrent);
+  }
+
+  #afterBeat(beating: Beating, reply: Reply): void {
+    const { leaseId, ttl, expiresAt } = beating;
+    const left = expiresAt - this.#clock.now();
+    if (reply.type === 'done') {
+      this.#beatFor({ leaseId, ttl, expiresAt: reply.expiresAt });
+      this.#tell({ type: 'beat', leaseId, expiresAt: reply.expiresAt });
+    } else if (isOver(reply) || left <= 0) {
+      this.#rest(leaseId);
+      this.#tell({ type: 'lost', leaseId, code: isOver(reply) ? reply.code : 'EXPIRED' });
+    } else {
+      this.#schedule(beating, Math.min(RETRY_MS, ttl / BEATS_IN_A_LEASE, left));
+    }
+  }
+
+  /** One after the other, so that this tab never stands in its own way. */
+  #take(ask: Ask, patienceMs: number, tell: (reply: Reply) => void, isWanted = () => true): Promise<void> {
+    const turn = this.#last.then(async () => {
+      if (!isWanted()) return;
+      try {
+        await this.#store.run(patienceMs, {
+          needsRecord: (beside) => needsRecord(beside, ask, this.#clock.now()),
+          step: (texts) => step(texts, ask, this.#clock.now()),
+          done: ({ outcome }) => tell(outcome),
+        });
+      } catch (error) {
+        tell(failed(error, 'write', ask.op === 'acquire'));
+      }
+    });
+    this.#last = turn;
+    return turn;
+  }
+}
+
+/** What a store that failed comes to. Who waits anyway is told that others are busy; to a holder that is a failure. */
+export function failed(error: unknown, assumed: Stage, waits: boolean): Reply {
+  const { stage, message: why } = error instanceof StoreFailure ? error : new StoreFailure(assumed, error);
+  if (stage !== 'busy') return { type: 'failed', stage, why };
+  return waits ? { type: 'refused', code: 'BUSY' } : { type: 'failed', stage: 'write', why };
+}

@@ -1,0 +1,230 @@
+// The lock of one tab: what it holds, and what becomes of it. It never says that a lease is held without having asked the
+// record, and never keeps quiet when one is lost.
+
+import { aborted, Acquisition, LEASE_MS } from './acquisition.js';
+import { failure, failureOf, type ProjectLockError } from './errors.js';
+import { Events } from './events.js';
+import type { Held } from './held.js';
+import type { Notice } from './keeper.js';
+import type { Link } from './link.js';
+import type { LockState, Ports } from './ports.js';
+import { isOver } from './reply.js';
+import type { Ask } from './step.js';
+import type {
+  ProjectLockAcquireOptions,
+  ProjectLockLease,
+  ProjectLockReleaseOptions,
+  ProjectLockRenewOptions,
+} from './types.js';
+
+export interface Acquired {
+  lease: ProjectLockLease;
+  didFallback: boolean;
+}
+
+/** Before another worker is started. */
+const REVIVE_MS = 500;
+
+export class ProjectLock {
+  readonly events = new Events();
+  readonly #ports: Ports;
+  #held: Held | null = null;
+  /** Leases whose release failed: this tab's still, but it holds them no more. */
+  readonly #orphans = new Set<string>();
+  #acquiring = false;
+  #reviving = false;
+
+  constructor(ports: Ports) {
+    this.#ports = ports;
+    ports.link.listen(
+      (notice) => this.#noticed(notice),
+      () => this.#revive(),
+    );
+  }
+
+  async acquire(options: ProjectLockAcquireOptions = {}): Promise<Acquired> {
+    try {
+      // Looked at before anything is waited for: of two calls at once the second finds the first.
+      if (this.#acquiring) throw failure('lease-mismatch', 'this tab is acquiring the project already');
+      return await this.#acquire(options);
+    } catch (error) {
+      this.events.emit({ type: 'acquire-failed', error: error as ProjectLockError });
+      throw error;
+    }
+  }
+
+  async #acquire(options: ProjectLockAcquireOptions): Promise<Acquired> {
+    this.#acquiring = true;
+    try {
+      await this.#mayAcquire(options.signal);
+      return this.#hold(await new Acquisition(this.#ports, this.events, options).run());
+    } catch (error) {
+      if (!this.#held) this.#enter('faulted');
+      throw error;
+    } finally {
+      this.#acquiring = false;
+    }
+  }
+
+  async renew({ lease, extendByMs = LEASE_MS }: ProjectLockRenewOptions): Promise<ProjectLockLease> {
+    const { leaseId } = lease;
+    const ttl = Math.trunc(extendByMs);
+    const held = this.#mine(leaseId);
+    if (held) this.#enter('renewing');
+    const { reply } = await this.#ask({ op: 'renew', leaseId, ttl, mine: this.#all() });
+    if (reply.type === 'done' && held && this.#held === held) {
+      held.ttl = ttl;
+      return this.#renewed(held, reply.expiresAt);
+    }
+    const error = failureOf(reply.type === 'done' ? { type: 'refused', code: 'NOT_FOUND' } : reply);
+    if (held && isOver(reply)) this.#lose(held, error);
+    if (held && this.#held === held) this.#holding(held);
+    throw error;
+  }
+
+  async release({ lease, reason = 'completed' }: ProjectLockReleaseOptions): Promise<void> {
+    const held = this.#mine(lease.leaseId);
+    if (held) this.#enter('releasing');
+    const { reply } = await this.#ask({ op: 'release', leaseId: lease.leaseId, mine: this.#all() });
+    if (reply.type === 'done') this.#orphans.delete(lease.leaseId);
+    if (reply.type === 'done' && !reply.over) return this.#released(held, lease, reason);
+    // What was over has been given back too, but its writes were not protected to the end.
+    const error = failureOf(reply.type === 'done' ? { type: 'refused', code: 'EXPIRED' } : reply);
+    if (error.code !== 'lease-expired') this.#unreleased(held, lease, error);
+    else if (held) this.#lose(held, error);
+    throw error;
+  }
+
+  async with<T>(
+    options: ProjectLockAcquireOptions | undefined,
+    work: (lease: ProjectLockLease) => Promise<T>,
+  ): Promise<T> {
+    const { lease } = await this.acquire(options);
+    let result: T;
+    try {
+      result = await work(lease);
+    } catch (error) {
+      // The error of the work is what the caller has to see; listeners see that of the release.
+      await this.release({ lease, reason: 'aborted' }).catch(() => undefined);
+      throw error;
+    }
+    await this.release({ lease, reason: 'completed' });
+    return result;
+  }
+
+  /** Asks the record what is left of the lease, after the page was frozen or in the back/forward cache. */
+  revalidate(): void {
+    const held = this.#held;
+    if (held) this.renew({ lease: held.lease, extendByMs: held.ttl }).catch(() => this.#revive());
+  }
+
+  /** Gives the lease back without waiting for the answer: the page goes away for good. */
+  abandon(): void {
+    if (this.#held) void this.#ask({ op: 'release', leaseId: this.#held.lease.leaseId, mine: this.#all() });
+  }
+
+  /** Who holds the project waits for its turn at the record as long as the lease may last. */
+  #ask(ask: Ask): ReturnType<Link['ask']> {
+    return this.#ports.link.ask(ask, LEASE_MS);
+  }
+
+  #enter(state: LockState): void {
+    this.#ports.enters?.(state);
+  }
+
+  #hold(held: Held): Acquired {
+    this.#held = held;
+    held.turn?.onLost(() => this.#stolen(held));
+    this.#holding(held);
+    this.events.emit({ type: 'acquired', lease: held.lease });
+    return { lease: held.lease, didFallback: held.turn === null };
+  }
+
+  /** Whoever gets the Web Lock from here on takes this tab for dead, so it stops. */
+  #stolen(held: Held): void {
+    this.abandon();
+    this.#lose(held, failureOf({ type: 'refused', code: 'EXPIRED' }));
+  }
+
+  /** Refuses what would wait for itself: a tab that holds the project cannot line up for it. */
+  async #mayAcquire(signal: AbortSignal | undefined): Promise<void> {
+    if (signal?.aborted) throw aborted(signal);
+    const held = this.#held;
+    if (!held) return;
+    const { leaseId, fence = 0 } = held.lease;
+    const { reply } = await this.#ask({ op: 'check', leaseId, fence, mine: this.#all() });
+    if (reply.type === 'done') throw failureOf({ type: 'refused', code: 'ALREADY_HELD' });
+    const error = failureOf(reply);
+    if (error.code !== 'lease-expired') throw error;
+    this.#lose(held, error);
+  }
+
+  #mine(leaseId: string): Held | null {
+    return this.#held?.lease.leaseId === leaseId ? this.#held : null;
+  }
+
+  #all(): string[] {
+    return this.#held ? [this.#held.lease.leaseId, ...this.#orphans] : [...this.#orphans];
+  }
+
+  #noticed(notice: Notice): void {
+    const held = this.#mine(notice.leaseId);
+    if (!held) return;
+    if (notice.type === 'beat') this.#renewed(held, notice.expiresAt);
+    else this.#lose(held, failureOf({ type: 'refused', code: notice.code }));
+  }
+
+  #renewed(held: Held, expiresAt: number): ProjectLockLease {
+    const lease = held.extend(expiresAt);
+    this.#holding(held);
+    this.events.emit({ type: 'renewed', lease });
+    return lease;
+  }
+
+  #holding(held: Held): void {
+    this.#enter(held.turn ? 'holding_web' : 'holding_fallback');
+  }
+
+  /** Once for each lease, whoever finds out first. */
+  #lose(held: Held, error: ProjectLockError): void {
+    if (this.#held !== held) return;
+    this.#drop(held);
+    held.lose(error);
+    this.#enter('idle');
+    this.events.emit({ type: 'expired', lease: held.lease, error });
+  }
+
+  #drop(held: Held): void {
+    if (this.#held === held) this.#held = null;
+    held.turn?.leave();
+  }
+
+  #released(held: Held | null, lease: ProjectLockLease, reason: NonNullable<ProjectLockReleaseOptions['reason']>): void {
+    if (held) this.#drop(held);
+    this.#enter('idle');
+    this.events.emit({ type: 'released', lease: held?.lease ?? lease, reason });
+  }
+
+  /** The record stays until its deadline, which nobody moves on any more. */
+  #unreleased(held: Held | null, lease: ProjectLockLease, error: ProjectLockError): void {
+    if (held) {
+      this.#orphans.add(lease.leaseId);
+      this.#drop(held);
+      held.lose(error);
+    }
+    this.#enter('faulted');
+    this.events.emit({ type: 'release-failed', lease, error });
+  }
+
+  /** The worker died, and the beats with it: another one goes on, unless there is nothing left to go on with. */
+  #revive(): void {
+    const [held, { clock }] = [this.#held, this.#ports];
+    if (!held || this.#reviving) return;
+    if (clock.now() >= held.lease.expiresAt) return this.#lose(held, failureOf({ type: 'refused', code: 'EXPIRED' }));
+    this.#reviving = true;
+    clock.after(REVIVE_MS, () => {
+      this.#reviving = false;
+      this.revalidate();
+    });
+  }
+}

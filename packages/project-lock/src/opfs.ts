@@ -1,0 +1,138 @@
+// The record in the origin private file system: `project/.lock`, and `project/.lock.fence` beside it. The latter is never
+// removed, because opening it for synchronous access is the exclusive section: the browser lets one context have that
+// handle, and takes it away from one that dies. Runs in a dedicated worker only; nothing is made outside `project/`.
+
+import { FileStore, type Section, type TextFile } from './files.js';
+import { StoreFailure } from './store.js';
+
+/** The part of `FileSystemSyncAccessHandle` that is used; TypeScript knows it in workers only. */
+interface SyncHandle {
+  read(to: Uint8Array, options: { at: number }): number;
+  write(from: Uint8Array, options: { at: number }): number;
+  truncate(size: number): void;
+  getSize(): number;
+  close(): void;
+}
+
+interface SyncFile {
+  createSyncAccessHandle(): Promise<SyncHandle>;
+}
+
+const [FOLDER, RECORD, FENCE] = ['project', '.lock', '.lock.fence'] as const;
+/** A section lasts a few milliseconds, so who has to wait looks again soon. */
+const [SHORTEST_PAUSE_MS, LONGEST_PAUSE_MS] = [1, 16];
+/** More than any record has: what is longer is damaged, and not worth reading. */
+const MOST_BYTES = 4096;
+const BESIDE_BYTES = 256;
+
+/** The store, if this browser has one to give; null leaves the choice to the caller. */
+export async function openOpfs(): Promise<FileStore | null> {
+  const files = globalThis.FileSystemFileHandle?.prototype;
+  if (!files || !('createSyncAccessHandle' in files) || !navigator.storage?.getDirectory) return null;
+  try {
+    const root = await navigator.storage.getDirectory();
+    const folder = await root.getDirectoryHandle(FOLDER, { create: true });
+    const fence = await open(folder, FENCE, true);
+    return new FileStore((patience) => enter(folder, fence, patience));
+  } catch (error) {
+    // Not for this origin or in this mode: that is so for every tab, so they all go elsewhere together.
+    if (is(error, 'SecurityError', 'NotSupportedError')) return null;
+    throw error;
+  }
+}
+
+async function enter(folder: FileSystemDirectoryHandle, fence: SyncFile, patience: number): Promise<Section> {
+  const handle = await exclusive(fence, patience);
+  const record = new RecordFile(folder);
+  return {
+    record,
+    beside: {
+      read: async () => text(handle),
+      // Always as long: a file that changes its length costs another call to the browser.
+      write: async (after) => put(handle, after.padEnd(BESIDE_BYTES)),
+    },
+    leave() {
+      record.close();
+      handle.close();
+    },
+  };
+}
+
+/** Takes the handle that only one context can have. There is no queue for it, so it is asked for again and again. */
+async function exclusive(file: SyncFile, patience: number): Promise<SyncHandle> {
+  const end = performance.now() + patience;
+  for (let pause = SHORTEST_PAUSE_MS; ; pause = Math.min(2 * pause, LONGEST_PAUSE_MS)) {
+    try {
+      return await file.createSyncAccessHandle();
+    } catch (error) {
+      if (!is(error, 'NoModificationAllowedError')) throw error;
+      if (performance.now() >= end) throw new StoreFailure('busy', error);
+    }
+    const jitter = pause * (0.5 + Math.random());
+    await new Promise((wake) => setTimeout(wake, jitter));
+  }
+}
+
+/** `.lock`, opened at most once in a section. */
+class RecordFile implements TextFile {
+  readonly #folder: FileSystemDirectoryHandle;
+  #handle: SyncHandle | null = null;
+
+  constructor(folder: FileSystemDirectoryHandle) {
+    this.#folder = folder;
+  }
+
+  async read(): Promise<string | null> {
+    this.#handle ??= await missing(() => this.#open(false));
+    return this.#handle && text(this.#handle);
+  }
+
+  async write(after: string): Promise<void> {
+    this.#handle ??= await this.#open(true);
+    put(this.#handle, after);
+  }
+
+  async delete(): Promise<void> {
+    this.close();
+    await missing(() => this.#folder.removeEntry(RECORD));
+  }
+
+  close(): void {
+    this.#handle?.close();
+    this.#handle = null;
+  }
+
+  async #open(create: boolean): Promise<SyncHandle> {
+    return (await open(this.#folder, RECORD, create)).createSyncAccessHandle();
+  }
+}
+
+async function open(folder: FileSystemDirectoryHandle, name: string, create: boolean): Promise<SyncFile> {
+  return (await folder.getFileHandle(name, { create })) as unknown as SyncFile;
+}
+
+function text(handle: SyncHandle): string {
+  const bytes = new Uint8Array(Math.min(handle.getSize(), MOST_BYTES));
+  handle.read(bytes, { at: 0 });
+  return new TextDecoder().decode(bytes);
+}
+
+/** Not flushed: the record outlives tabs, not power cuts. After one no tab holds anything, and the clock leads the fence. */
+function put(handle: SyncHandle, after: string): void {
+  const bytes = new TextEncoder().encode(after);
+  if (handle.write(bytes, { at: 0 }) !== bytes.length) throw new StoreFailure('write', 'the disk is full');
+  if (handle.getSize() !== bytes.length) handle.truncate(bytes.length);
+}
+
+async function missing<T>(work: () => Promise<T>): Promise<T | null> {
+  try {
+    return await work();
+  } catch (error) {
+    if (is(error, 'NotFoundError')) return null;
+    throw error;
+  }
+}
+
+function is(error: unknown, ...names: string[]): boolean {
+  return error instanceof DOMException && names.includes(error.name);
+}

@@ -1,0 +1,93 @@
+// One read-decide-write as a function of texts: what is stored before, what shall be stored after, and the answer. It
+// never waits, so that a store can run it inside an IndexedDB transaction or between two calls on a file.
+
+import { apply, decide, type Command, type Lease, type RefusalCode } from './decide.js';
+import { LONGEST_LEASE_MS, readBeside, readRecord, writeBeside, writeRecord, type Grant, type Texts, type Written } from './record.js';
+
+/** What a tab asks for. `mine` are the leases that were granted to it. */
+export type Ask = { readonly leaseId: string; readonly mine: readonly string[] } & (
+  /** `webSince`: when the tab got the Web Lock, or null if it has not. */
+  | { readonly op: 'acquire'; readonly ttl: number; readonly webSince: number | null }
+  | { readonly op: 'renew'; readonly ttl: number }
+  | { readonly op: 'release' }
+  | { readonly op: 'check'; readonly fence: number }
+);
+
+export type Outcome =
+  | { readonly type: 'done'; readonly expiresAt: number; readonly fence: number; readonly over: boolean }
+  | { readonly type: 'refused'; readonly code: RefusalCode }
+  | { readonly type: 'failed'; readonly stage: 'read'; readonly why: string };
+
+/** Null where nothing changes. */
+export interface Step {
+  readonly write: Written | null;
+  readonly outcome: Outcome;
+}
+
+const POLICY = { minTtl: 1, maxTtl: LONGEST_LEASE_MS };
+const [THIS_TAB, ANOTHER_TAB] = ['this tab', 'another tab'] as const;
+
+/** Whether the step has to see the record. Who gives back what the copy says is its own need not: nobody had it since. */
+export function needsRecord(beside: string | null, ask: Ask, now: number): boolean {
+  return ask.op !== 'release' || readBeside(beside, now)?.grant?.leaseId !== ask.leaseId;
+}
+
+export function step(texts: Texts, ask: Ask, now: number): Step {
+  const beside = readBeside(texts.beside, now);
+  const record = texts.record ? readRecord(texts.record, now) : null;
+  const damaged = typeof texts.record === 'string' && record === null;
+  // The clock keeps fences rising even if the counter is lost or was set back.
+  const next = Math.max(beside?.next ?? 0, now);
+  const known = damaged || texts.record === undefined ? beside?.grant : record;
+  const copy = known && beside?.grant?.leaseId === known.leaseId ? beside.grant : null;
+  const grant = known ? { ...known, fence: copy?.fence ?? 0, web: copy?.web ?? false } : null;
+  if (damaged && ask.op === 'acquire') return mend(next, grant);
+
+  const held = grant && lease(grant, ask);
+  const decision = decide(held, POLICY, command(ask, grant), now, next);
+  if ('code' in decision) return { write: null, outcome: { type: 'refused', code: decision.code } };
+  const after = decision.events.reduce(apply, held);
+  const { deadline: expiresAt, fence } = decision.lease;
+  const web = ask.op === 'acquire' ? ask.webSince !== null : (grant?.web ?? false);
+  const kept = after && { leaseId: after.id, expiresAt: after.deadline, fence: after.fence, web };
+  return {
+    write: decision.events.length > 0 ? write(next + decision.events.length, kept) : null,
+    outcome: { type: 'done', expiresAt, fence, over: now >= expiresAt },
+  };
+}
+
+/** Puts the copy back, or nothing if there is none; whoever asked is told and asks again. */
+function mend(next: number, grant: Grant | null): Step {
+  const why = 'it was damaged and has been made anew';
+  return { write: write(next, grant), outcome: { type: 'failed', stage: 'read', why } };
+}
+
+function write(next: number, grant: Grant | null): Written {
+  return { record: grant && writeRecord(grant), beside: writeBeside({ next, grant }) };
+}
+
+function lease({ leaseId, expiresAt, fence }: Grant, { mine }: Ask): Lease {
+  const holder = mine.includes(leaseId) ? THIS_TAB : ANOTHER_TAB;
+  // Nobody renews for the length that a lease had, so it is not kept.
+  return { id: leaseId, holder, fence, ttl: 0, deadline: expiresAt };
+}
+
+function command(ask: Ask, grant: Grant | null): Command {
+  const { leaseId, op } = ask;
+  const of = { lease: leaseId, holder: THIS_TAB };
+  switch (op) {
+    case 'acquire': {
+      // Only one tab has the Web Lock: if that is the one that asks, a holder that got it before is gone. One that got it
+      // later says that this tab has lost it: its page is gone, and its worker does not know yet. A fence is not smaller
+      // than the time it was given out at.
+      const dead = grant?.web && grant.fence <= (ask.webSince ?? -1) ? [grant.leaseId] : [];
+      return { type: op, id: leaseId, holder: of.holder, ttl: ask.ttl, dead };
+    }
+    case 'renew':
+      return { type: op, ...of, ttl: ask.ttl };
+    case 'release':
+      return { type: op, ...of };
+    case 'check':
+      return { type: op, ...of, fence: ask.fence };
+  }
+}

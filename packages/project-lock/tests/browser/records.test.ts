@@ -1,0 +1,57 @@
+// Bad records, put into a real `.lock` from outside: each is told, made anew, and in nobody's way afterwards.
+
+import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
+import type { Page } from 'playwright-core';
+import { Chromium } from './support/chromium.js';
+import { files, putRecord } from './support/storage.js';
+
+const YEAR_MS = 365 * 86_400_000;
+const ID = 'aaaaaaaa-aaaa-4aaa-8aaa-aaaaaaaaaaaa';
+
+let browser: Chromium;
+let tab: Page;
+beforeAll(async () => {
+  browser = await Chromium.start();
+  tab = await browser.tab();
+});
+afterAll(() => browser.stop());
+afterEach(() => tab.evaluate(() => void (window.tab.events.length = 0)));
+
+it.each([
+  ['bad JSON', '{"leaseId":'],
+  ['wrong types', '{"leaseId":7,"expiresAt":"soon"}'],
+  ['a lease a year ahead', JSON.stringify({ leaseId: ID, expiresAt: Date.now() + YEAR_MS })],
+  ['an empty file', ''],
+])('%s', async (_name, text) => {
+  await putRecord(tab, text);
+  const { lease, didFallback } = await tab.evaluate(() => window.tab.acquire());
+  expect(didFallback).toBe(false);
+  expect(await tab.evaluate(() => window.tab.events)).toMatchObject([
+    { type: 'backoff', code: 'fallback-read-failed', attempt: 1, delayMs: 200 },
+    { type: 'acquired', leaseId: lease?.leaseId },
+  ]);
+  expect(JSON.parse((await files(tab))['project/.lock'] as string)).toEqual({ leaseId: lease?.leaseId, expiresAt: lease?.expiresAt });
+  expect(await tab.evaluate(() => window.tab.release())).toEqual({});
+});
+
+it('a good record of a tab that nobody knows is waited for until its end', async () => {
+  const expiresAt = Date.now() + 2000;
+  await putRecord(tab, JSON.stringify({ leaseId: ID, expiresAt }));
+  const { lease } = await tab.evaluate(() => window.tab.acquire({ maxWaitMs: 20_000 }));
+  expect((lease?.expiresAt ?? 0) - 15_000).toBeGreaterThanOrEqual(expiresAt);
+  expect(await tab.evaluate(() => window.tab.events.map(({ type }) => type))).toContain('backoff');
+  expect(await tab.evaluate(() => window.tab.release())).toEqual({});
+});
+
+it('a counter that is garbage costs nothing but the copy', async () => {
+  const first = (await tab.evaluate(() => window.tab.acquire())).lease;
+  expect(await tab.evaluate(() => window.tab.release())).toEqual({});
+  await tab.evaluate(async () => {
+    const folder = await (await navigator.storage.getDirectory()).getDirectoryHandle('project');
+    const writable = await (await folder.getFileHandle('.lock.fence')).createWritable();
+    await writable.write('garbage');
+    await writable.close();
+  });
+  expect((await tab.evaluate(() => window.tab.acquire())).lease?.fence).toBeGreaterThan(first?.fence as number);
+  expect(await tab.evaluate(() => window.tab.release())).toEqual({});
+});

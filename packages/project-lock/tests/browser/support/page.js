@@ -1,0 +1,46 @@
+// What a tab of the tests runs: the built package as a browser loads it, without a bundler, and a note of what it tells.
+
+import * as lock from '../../../dist/index.js';
+
+const events = [];
+lock.subscribeLockEvents((event) => {
+  const { type, error, attempt, delayMs, lease } = event;
+  events.push({ type, code: error?.code, attempt, delayMs, leaseId: lease?.leaseId });
+});
+
+/** What went wrong, in a form that can leave the page. */
+const told = (error) => ({ code: error.code ?? error.name, retryable: error.retryable, message: String(error.message) });
+
+/** The lease that this tab holds. */
+let held = null;
+
+window.tab = {
+  events,
+  lock,
+  async acquire(options) {
+    try {
+      const { lease, didFallback } = await lock.acquireProjectLock(options);
+      held = lease;
+      return { lease: { ...lease }, didFallback };
+    } catch (error) {
+      return { error: told(error) };
+    }
+  },
+  async renew(extendByMs) {
+    try {
+      held = await lock.renewProjectLock({ lease: held, extendByMs });
+      return { lease: { ...held } };
+    } catch (error) {
+      return { error: told(error) };
+    }
+  },
+  async release() {
+    try {
+      await lock.releaseProjectLock({ lease: held });
+      return {};
+    } catch (error) {
+      return { error: told(error) };
+    }
+  },
+  isLost: () => held?.signal.aborted ?? null,
+};

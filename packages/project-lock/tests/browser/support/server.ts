@@ -1,0 +1,13 @@
+// The site of the tests: the package's own folder, so that the browser loads the files that ship.
+
+export interface Site {
+  readonly port: number;
+  close(): Promise<void>;
+}
+
+export async function serve(): Promise<Site> {
+  // A script that the demo and the benchmark use too; it is not TypeScript, because it runs as it is.
+  const script = new URL('../../../scripts/serve.mjs', import.meta.url).href;
+  const { serve } = (await import(/* @vite-ignore */ script)) as { serve: () => Promise<Site> };
+  return serve();
+}
