@@ -3,6 +3,7 @@
 
 mod block;
 
+use std::collections::BTreeSet;
 use std::fmt;
 
 use crate::Config;
@@ -56,6 +57,11 @@ impl Trailer {
         (plain && one_line).then_some(trailer)
     }
 
+    /// What two trailers that say the same have in common.
+    fn identity(&self) -> (Vec<u8>, Vec<u8>) {
+        (self.key.to_ascii_lowercase(), self.value.clone())
+    }
+
     /// Whether its key is this one.
     #[must_use]
     pub fn is(&self, key: &str) -> bool {
@@ -99,7 +105,8 @@ fn rewrite(message: &[u8], style: &Style, keep: impl Fn(&Trailer) -> bool, added
         message.push(b'\n');
     }
     let block = Block::find(&message, style);
-    let mut there = Vec::new();
+    // A commit may touch thousands of things and name each of them.
+    let mut there = BTreeSet::new();
     let mut out = Vec::new();
     for line in block.lines(&message, style) {
         match line {
@@ -108,17 +115,15 @@ fn rewrite(message: &[u8], style: &Style, keep: impl Fn(&Trailer) -> bool, added
                 let trailer = Trailer { key: key.to_vec(), value: unfolded(value) };
                 if keep(&trailer) {
                     out.extend(text);
-                    there.push(trailer);
+                    there.insert(trailer.identity());
                 }
             }
         }
     }
     let mut new = Vec::new();
     for trailer in added {
-        let same = |old: &Trailer| old.key.eq_ignore_ascii_case(&trailer.key) && old.value == trailer.value;
-        if !there.iter().any(same) {
+        if there.insert(trailer.identity()) {
             new.extend([&trailer.key[..], b": ", &trailer.value, b"\n"].concat());
-            there.push(trailer.clone());
         }
     }
     let at = text_end(&out, style);

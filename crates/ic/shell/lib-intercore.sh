@@ -244,8 +244,11 @@ _intercore_mkdir_lock() {
     _ic_end=$(($(_intercore_now) + _ic_left))
     until _intercore_try "$_ic_dir" "$_ic_mark"; do
         _intercore_break_dead "$_ic_dir"
-        [ "$(_intercore_now)" -lt "$_ic_end" ] || return 1
-        sleep 0.05 2>/dev/null || sleep 1 || :
+        _ic_left=$((_ic_end - $(_intercore_now)))
+        [ "$_ic_left" -gt 0 ] || return 1
+        # The last sleep is cut to what is left.
+        [ "$_ic_left" -lt 5 ] || _ic_left=5
+        sleep "0.0$_ic_left" 2>/dev/null || sleep 1 || :
     done
 }
 

@@ -62,6 +62,8 @@ pub fn prepare(sys: &Sys, path: &Path, access: Access) -> Result<()> {
     // Outside of git claims live in `.jit/` beside issues, which everybody may read.
     let own = !path.ends_with(crate::workspace::DATA);
     durable::make_dirs(sys, path, if own { 0o700 } else { 0o755 })?;
+    // Whoever made it may have died before its name was durable.
+    sys.files.sync_dir(path.parent().unwrap_or(path))?;
     if own {
         admit(sys, path, access)?;
     }

@@ -144,6 +144,9 @@ pub enum Error {
         /// What is wrong with its copies.
         problems: Vec<String>,
     },
+    /// Not all issues can be listed.
+    #[error("not all issues can be seen{}", .0.iter().map(|why| format!(": {why}")).collect::<String>())]
+    Unlisted(Vec<String>),
     /// The claims cannot be used.
     #[error(transparent)]
     Store(holdfast_store::Error),
@@ -219,6 +222,7 @@ impl Error {
             Self::BadFile { .. }
             | Self::NoHooks { .. }
             | Self::Unreadable { .. }
+            | Self::Unlisted(_)
             | Self::Store(_)
             | Self::Sys(_)
             | Self::Git(_) => Exit::Io,
@@ -249,7 +253,7 @@ impl Error {
                 Refusal::NotFound { .. } => "LEASE_NOT_FOUND",
                 other => other.code(),
             },
-            Self::BadFile { .. } | Self::Unreadable { .. } => "BAD_FILE",
+            Self::BadFile { .. } | Self::Unreadable { .. } | Self::Unlisted(_) => "BAD_FILE",
             Self::Store(holdfast_store::Error::Newer { .. }) => "NEWER_FORMAT",
             Self::Store(_) => "DAMAGED",
             Self::Sys(_) => "IO",
@@ -305,6 +309,7 @@ impl Error {
             Self::Unreadable { issue, .. } => {
                 Some(format!("git log -- .jit/issues/{issue} shows what it was before"))
             }
+            Self::Unlisted(_) => Some("git fsck, and ls -l .jit/issues, say more".into()),
             Self::BadId(_) | Self::BadValue { .. } | Self::BadFile { .. } | Self::Interrupted(_) => None,
         }
     }

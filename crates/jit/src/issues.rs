@@ -91,7 +91,11 @@ impl<'a> Issues<'a> {
         if let Some(id) = typed.complete().map(IssueId::new) {
             return if self.is_known(id)? { Ok(id) } else { Err(missing()) };
         }
-        typed.only(self.ids()?)?.ok_or_else(missing)
+        let mut problems = Vec::new();
+        let mut layers = Layers::open(self.context, self.workspace, Scope::All, &mut problems)?;
+        let ids = layers.ids(&mut problems);
+        self.warn(layers.failures());
+        typed.only(ids)?.ok_or_else(missing)
     }
 
     /// Whether any layer has something of that name.
@@ -101,14 +105,19 @@ impl<'a> Issues<'a> {
         Ok(!layers.copies(id, &mut Buffers::default(), &mut problems).is_empty())
     }
 
-    /// The ids of all issues that can be seen, each once, in their order.
+    /// The ids of all issues that can be seen, each once, in their order. Whoever asks for all must not get
+    /// some.
     ///
     /// # Errors
-    /// When git stands in the way.
+    /// When a layer cannot be listed.
     pub fn ids(&self) -> Result<Vec<IssueId>> {
         let mut problems = Vec::new();
         let mut layers = Layers::open(self.context, self.workspace, Scope::All, &mut problems)?;
-        Ok(layers.ids(&mut problems))
+        let ids = layers.ids(&mut problems);
+        match layers.failures() {
+            [] => Ok(ids),
+            failures => Err(Error::Unlisted(failures.to_vec())),
+        }
     }
 
     /// Shows one issue to `look`, and warns of copies that cannot be read.
@@ -142,12 +151,23 @@ impl<'a> Issues<'a> {
         whole(id, self.see(id, Scope::All, |seen| seen.whole())?)
     }
 
-    /// The copy that a change of an issue starts from. It costs the same however many issues there are.
+    /// The copy that a change of an issue starts from. It costs the same however many issues there are. A copy
+    /// that cannot be read may be the newest one, so nothing is built on the others then.
     ///
     /// # Errors
-    /// When there is none, or it cannot be read.
+    /// When there is none, or not every copy can be read.
     pub fn base(&self, id: IssueId) -> Result<Issue> {
-        whole(id, self.see(id, Scope::Nearest, |seen| seen.whole())?)
+        let mut problems = Vec::new();
+        let layers = Layers::open(self.context, self.workspace, Scope::Nearest, &mut problems)?;
+        let mut buffers = Buffers::default();
+        let copies = layers.copies(id, &mut buffers, &mut problems);
+        let judge = Judge { name: &|layer, id, file| layers.name(layer, id, file), log: &|| self.log_id() };
+        let seen = judge.see(id, &copies, &mut problems);
+        match (seen, problems.is_empty()) {
+            (Some(seen), true) => whole(id, seen.whole()),
+            (None, true) => Err(Error::NoIssue(id.to_string())),
+            (_, false) => Err(Error::Unreadable { issue: id.to_string(), problems }),
+        }
     }
 
     /// Shows every issue to `look` and collects what it keeps.

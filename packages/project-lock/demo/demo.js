@@ -1,22 +1,20 @@
-// Two tabs taking turns at one text: who holds the project may type, who does not reads along. Every save shows the fence,
-// and a save with a smaller one than the last is not made.
+// Two tabs taking turns at one text: who holds the project may type, who does not reads along.
 
 import { acquireProjectLock, releaseProjectLock, subscribeLockEvents } from '../dist/index.js';
+import { load, save } from './project.js';
 
 const [state, write, done, text, log] = ['state', 'write', 'done', 'text', 'log'].map((id) => document.getElementById(id));
 const channel = new BroadcastChannel('demo');
-const load = () => JSON.parse(localStorage.getItem('demo') ?? '{"fence":0,"text":""}');
 let held = null;
+let saved = Promise.resolve();
 
 function show(words, kind) {
   [state.textContent, state.className] = [words, kind];
   [write.disabled, done.disabled, text.readOnly] = [kind !== 'reads', kind !== 'holds', kind !== 'holds'];
 }
 
-function save() {
-  if (!held || held.fence < load().fence) return;
-  localStorage.setItem('demo', JSON.stringify({ fence: held.fence, text: text.value }));
-  channel.postMessage('saved');
+async function refresh() {
+  text.value = await load();
 }
 
 function lost() {
@@ -29,7 +27,7 @@ write.onclick = async () => {
   try {
     ({ lease: held } = await acquireProjectLock({ maxWaitMs: 600_000 }));
     held.signal.addEventListener('abort', lost);
-    text.value = load().text;
+    await refresh();
     show(`writing, with fence ${held.fence}`, 'holds');
     text.focus();
   } catch (error) {
@@ -40,17 +38,21 @@ write.onclick = async () => {
 done.onclick = async () => {
   const lease = held;
   held = null;
-  await releaseProjectLock({ lease }).catch((error) => show(error.message, 'reads'));
+  await saved;
   show('reading', 'reads');
+  await releaseProjectLock({ lease }).catch((error) => show(error.message, 'reads'));
 };
 
-text.oninput = save;
-channel.onmessage = () => !held && (text.value = load().text);
+text.oninput = () => {
+  const { fence } = held;
+  saved = saved.then(() => save(fence, text.value)).then((written) => written && channel.postMessage('saved'));
+};
+channel.onmessage = () => held ?? refresh();
 subscribeLockEvents(({ type, error, delayMs }) => {
   const detail = error ? ` (${error.code})` : '';
   const delay = delayMs === undefined ? '' : `, again in ${Math.round(delayMs)} ms`;
   log.prepend(`${new Date().toLocaleTimeString()}  ${type}${detail}${delay}\n`);
 });
 
-text.value = load().text;
+await refresh();
 show('reading', 'reads');

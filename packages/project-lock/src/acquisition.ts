@@ -90,7 +90,7 @@ export class Acquisition {
     // What is granted although nobody waits for it any more is given back, before the caller is told if there is time.
     const undone = asked.then(({ reply }) => this.#giveBack(reply));
     if (answer) await undone;
-    throw this.#signal?.aborted ? aborted(this.#signal) : failure('fallback-open-failed', 'the worker guard.js does not answer');
+    throw this.#signal?.aborted ? aborted(this.#signal) : failure('fallback-read-failed', 'guard.js does not answer');
   }
 
   async #giveBack(reply: Reply): Promise<void> {

@@ -15,7 +15,7 @@ export function projectLock(): ProjectLock {
 
 function open(): ProjectLock {
   const link = new WorkerLink(
-    () => new Worker(new URL('./guard.js', import.meta.url), { type: 'module', name: 'holdfast-guard' }),
+    () => new Worker(new URL('./guard.js', import.meta.url), { type: 'module' }),
     () => (typeof navigator.storage?.getDirectory === 'function' ? 'opfs' : 'idb'),
   );
   const made = new ProjectLock({ locks: () => navigator.locks ?? null, link, clock: systemClock, uuid });

@@ -39,21 +39,21 @@ export function failure(code: ProjectLockErrorCode, message: string, cause?: unk
 
 const HELD = ['web-lock-unavailable', 'another tab holds the project: try again later'] as const;
 const LENGTH = ['lease-expired', 'a lease lasts from 1 ms to an hour'] as const;
-const COUNTER = ['fallback-read-failed', 'the counter of fences is damaged'] as const;
+const COUNTER = ['fallback-read-failed', 'the fence is damaged'] as const;
 const OVER = ['lease-expired', 'the lease is over: stop writing and acquire it anew'] as const;
 
 /** How each refusal is told. */
 const TOLD: Record<RefusalCode | 'BUSY', readonly [ProjectLockErrorCode, string]> = {
   HELD,
   BUSY: HELD,
-  ALREADY_HELD: ['lease-mismatch', 'this tab holds the project already'],
+  ALREADY_HELD: ['lease-mismatch', 'this tab holds or acquires the project already'],
   NOT_HOLDER: ['lease-mismatch', 'the lease is of another tab'],
   NOT_FOUND: OVER,
   EXPIRED: OVER,
   FENCED_OUT: OVER,
   TTL_OUT_OF_RANGE: LENGTH,
   DEADLINE_TOO_FAR: LENGTH,
-  DUPLICATE_ID: ['fallback-write-failed', 'the id of the lease is taken: try again'],
+  DUPLICATE_ID: ['fallback-write-failed', 'the id is taken: try again'],
   COUNTER_BEHIND: COUNTER,
   FENCES_EXHAUSTED: COUNTER,
 };

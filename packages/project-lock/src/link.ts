@@ -54,7 +54,7 @@ export class WorkerLink implements Link {
     };
     worker.onerror = (event) => {
       event.preventDefault();
-      this.#drop(worker, event.message ?? 'it could not be loaded');
+      this.#drop(worker, event.message ?? 'not loaded');
     };
     return worker;
   }
@@ -71,5 +71,5 @@ export class WorkerLink implements Link {
 }
 
 function unreachable(medium: Medium, why: string): Answer {
-  return { reply: { type: 'failed', stage: 'open', why: `the worker guard.js did not start or died (${why})` }, medium };
+  return { reply: { type: 'failed', stage: 'open', why: `guard.js did not start, or died: ${why}` }, medium };
 }

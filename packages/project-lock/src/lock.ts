@@ -2,7 +2,7 @@
 // record, and never keeps quiet when one is lost.
 
 import { aborted, Acquisition, LEASE_MS } from './acquisition.js';
-import { failure, failureOf, type ProjectLockError } from './errors.js';
+import { failureOf, type ProjectLockError } from './errors.js';
 import { Events } from './events.js';
 import type { Held } from './held.js';
 import type { Notice } from './keeper.js';
@@ -22,6 +22,8 @@ export interface Acquired {
   didFallback: boolean;
 }
 
+const again = () => failureOf({ type: 'refused', code: 'ALREADY_HELD' });
+const over = () => failureOf({ type: 'refused', code: 'EXPIRED' });
 /** Before another worker is started. */
 const REVIVE_MS = 500;
 
@@ -45,7 +47,7 @@ export class ProjectLock {
   async acquire(options: ProjectLockAcquireOptions = {}): Promise<Acquired> {
     try {
       // Looked at before anything is waited for: of two calls at once the second finds the first.
-      if (this.#acquiring) throw failure('lease-mismatch', 'this tab is acquiring the project already');
+      if (this.#acquiring) throw again();
       return await this.#acquire(options);
     } catch (error) {
       this.events.emit({ type: 'acquire-failed', error: error as ProjectLockError });
@@ -76,7 +78,7 @@ export class ProjectLock {
       held.ttl = ttl;
       return this.#renewed(held, reply.expiresAt);
     }
-    const error = failureOf(reply.type === 'done' ? { type: 'refused', code: 'NOT_FOUND' } : reply);
+    const error = reply.type === 'done' ? over() : failureOf(reply);
     if (held && isOver(reply)) this.#lose(held, error);
     if (held && this.#held === held) this.#holding(held);
     throw error;
@@ -89,7 +91,7 @@ export class ProjectLock {
     if (reply.type === 'done') this.#orphans.delete(lease.leaseId);
     if (reply.type === 'done' && !reply.over) return this.#released(held, lease, reason);
     // What was over has been given back too, but its writes were not protected to the end.
-    const error = failureOf(reply.type === 'done' ? { type: 'refused', code: 'EXPIRED' } : reply);
+    const error = reply.type === 'done' ? over() : failureOf(reply);
     if (error.code !== 'lease-expired') this.#unreleased(held, lease, error);
     else if (held) this.#lose(held, error);
     throw error;
@@ -143,7 +145,7 @@ export class ProjectLock {
   /** Whoever gets the Web Lock from here on takes this tab for dead, so it stops. */
   #stolen(held: Held): void {
     this.abandon();
-    this.#lose(held, failureOf({ type: 'refused', code: 'EXPIRED' }));
+    this.#lose(held, over());
   }
 
   /** Refuses what would wait for itself: a tab that holds the project cannot line up for it. */
@@ -153,7 +155,7 @@ export class ProjectLock {
     if (!held) return;
     const { leaseId, fence = 0 } = held.lease;
     const { reply } = await this.#ask({ op: 'check', leaseId, fence, mine: this.#all() });
-    if (reply.type === 'done') throw failureOf({ type: 'refused', code: 'ALREADY_HELD' });
+    if (reply.type === 'done') throw again();
     const error = failureOf(reply);
     if (error.code !== 'lease-expired') throw error;
     this.#lose(held, error);
@@ -220,7 +222,7 @@ export class ProjectLock {
   #revive(): void {
     const [held, { clock }] = [this.#held, this.#ports];
     if (!held || this.#reviving) return;
-    if (clock.now() >= held.lease.expiresAt) return this.#lose(held, failureOf({ type: 'refused', code: 'EXPIRED' }));
+    if (clock.now() >= held.lease.expiresAt) return this.#lose(held, over());
     this.#reviving = true;
     clock.after(REVIVE_MS, () => {
       this.#reviving = false;

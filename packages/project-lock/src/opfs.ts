@@ -18,6 +18,11 @@ interface SyncFile {
   createSyncAccessHandle(): Promise<SyncHandle>;
 }
 
+interface Place {
+  readonly folder: FileSystemDirectoryHandle;
+  readonly fence: SyncFile;
+}
+
 const [FOLDER, RECORD, FENCE] = ['project', '.lock', '.lock.fence'] as const;
 /** A section lasts a few milliseconds, so who has to wait looks again soon. */
 const [SHORTEST_PAUSE_MS, LONGEST_PAUSE_MS] = [1, 16];
@@ -29,19 +34,25 @@ const BESIDE_BYTES = 256;
 export async function openOpfs(): Promise<FileStore | null> {
   const files = globalThis.FileSystemFileHandle?.prototype;
   if (!files || !('createSyncAccessHandle' in files) || !navigator.storage?.getDirectory) return null;
-  try {
-    const root = await navigator.storage.getDirectory();
-    const folder = await root.getDirectoryHandle(FOLDER, { create: true });
-    const fence = await open(folder, FENCE, true);
-    return new FileStore((patience) => enter(folder, fence, patience));
-  } catch (error) {
-    // Not for this origin or in this mode: that is so for every tab, so they all go elsewhere together.
-    if (is(error, 'SecurityError', 'NotSupportedError')) return null;
-    throw error;
-  }
+  // Not for this origin or in this mode: that is so for every tab, so they all go elsewhere together.
+  let place = await unless(['SecurityError', 'NotSupportedError'], find);
+  return (
+    place &&
+    new FileStore(async (patience) => {
+      const section = await unless(['NotFoundError'], () => enter(place as Place, patience));
+      // The data of the site was cleared under the page, and everything begins anew.
+      return section ?? enter((place = await find()), patience);
+    })
+  );
 }
 
-async function enter(folder: FileSystemDirectoryHandle, fence: SyncFile, patience: number): Promise<Section> {
+async function find(): Promise<Place> {
+  const root = await navigator.storage.getDirectory();
+  const folder = await root.getDirectoryHandle(FOLDER, { create: true });
+  return { folder, fence: await open(folder, FENCE, true) };
+}
+
+async function enter({ folder, fence }: Place, patience: number): Promise<Section> {
   const handle = await exclusive(fence, patience);
   const record = new RecordFile(folder);
   return {
@@ -65,7 +76,7 @@ async function exclusive(file: SyncFile, patience: number): Promise<SyncHandle> 
     try {
       return await file.createSyncAccessHandle();
     } catch (error) {
-      if (!is(error, 'NoModificationAllowedError')) throw error;
+      if (!is(error, ['NoModificationAllowedError'])) throw error;
       if (performance.now() >= end) throw new StoreFailure('busy', error);
     }
     const jitter = pause * (0.5 + Math.random());
@@ -83,7 +94,7 @@ class RecordFile implements TextFile {
   }
 
   async read(): Promise<string | null> {
-    this.#handle ??= await missing(() => this.#open(false));
+    this.#handle ??= await unless(['NotFoundError'], () => this.#open(false));
     return this.#handle && text(this.#handle);
   }
 
@@ -94,7 +105,7 @@ class RecordFile implements TextFile {
 
   async delete(): Promise<void> {
     this.close();
-    await missing(() => this.#folder.removeEntry(RECORD));
+    await unless(['NotFoundError'], () => this.#folder.removeEntry(RECORD));
   }
 
   close(): void {
@@ -124,15 +135,16 @@ function put(handle: SyncHandle, after: string): void {
   if (handle.getSize() !== bytes.length) handle.truncate(bytes.length);
 }
 
-async function missing<T>(work: () => Promise<T>): Promise<T | null> {
+/** What the work comes to, or null if it fails with one of these. */
+async function unless<T>(names: readonly string[], work: () => Promise<T>): Promise<T | null> {
   try {
     return await work();
   } catch (error) {
-    if (is(error, 'NotFoundError')) return null;
+    if (is(error, names)) return null;
     throw error;
   }
 }
 
-function is(error: unknown, ...names: string[]): boolean {
+function is(error: unknown, names: readonly string[]): boolean {
   return error instanceof DOMException && names.includes(error.name);
 }

@@ -7,12 +7,16 @@ const MOST_LINES: usize = 600;
 /// What people write by hand and read from top to bottom.
 const WRITTEN: [&str; 7] = [".rs", ".ts", ".tsx", ".mjs", ".js", ".sh", ".md"];
 
+/// How a page begins that a test writes and compares.
+const GENERATED: &str = "<!-- generated";
+
 /// How the first comment of a file begins, by what the file is called.
 const HEADERS: [(&str, &[&str]); 2] = [("//!", &[".rs"]), ("//", &[".ts", ".tsx", ".mjs", ".js"])];
 
 /// Files that are asked what they hide.
 pub(super) fn too_long(tree: &Tree) -> Vec<Finding> {
-    let long = tree.with_ending(&WRITTEN).filter(|(_, text)| text.lines().count() > MOST_LINES);
+    let written = tree.with_ending(&WRITTEN).filter(|(_, text)| !text.starts_with(GENERATED));
+    let long = written.filter(|(_, text)| text.lines().count() > MOST_LINES);
     let what = |text: &str| format!("{} lines are more than {MOST_LINES}: split it", text.lines().count());
     long.map(|(path, text)| Finding::new(path, 0, what(text))).collect()
 }

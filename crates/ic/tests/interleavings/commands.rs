@@ -57,7 +57,7 @@ fn cleaner(sys: &Sys, _: &Stage) {
 }
 
 fn seeds() -> u64 {
-    std::env::var("HOLDFAST_IC_SEEDS").ok().and_then(|text| text.parse().ok()).unwrap_or(400)
+    std::env::var("HOLDFAST_IC_SEEDS").ok().and_then(|text| text.parse().ok()).unwrap_or(2_000)
 }
 
 #[test]

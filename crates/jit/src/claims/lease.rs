@@ -80,6 +80,15 @@ pub struct One {
     pub already_held: Option<bool>,
 }
 
+/// A lease that was prolonged, as one JSON object.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Renewed {
+    /// The lease.
+    pub lease: Shown,
+    /// Always true.
+    pub renewed: bool,
+}
+
 /// Several leases.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Many {

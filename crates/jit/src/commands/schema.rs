@@ -4,7 +4,7 @@
 use schemars::{JsonSchema, Schema as Form, schema_for};
 use serde_json::{Map, Value, json};
 
-use crate::claims::lease::{Many, One};
+use crate::claims::lease::{Many, One, Renewed};
 use crate::cli::Schema;
 use crate::commands::{issue, status};
 use crate::error::{Error, ErrorDocument, Result};
@@ -20,7 +20,7 @@ pub const OUTPUTS: &[Output] = &[
     ("claim acquire", of::<One>),
     ("claim list", of::<Many>),
     ("claim next", of::<One>),
-    ("claim renew", of::<One>),
+    ("claim renew", of::<Renewed>),
     ("claim status", of::<Many>),
     ("error", of::<ErrorDocument>),
     ("graph downstream", of::<graph::Document>),

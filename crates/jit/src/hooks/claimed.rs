@@ -44,7 +44,12 @@ impl Committer<'_> {
                     findings.add(self.weight, unreadable(issue, &why));
                     return Ok(());
                 }
-                Ok(fenced) => self.carried(issue, &fenced, held, findings).unwrap_or(held.fence),
+                Ok(fenced) => {
+                    let before = change.and_then(|change| change.old);
+                    let before = before.and_then(|old| Fenced::of(self.objects, old).ok());
+                    let before = before.unwrap_or_default();
+                    self.carried(issue, &fenced, &before, held, findings).unwrap_or(held.fence)
+                }
             },
         };
         let claim = Claim { resource: name, lease: held.id, holder: self.holder.clone(), fence };
@@ -54,12 +59,14 @@ impl Committer<'_> {
         Ok(())
     }
 
-    /// The fence that the file carries, if it is one of this log's. A file without one was not written
-    /// under any lease.
+    /// The fence to present, if it is not simply that of the lease. A file may still be as an earlier holder
+    /// wrote it, for a claim brings the newest copy; it must not be older than the commit before, and
+    /// nobody may carry a fence above its own. A file without one was not written under any lease.
     fn carried(
         &self,
         issue: IssueId,
         fenced: &Fenced,
+        before: &Fenced,
         held: &Lease,
         findings: &mut Findings,
     ) -> Option<Fence> {
@@ -76,8 +83,14 @@ impl Committer<'_> {
             findings.add(self.foreign, foreign(issue, fence, log));
             return None;
         }
+        if let Some((there, _)) = before.pair().filter(|(there, same)| *same == log && *there > fence) {
+            let message =
+                format!("issue {issue}: its file carries fence {fence}, but the commit before has {there}");
+            findings.add(self.weight, Problem::with(issue, "FENCE_LOWERED", message, rewrite(issue)));
+        }
         // A number that no grant has fences everybody out.
-        Some(Fence::new(fence).unwrap_or(Fence::LAST))
+        let carried = Fence::new(fence).unwrap_or(Fence::LAST);
+        (carried > held.fence).then_some(carried)
     }
 
     fn without(&self, issue: IssueId, name: &Name) -> Problem {

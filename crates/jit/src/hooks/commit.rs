@@ -98,12 +98,13 @@ impl Staged<'_> {
         if self.is_merge {
             return self.merged(weight, findings);
         }
-        let mut touched = Vec::new();
-        for (issue, change) in &sorted.issues {
-            if !self.is_new(*issue)? {
-                touched.push((*issue, change.as_ref()));
-            }
-        }
+        let known = match self.parents.first() {
+            Some(tree) if !sorted.issues.is_empty() => files::known(&self.site.objects, tree)?,
+            // An issue that the commit before does not have was made here: nobody else can have a claim on it.
+            _ => return Ok(()),
+        };
+        let is_known = |issue: &IssueId| known.contains(issue.to_string().as_bytes());
+        let touched: Vec<_> = sorted.issues.iter().filter(|(issue, _)| is_known(issue)).collect();
         if touched.is_empty() {
             return Ok(());
         }
@@ -114,18 +115,7 @@ impl Staged<'_> {
         let foreign = Weight::from(self.workspace.config.enforcement.foreign_claims);
         let committer =
             Committer { objects: &self.site.objects, holder: &who.holder, view: &view, weight, foreign };
-        touched.iter().try_for_each(|(issue, change)| committer.judge(*issue, *change, findings))
-    }
-
-    /// An issue that no parent of the commit has was made here, and nobody else can have a claim on it.
-    fn is_new(&self, issue: IssueId) -> Result<bool> {
-        let directory = files::directory(issue);
-        for tree in &self.parents {
-            if self.site.has(tree, &directory)? {
-                return Ok(false);
-            }
-        }
-        Ok(true)
+        touched.iter().try_for_each(|(issue, change)| committer.judge(**issue, change.as_ref(), findings))
     }
 
     /// A merge brings together what others wrote under their leases: it needs none of its own, but it must

@@ -1,13 +1,14 @@
 //! What a path below `.jit/` is to the rules, and the fence that an issue's file carries. Paths are bytes:
 //! whoever made them may have meant harm.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use holdfast_git::Objects;
 use holdfast_git::changes::{Change, Version};
 use holdfast_git::objects::Mode;
+use holdfast_git::{ObjectId, Objects};
 use serde::Deserialize;
 
+use crate::error::Result;
 use crate::ids::IssueId;
 
 /// More than anybody writes about one issue.
@@ -52,14 +53,18 @@ fn split(path: &[u8]) -> (&[u8], &[u8]) {
     (path.get(..slash).unwrap_or_default(), path.get(slash + 1..).unwrap_or_default())
 }
 
-/// The directory of an issue.
-pub(super) fn directory(issue: IssueId) -> Vec<u8> {
-    format!(".jit/issues/{issue}").into_bytes()
-}
-
 /// The file of an issue.
 pub(super) fn file(issue: IssueId) -> Vec<u8> {
     format!(".jit/issues/{issue}/issue.json").into_bytes()
+}
+
+/// The names of the issues that a tree has. Asking for them one by one would read the same tree again and again.
+pub(super) fn known(objects: &Objects, tree: &ObjectId) -> Result<BTreeSet<Vec<u8>>> {
+    let Some(home) = objects.entry(tree, b".jit/issues")? else { return Ok(BTreeSet::new()) };
+    if home.mode != Mode::Tree {
+        return Ok(BTreeSet::new());
+    }
+    Ok(objects.tree(&home.id)?.into_iter().map(|entry| entry.name).collect())
 }
 
 /// Changes by what they are to the rules.
@@ -108,7 +113,7 @@ impl Fenced {
     ///
     /// # Errors
     /// Why it cannot be read, in words.
-    pub(super) fn of(objects: &Objects, version: Version) -> Result<Self, String> {
+    pub(super) fn of(objects: &Objects, version: Version) -> std::result::Result<Self, String> {
         let (mode, id) = version;
         if !matches!(mode, Mode::File | Mode::Executable) {
             return Err("it is not a file".into());

@@ -1,7 +1,7 @@
 //! Whether a commit that is pushed was made under leases, according to the logs that can be seen. A commit is
 //! judged by when it was written; what its branch was meanwhile is judged elsewhere.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 use holdfast_git::changes::Change;
 use holdfast_git::objects::Commit;
@@ -14,6 +14,7 @@ use super::files::{self, Fenced, Sorted};
 use super::ledger::{Book, Ledger};
 use super::past::Window;
 use super::problem::{Findings, Problem, Weight};
+use super::site::keep_common;
 use super::trailers::{self, Named};
 use crate::error::Result;
 use crate::ids::IssueId;
@@ -32,6 +33,9 @@ pub(super) struct Court<'a> {
     pub(super) foreign: Weight,
 }
 
+/// For each issue that a commit names a lease for: the log and the fence of that lease, if it was in force.
+type Vouched = BTreeMap<String, Option<(String, u64)>>;
+
 /// A commit that is judged.
 struct Case<'a> {
     id: ObjectId,
@@ -44,14 +48,7 @@ struct Case<'a> {
 pub(super) fn changed(objects: &Objects, commit: &Commit, parents: &[ObjectId]) -> Result<Sorted> {
     let mut changes = objects.changes(parents.first(), Some(&commit.tree), b".jit")?;
     for parent in parents.get(1..).unwrap_or_default() {
-        let mut own = Vec::new();
-        for change in changes {
-            let there = objects.entry(parent, &change.path)?.map(|entry| (entry.mode, entry.id));
-            if there != change.new {
-                own.push(change);
-            }
-        }
-        changes = own;
+        keep_common(&mut changes, objects.changes(Some(parent), Some(&commit.tree), b".jit")?);
     }
     Ok(files::sorted(changes))
 }
@@ -88,28 +85,24 @@ impl Court<'_> {
         if parents.len() > 1 {
             return Ok(());
         }
+        let known = match case.parent {
+            Some(tree) if !sorted.issues.is_empty() => files::known(self.objects, tree)?,
+            _ => return Ok(()),
+        };
         for (issue, change) in &sorted.issues {
-            let is_new = match case.parent {
-                Some(tree) => self.objects.entry(tree, &files::directory(*issue))?.is_none(),
-                None => true,
-            };
-            if !is_new {
+            if known.contains(issue.to_string().as_bytes()) {
                 self.touched(&case, *issue, change.as_ref(), &vouched, findings)?;
             }
         }
         Ok(())
     }
 
-    /// Checks every lease that the commit names; gives the issues that are settled by that.
-    fn named_leases(
-        &self,
-        case: &Case<'_>,
-        commit: &Commit,
-        findings: &mut Findings,
-    ) -> Result<BTreeSet<String>> {
-        let mut settled = BTreeSet::new();
+    /// Checks every lease that the commit names; gives for each issue the log and the fence of the one that
+    /// stands for it, or nothing if that one does not.
+    fn named_leases(&self, case: &Case<'_>, commit: &Commit, findings: &mut Findings) -> Result<Vouched> {
+        let mut vouched = Vouched::new();
         for named in &case.named {
-            settled.insert(named.issue.clone());
+            vouched.insert(named.issue.clone(), None);
             let book = match named.lease.parse::<LeaseId>() {
                 Ok(id) => self.ledger.granting(id)?.map(|book| (book, id)),
                 Err(_) => None,
@@ -117,20 +110,23 @@ impl Court<'_> {
             let found = book.map(|(book, id)| Ok::<_, crate::Error>((book, book.lease(id)?))).transpose()?;
             match found {
                 Some((book, Some(lease))) if named.fits(lease) => {
-                    self.in_force(case, book, lease, findings)?;
+                    if self.in_force(case, book, lease, findings)? {
+                        vouched.insert(named.issue.clone(), Some((book.id.clone(), lease.fence.get())));
+                    }
                 }
                 Some(_) => findings.add(self.weight, case.forged(named)),
                 None => self.unknown(case, commit, named, findings)?,
             }
         }
-        Ok(settled)
+        Ok(vouched)
     }
 
-    fn in_force(&self, case: &Case<'_>, book: &Book, lease: &Lease, findings: &mut Findings) -> Result<()> {
-        if !book.was_in_force(lease, case.window)? {
+    fn in_force(&self, case: &Case<'_>, book: &Book, lease: &Lease, findings: &mut Findings) -> Result<bool> {
+        let in_force = book.was_in_force(lease, case.window)?;
+        if !in_force {
             findings.add(self.weight, case.too_late(lease, book.successor(lease)?));
         }
-        Ok(())
+        Ok(in_force)
     }
 
     /// A lease that no log here has granted: another clone's, if the issue says so.
@@ -176,12 +172,12 @@ impl Court<'_> {
         case: &Case<'_>,
         issue: IssueId,
         change: Option<&Change>,
-        vouched: &BTreeSet<String>,
+        vouched: &Vouched,
         findings: &mut Findings,
     ) -> Result<()> {
-        let named = vouched.contains(&issue.to_string());
+        let named = vouched.get(&issue.to_string());
         let Some(version) = change.and_then(|change| change.new) else {
-            if !named {
+            if named.is_none() {
                 findings.add(self.weight, case.unnamed(issue));
             }
             return Ok(());
@@ -201,26 +197,22 @@ impl Court<'_> {
             findings.add(self.foreign, foreign(issue, fence, log));
             return Ok(());
         };
-        match book.granted(fence)?.filter(|lease| lease.resource.as_str() == issue.to_string()) {
-            Some(lease) if !case.contradicts(lease) => self.in_force(case, book, lease, findings),
-            _ => {
-                findings.add(self.weight, case.never_granted(issue, fence));
-                Ok(())
-            }
+        let granted = book.granted(fence)?.filter(|lease| lease.resource.as_str() == issue.to_string());
+        match (granted, named) {
+            // Whoever commits under a later lease may bring what an earlier holder wrote.
+            (Some(_), Some(Some((log, own)))) if *log == book.id && *own >= fence => {}
+            // What is wrong with the lease that is named has been said.
+            (Some(_), Some(None)) => {}
+            (Some(lease), None) => drop(self.in_force(case, book, lease, findings)?),
+            _ => findings.add(self.weight, case.never_granted(issue, fence)),
         }
+        Ok(())
     }
 }
 
 impl Case<'_> {
     fn short(&self) -> String {
         self.id.to_string().chars().take(10).collect()
-    }
-
-    /// Whether the commit names another lease on the issue than the one behind its file.
-    fn contradicts(&self, lease: &Lease) -> bool {
-        let issue = lease.resource.to_string();
-        let mut named = self.named.iter().filter(|named| named.issue == issue).peekable();
-        named.peek().is_some() && !named.any(|named| named.fits(lease))
     }
 
     fn too_late(&self, lease: &Lease, successor: Option<&Lease>) -> Problem {

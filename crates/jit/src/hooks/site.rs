@@ -1,6 +1,8 @@
 //! The repository that a hook runs in: its objects, its HEAD, and the commits that are being merged. Opened
 //! once for each run; only reads.
 
+use std::collections::BTreeSet;
+
 use holdfast_git::changes::Change;
 use holdfast_git::objects::Commit;
 use holdfast_git::{Error as GitError, Git, ObjectId, Objects, Repository};
@@ -60,18 +62,11 @@ impl<'a> Site<'a> {
     }
 
     /// Those of `changes` that make something which no other parent of a merge has.
-    pub(super) fn own_changes(&self, changes: Vec<Change>, others: &[ObjectId]) -> Result<Vec<Change>> {
-        let mut own = Vec::with_capacity(changes.len());
-        'changes: for change in changes {
-            for tree in others {
-                let there = self.objects.entry(tree, &change.path)?.map(|entry| (entry.mode, entry.id));
-                if there == change.new {
-                    continue 'changes;
-                }
-            }
-            own.push(change);
+    pub(super) fn own_changes(&self, mut changes: Vec<Change>, others: &[ObjectId]) -> Result<Vec<Change>> {
+        for tree in others {
+            keep_common(&mut changes, self.staged(Some(tree))?);
         }
-        Ok(own)
+        Ok(changes)
     }
 
     /// Whether a tree has something at `path`.
@@ -83,4 +78,10 @@ impl<'a> Site<'a> {
     pub(super) fn git(&self) -> Git {
         Git::in_dir(&self.context.start)
     }
+}
+
+/// Keeps the changes of one side of a merge that are changes from the other side too: the rest came from there.
+pub(super) fn keep_common(changes: &mut Vec<Change>, others: Vec<Change>) {
+    let others: BTreeSet<Vec<u8>> = others.into_iter().map(|change| change.path).collect();
+    changes.retain(|change| others.contains(&change.path));
 }

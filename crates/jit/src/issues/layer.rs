@@ -56,10 +56,14 @@ impl<'a> Worktree<'a> {
     }
 
     /// Lists what is there. Whatever has no id for a name is named; names with a dot are work in progress.
-    pub(super) fn list(&mut self, context: &Context, problems: &mut Vec<String>) {
+    /// Says what failed if it cannot be listed.
+    pub(super) fn list(&mut self, context: &Context, problems: &mut Vec<String>) -> Option<String> {
         let names = match context.sys.files.list(&self.home) {
             Ok(names) => names,
-            Err(error) => absent(&error, problems).unwrap_or_default(),
+            Err(error) => {
+                problems.push(told(&error));
+                return Some(told(&error));
+            }
         };
         self.listed = true;
         self.ids.reserve(names.len());
@@ -73,6 +77,7 @@ impl<'a> Worktree<'a> {
                 }
             }
         }
+        None
     }
 
     pub(super) fn ids(&self) -> &[IssueId] {
@@ -183,7 +188,7 @@ impl Commit {
 }
 
 /// Nothing, and a problem unless there is simply nothing.
-fn absent<T>(error: &holdfast_sys::Error, problems: &mut Vec<String>) -> Option<T> {
+pub(super) fn absent<T>(error: &holdfast_sys::Error, problems: &mut Vec<String>) -> Option<T> {
     if error.kind() != io::ErrorKind::NotFound {
         problems.push(told(error));
     }

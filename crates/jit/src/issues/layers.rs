@@ -1,9 +1,12 @@
 //! The layers that can be seen from one worktree, together. For each issue they give the copies that differ;
 //! which of them counts is decided in [`super::seen`].
 
+use std::ffi::OsString;
+use std::path::Path;
+
 use holdfast_git::Repository;
 
-use super::layer::{Commit, Layer, Worktree};
+use super::layer::{Commit, Layer, Worktree, absent};
 use super::raw::Raw;
 use crate::context::Context;
 use crate::error::Result;
@@ -34,6 +37,8 @@ pub(super) struct Layers<'a> {
     main: Option<Worktree<'a>>,
     shared: Option<Worktree<'a>>,
     deleted: Vec<IssueId>,
+    /// What failed for a layer as a whole.
+    failures: Vec<String>,
 }
 
 /// The commit, as far as it is of interest.
@@ -71,24 +76,31 @@ impl<'a> Layers<'a> {
                 Head::Open(Commit::open(context, repository, problems).map(Box::new))
             }
         };
-        let deleted = local.as_ref().filter(|_| scope != Scope::Local);
-        let deleted = deleted.and_then(|data| context.sys.files.list(&data.join(DELETED)).ok());
-        let deleted = deleted.unwrap_or_default();
-        Ok(Self {
+        let marks = local.as_ref().filter(|_| scope != Scope::Local).map(|data| data.join(DELETED));
+        let deleted = marks.map(|marks| listed(context, &marks, problems)).unwrap_or_default();
+        let mut layers = Self {
             context,
             local: local.and_then(|data| Worktree::open(context, &data, problems)),
             head,
             main: main.and_then(|data| Worktree::open(context, &data, problems)),
             shared: shared.and_then(|data| Worktree::open(context, data, problems)),
             deleted: deleted.iter().filter_map(|name| IssueId::parse(name.to_str()?)).collect(),
-        })
+            failures: Vec::new(),
+        };
+        layers.failures.extend_from_slice(problems);
+        Ok(layers)
+    }
+
+    /// What failed for a layer as a whole: some issues may not be seen because of it.
+    pub(super) fn failures(&self) -> &[String] {
+        &self.failures
     }
 
     /// The ids of all issues, each once, in their order.
     pub(super) fn ids(&mut self, problems: &mut Vec<String>) -> Vec<IssueId> {
         let mut ids = Vec::new();
         for worktree in [&mut self.main, &mut self.local, &mut self.shared].into_iter().flatten() {
-            worktree.list(self.context, problems);
+            self.failures.extend(worktree.list(self.context, problems));
             ids.extend_from_slice(worktree.ids());
         }
         if let Head::Open(Some(commit)) = &self.head {
@@ -173,5 +185,13 @@ impl<'a> Layers<'a> {
             Layer::Head => None,
         };
         worktree.map_or_else(|| Commit::name(id, file), |worktree| worktree.name(id, file))
+    }
+}
+
+/// The names in a directory that need not be there.
+fn listed(context: &Context, path: &Path, problems: &mut Vec<String>) -> Vec<OsString> {
+    match context.sys.files.list(path) {
+        Ok(names) => names,
+        Err(error) => absent(&error, problems).unwrap_or_default(),
     }
 }

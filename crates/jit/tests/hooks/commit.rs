@@ -64,6 +64,30 @@ fn new_issues_are_exempt() {
 }
 
 #[test]
+fn what_an_earlier_holder_wrote_comes_with_the_claim() {
+    let stage = Stage::new();
+    let issue = stage.issue("work");
+    let (a, b) = (stage.agent("agent:a", "a"), stage.agent("agent:b", "b"));
+    let first = a.claim(&issue);
+    a.jit(&["issue", "update", &issue, "--title", "by a"]).ok();
+    a.commit("by a").ok();
+    a.git(&["push", "-q", "origin", "a:main"]).ok();
+    a.jit(&["claim", "release", &first.lease]).ok();
+    // The newest copy is brought to b, with the fence of a; a label leaves it as it is.
+    b.claim(&issue);
+    b.jit(&["label", "add", &issue, "ui"]).ok();
+    let text = std::fs::read_to_string(b.file(&issue)).unwrap();
+    assert!(text.contains("by a") && text.contains(&format!("\"fence\": {}", first.fence)), "{text}");
+    b.commit("a label").ok();
+    b.git(&["push", "-q", "origin", "b"]).ok();
+    b.jit(&["issue", "update", &issue, "--title", "by b"]).ok();
+    b.commit("by b").ok();
+    // Not back again.
+    b.edit(&issue, json!({"title": "by a", "fence": first.fence}));
+    b.commit("back").refused(&[&issue, "the commit before has"]);
+}
+
+#[test]
 fn deletions_renames_and_modes_are_changes() {
     let stage = Stage::new();
     let (one, two) = (stage.issue("one"), stage.issue("two"));

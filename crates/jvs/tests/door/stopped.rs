@@ -1,32 +1,42 @@
 //! A holder that is stopped, displaced and continued: it is refused, and nothing of what it was about to
 //! publish becomes visible.
 
-use std::os::unix::process::ExitStatusExt;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command, Stdio};
 
-use crate::bench::{Answer, Bench, has, until};
+use crate::bench::{Answer, Bench, ends, has, until};
 
 /// A payload that takes a while to copy.
 fn fill(bench: &Bench) {
-    for n in 0..400 {
+    for n in 0..1_200 {
         bench.put(&format!("d{}/f{n}", n % 20), &"x".repeat(40_000));
     }
 }
 
+/// Signals a command and whatever it runs.
 fn signal(child: &Child, name: &str) {
-    let pid = child.id().to_string();
-    assert!(Command::new("kill").args([&format!("-{name}"), &pid]).status().unwrap().success());
+    let group = format!("-{}", child.id());
+    assert!(Command::new("kill").args([&format!("-{name}"), "--", &group]).status().unwrap().success());
 }
 
 /// Stops a command of the holder once it is at work, has somebody else take the lock, and lets it go on.
 fn displaced(bench: &Bench, mut command: Command) -> Answer {
-    bench.other("a", &["lock", "acquire", "--lease-ms", "400"]).ok();
-    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    // The lease is renewed for the first time long after the copy has begun.
+    bench.other("a", &["lock", "acquire", "--lease-ms", "3000"]).ok();
+    command.process_group(0).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let child = command.spawn().unwrap();
     let staging = bench.control("staging");
     until("it is at work", || std::fs::read_dir(&staging).unwrap().next().is_some());
     signal(&child, "STOP");
     until("somebody else has the lock", || {
-        bench.other("b", &["lock", "acquire", "--lease-ms", "600000"]).code == Some(0)
+        let mut other = bench.spawn("b", &["lock", "acquire", "--lease-ms", "600000"]);
+        if !ends(&mut other) {
+            // It was stopped in the middle of a renewal, whose guard everybody waits for.
+            signal(&child, "CONT");
+            other.wait().unwrap();
+            signal(&child, "STOP");
+        }
+        other.wait().unwrap().success()
     });
     signal(&child, "CONT");
     let output = child.wait_with_output().unwrap();
@@ -85,27 +95,7 @@ fn a_displaced_holder_with_a_moved_clock_publishes_nothing() {
         command.args(["--exclude-monotonic", "-f", offset, crate::bench::JVS, "--json", "snapshot"]);
         // The file system's times are not moved, because the real ones would not be.
         command.env("JVS_SESSION_FILE", bench.dir().join("a.session")).env("NO_FAKE_STAT", "1");
-        displaced_group(&bench, command).refused("E_FENCING_MISMATCH");
+        displaced(&bench, command).refused("E_FENCING_MISMATCH");
         is_refused_everything(&bench);
     }
-}
-
-/// As [`displaced`], for a program that runs another one: both are stopped.
-fn displaced_group(bench: &Bench, mut command: Command) -> Answer {
-    use std::os::unix::process::CommandExt;
-    bench.other("a", &["lock", "acquire", "--lease-ms", "400"]).ok();
-    let child = command.process_group(0).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    let staging = bench.control("staging");
-    until("it is at work", || std::fs::read_dir(&staging).unwrap().next().is_some());
-    let group = |name: &str| {
-        let done =
-            Command::new("kill").args([&format!("-{name}"), "--", &format!("-{}", child.id())]).status();
-        assert!(done.unwrap().success());
-    };
-    group("STOP");
-    until("somebody else has the lock", || {
-        bench.other("b", &["lock", "acquire", "--lease-ms", "600000"]).code == Some(0)
-    });
-    group("CONT");
-    Answer::from(child.wait_with_output().unwrap())
 }

@@ -81,14 +81,14 @@ describe.each([
         for (let turn = 0; turn < turns; turn += 1) {
           // Read, wait, write: two at once would lose one of their counts.
           await window.tab.lock.withProjectLock({ maxWaitMs: 120_000, retryPolicy }, async () => {
-            const count = Number(localStorage.getItem('count') ?? 0);
+            const count = await window.count();
             await new Promise((painted) => setTimeout(painted, 1));
-            localStorage.setItem('count', String(count + 1));
+            await window.count(count + 1);
           });
         }
       }, TURNS),
     );
     await Promise.all(done);
-    expect(await tabs[0]?.evaluate(() => localStorage.getItem('count'))).toBe(String(TABS * TURNS));
+    expect(await tabs[0]?.evaluate(() => window.count())).toBe(TABS * TURNS);
   });
 });

@@ -24,7 +24,7 @@ it.each(grounds)(`one of ${TABS} tabs, ${ROUNDS} times: %s`, async (_name, lacks
   for (let tab = 0; tab < TABS; tab += 1) {
     const runner = await browser.tab(lacks[tab % lacks.length]);
     await runner.addScriptTag({ url: '/tests/browser/support/race.js' });
-    await runner.evaluate(() => (window as unknown as { runner(): void }).runner());
+    await runner.evaluate(() => (window as unknown as { runner(): Promise<void> }).runner());
   }
   const report = await conductor.evaluate(
     ([tabs, rounds]) => (window as unknown as { conduct(...n: number[]): Promise<object> }).conduct(tabs, rounds),

@@ -43,6 +43,19 @@ it('a good record of a tab that nobody knows is waited for until its end', async
   expect(await tab.evaluate(() => window.tab.release())).toEqual({});
 });
 
+const clear = () =>
+  tab.evaluate(async () => (await navigator.storage.getDirectory()).removeEntry('project', { recursive: true }));
+
+it('data that is cleared under the page: everything begins anew, with a larger fence', async () => {
+  const first = (await tab.evaluate(() => window.tab.acquire())).lease;
+  expect(await tab.evaluate(() => window.tab.release())).toEqual({});
+  await clear();
+  expect((await tab.evaluate(() => window.tab.acquire())).lease?.fence).toBeGreaterThan(first?.fence as number);
+  await clear();
+  expect(await tab.evaluate(() => window.tab.renew())).toMatchObject({ error: { code: 'lease-expired' } });
+  expect(await tab.evaluate(() => window.tab.isLost())).toBe(true);
+});
+
 it('a counter that is garbage costs nothing but the copy', async () => {
   const first = (await tab.evaluate(() => window.tab.acquire())).lease;
   expect(await tab.evaluate(() => window.tab.release())).toEqual({});

@@ -107,7 +107,7 @@ describe('a worker that does not answer', () => {
   it('does not keep the caller longer than it wants to wait', async () => {
     const browser = new FakeBrowser();
     const tab = silent(browser);
-    const failed = expect(tab.lock.acquire({ maxWaitMs: 2000 })).rejects.toMatchObject({ code: 'fallback-open-failed' });
+    const failed = expect(tab.lock.acquire({ maxWaitMs: 2000 })).rejects.toMatchObject({ code: 'fallback-read-failed' });
     await browser.clock.advance(2000 + 2999);
     expect(tab.probe.types).toEqual(['switch-to-fallback']);
     await browser.clock.advance(1);
@@ -128,7 +128,7 @@ describe('a worker that does not answer', () => {
   it('and comes to its senses later leaves no lease behind', async () => {
     const browser = new FakeBrowser();
     const tab = silent(browser);
-    const failed = expect(tab.lock.acquire({ maxWaitMs: 0 })).rejects.toMatchObject({ code: 'fallback-open-failed' });
+    const failed = expect(tab.lock.acquire({ maxWaitMs: 0 })).rejects.toMatchObject({ code: 'fallback-read-failed' });
     await browser.clock.advance(4000);
     await failed;
     tab.link.speak();

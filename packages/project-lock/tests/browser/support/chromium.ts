@@ -34,6 +34,8 @@ export class Chromium {
       ignoreDefaultArgs: ['--disable-back-forward-cache'],
       args: ['--no-sandbox', '--disable-gpu', '--site-per-process', `--host-resolver-rules=MAP ${INSECURE_HOST} 127.0.0.1`],
     });
+    // Whatever is waited for happens sooner or later; how soon is a matter of what else the machine does.
+    context.setDefaultTimeout(120_000);
     return new Chromium(context, site, profile);
   }
 

@@ -14,6 +14,23 @@ const told = (error) => ({ code: error.code ?? error.name, retryable: error.retr
 /** The lease that this tab holds. */
 let held = null;
 
+/** A number that all tabs share, read or written: what two of them would spoil for each other. */
+window.count = (put) =>
+  new Promise((resolve, reject) => {
+    const opening = indexedDB.open('shared', 1);
+    opening.onupgradeneeded = () => opening.result.createObjectStore('numbers');
+    opening.onerror = () => reject(opening.error);
+    opening.onsuccess = () => {
+      const transaction = opening.result.transaction('numbers', 'readwrite');
+      const table = transaction.objectStore('numbers');
+      const asked = put === undefined ? table.get('count') : table.put(put, 'count');
+      transaction.oncomplete = () => {
+        opening.result.close();
+        resolve(put ?? asked.result ?? 0);
+      };
+    };
+  });
+
 window.tab = {
   events,
   lock,

@@ -4,8 +4,11 @@
 const CHANNEL = 'race';
 const ONCE = { maxWaitMs: 0 };
 
-/** Takes part in every round that is called. */
-window.runner = () => {
+/** Takes part in every round that is called, once its worker is there. */
+window.runner = async () => {
+  const { error } = await window.tab.acquire({ maxWaitMs: 60_000 });
+  if (error) throw new Error(error.message);
+  await window.tab.release();
   const channel = new BroadcastChannel(CHANNEL);
   channel.onmessage = async ({ data }) => {
     if (data.call === 'go') {

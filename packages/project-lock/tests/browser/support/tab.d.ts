@@ -21,5 +21,6 @@ export interface Tab {
 declare global {
   interface Window {
     readonly tab: Tab;
+    readonly count: (put?: number) => Promise<number>;
   }
 }
