@@ -148,7 +148,7 @@ fn a_claim_in_a_linked_worktree_brings_the_issue_along() {
         (&"better".into(), &serde_json::json!(["more", "ui"]))
     );
     let main = bench.jit(&["export", &id]).ok().json();
-    assert_eq!(main["labels"], serde_json::json!(["ui"]));
+    assert_eq!(main["labels"], exported["labels"], "what is written there is seen here");
 }
 
 #[test]
