@@ -46,9 +46,7 @@ impl Committer<'_> {
                 }
                 Ok(fenced) => {
                     let before = change.and_then(|change| change.old);
-                    let before = before.and_then(|old| Fenced::of(self.objects, old).ok());
-                    let before = before.unwrap_or_default();
-                    self.carried(issue, &fenced, &before, held, findings).unwrap_or(held.fence)
+                    self.carried(issue, &fenced, before, held, findings).unwrap_or(held.fence)
                 }
             },
         };
@@ -66,7 +64,7 @@ impl Committer<'_> {
         &self,
         issue: IssueId,
         fenced: &Fenced,
-        before: &Fenced,
+        before: Option<Version>,
         held: &Lease,
         findings: &mut Findings,
     ) -> Option<Fence> {
@@ -83,6 +81,9 @@ impl Committer<'_> {
             findings.add(self.foreign, foreign(issue, fence, log));
             return None;
         }
+        // Only a file that is older than the lease can be older than the commit before.
+        let older = before.filter(|_| fence < held.fence.get());
+        let before = older.and_then(|old| Fenced::of(self.objects, old).ok()).unwrap_or_default();
         if let Some((there, _)) = before.pair().filter(|(there, same)| *same == log && *there > fence) {
             let message =
                 format!("issue {issue}: its file carries fence {fence}, but the commit before has {there}");

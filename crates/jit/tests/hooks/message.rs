@@ -86,6 +86,7 @@ fn without_hooks_jit_commit_does_the_same() {
     a.git(&["merge", "-q", "main"]).ok();
     a.write(&mine, "mine");
     a.edit(&other, serde_json::json!({"title": "not mine"}));
+    std::fs::write(stage.path("log"), "").unwrap();
     a.jit(&["commit", "-a", "-m", "both"]).refused(&[&other, "this commit is rejected"]);
     a.jit(&["commit", "-m", "mine", "--", &format!(".jit/issues/{issue}")]).ok();
     assert!(a.message().contains(&mine.lease), "{}", a.message());
