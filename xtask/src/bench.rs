@@ -31,7 +31,8 @@ fn in_a_browser(root: &Path) -> bool {
 
 fn on_this_machine(root: &Path, name: Option<&str>) -> bool {
     let simulator = ["build", "--profile", "sim", "--quiet", "--package", "holdfast-sim"];
-    let doors = ["holdfast-jit", "holdfast-jvs", "holdfast-ic", "holdfast-benches"].map(|package| ["--package", package]);
+    let doors = ["holdfast-jit", "holdfast-jvs", "holdfast-ic", "holdfast-benches"]
+        .map(|package| ["--package", package]);
     let doors = [&["build", "--release", "--quiet"], doors.as_flattened()].concat();
     if ![&simulator[..], &doors[..]].iter().all(|words| Child::cargo(root, words).run().ok) {
         return false;

@@ -12,12 +12,23 @@ pub use agent::run as act;
 pub use director::run;
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 /// Who takes part.
 const CAST: [&str; 4] = ["anna", "bert", "cora", "dirk"];
 
 /// How long a claim lasts here, in seconds: short, so that nobody has to wait long for a dead agent.
 const TTL_SECS: u64 = 2;
+
+/// A text in a document of ours; empty if it is not there.
+fn text<'a>(document: &'a Value, pointer: &str) -> &'a str {
+    document.pointer(pointer).and_then(Value::as_str).unwrap_or_default()
+}
+
+/// A list in a document of ours; empty if it is not there.
+fn list<'a>(document: &'a Value, pointer: &str) -> &'a [Value] {
+    document.pointer(pointer).and_then(Value::as_array).map_or(&[], Vec::as_slice)
+}
 
 /// What an agent tells the director, a line each.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]

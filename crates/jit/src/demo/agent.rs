@@ -3,8 +3,9 @@
 
 use clap::Parser as _;
 use holdfast_kernel::Millis;
+use serde_json::Value;
 
-use super::{TTL_SECS, Told};
+use super::{TTL_SECS, Told, list, text};
 use crate::cli::Cli;
 use crate::commands;
 use crate::context::Context;
@@ -26,8 +27,10 @@ pub fn run(context: &Context, wanted: &str) -> Result<Report> {
     match jit(context, &["claim", "acquire", wanted, "--ttl", &ttl]) {
         Ok(report) => work(context, &report)?,
         Err(error) => {
-            let holder = error.document()["error"]["details"]["held_by"]["agent_id"].clone();
-            let holder = holder.as_str().ok_or(error)?.to_owned();
+            let holder = text(&error.document(), "/error/details/held_by/agent_id").to_owned();
+            if holder.is_empty() {
+                return Err(error);
+            }
             tell(context, &Told::Lost { issue: wanted.to_owned(), holder });
         }
     }
@@ -38,15 +41,14 @@ pub fn run(context: &Context, wanted: &str) -> Result<Report> {
             Err(error) => return Err(error),
         }
     }
-    Ok(Report::new(String::new(), &serde_json::Value::Null))
+    Ok(Report::new(String::new(), &Value::Null))
 }
 
 /// Works on what was claimed, and finishes it if it may.
 fn work(context: &Context, claimed: &Report) -> Result<()> {
     let claimed = claimed.document();
-    let lease = &claimed["lease"];
-    let issue = lease["issue_id"].as_str().unwrap_or_default().to_owned();
-    let fence = lease["fence"].as_u64().unwrap_or_default();
+    let issue = text(&claimed, "/lease/issue_id").to_owned();
+    let fence = claimed.pointer("/lease/fence").and_then(Value::as_u64).unwrap_or_default();
     tell(context, &Told::Claimed { issue: issue.clone(), fence });
     context.sys.clock.sleep(WORK);
     if let Err(error) = jit(context, &["issue", "update", &issue, "--state", "done"]) {
@@ -61,8 +63,7 @@ fn work(context: &Context, claimed: &Report) -> Result<()> {
 fn is_work_left(context: &Context) -> Result<bool> {
     let all = jit(context, &["issue", "list"])?;
     let all = all.document();
-    let issues = all["issues"].as_array();
-    Ok(issues.is_some_and(|issues| issues.iter().any(|issue| issue["state"] != "done")))
+    Ok(list(&all, "/issues").iter().any(|issue| text(issue, "/state") != "done"))
 }
 
 /// What the program would do if this was typed.

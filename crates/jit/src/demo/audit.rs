@@ -7,6 +7,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::ground::Ground;
+use super::{list, text};
 use crate::error::Result;
 use crate::output::table;
 
@@ -39,11 +40,10 @@ impl Audit {
         let history = ground.jit("main", &["claim", "history"])?.document();
         let states = ground.jit("main", &["issue", "list"])?.document();
         let state = |id: &str| {
-            let all = states["issues"].as_array().into_iter().flatten();
-            let found = all.into_iter().find(|issue| issue["id"] == id);
-            found.and_then(|issue| issue["state"].as_str()).unwrap_or("missing").to_owned()
+            let found = list(&states, "/issues").iter().find(|issue| text(issue, "/id") == id);
+            found.map_or("missing", |issue| text(issue, "/state")).to_owned()
         };
-        let mut turns = turns(history["events"].as_array().map_or(&[], Vec::as_slice));
+        let mut turns = turns(list(&history, "/events"));
         let tell = |(id, title): &(String, String)| Story {
             issue_id: id.clone(),
             title: title.clone(),
@@ -53,8 +53,10 @@ impl Audit {
         let stories: Vec<Story> = issues.iter().map(tell).collect();
         let mut problems: Vec<String> = stories.iter().flat_map(wrong).collect();
         let checks = ground.jit("main", &["validate", "all"])?.document();
-        for check in checks["checks"].as_array().into_iter().flatten().filter(|check| check["ok"] != true) {
-            problems.push(format!("{}: {}", check["name"], check["problems"]));
+        for check in
+            list(&checks, "/checks").iter().filter(|check| check.get("ok") != Some(&Value::Bool(true)))
+        {
+            problems.push(check.to_string());
         }
         Ok(Self { stories, problems })
     }
@@ -63,11 +65,11 @@ impl Audit {
     pub(super) fn text(&self) -> String {
         let rows: Vec<_> =
             self.stories.iter().enumerate().map(|(number, story)| story.row(number + 1)).collect();
-        let mut text = table(["", "ISSUE", "STATE", "HELD BY, UNDER FENCE"], &rows);
+        let mut page = table(["", "ISSUE", "STATE", "HELD BY, UNDER FENCE"], &rows);
         for problem in &self.problems {
-            text.push_str(&format!("problem: {problem}\n"));
+            page.push_str(&format!("problem: {problem}\n"));
         }
-        text
+        page
     }
 }
 
@@ -86,13 +88,12 @@ impl Story {
 fn turns(events: &[Value]) -> BTreeMap<String, Vec<Turn>> {
     let mut turns: BTreeMap<String, Vec<Turn>> = BTreeMap::new();
     for event in events {
-        let payload = &event["payload"];
-        let issue = payload["issue_id"].as_str().unwrap_or_default().to_owned();
+        let issue = text(event, "/payload/issue_id").to_owned();
         let all = turns.entry(issue).or_default();
-        match event["event_type"].as_str().unwrap_or_default() {
+        match text(event, "/event_type") {
             "claim.acquired" => all.push(Turn {
-                agent_id: event["actor"]["agent_id"].as_str().unwrap_or_default().to_owned(),
-                fence: payload["fence"].as_u64().unwrap_or_default(),
+                agent_id: text(event, "/actor/agent_id").to_owned(),
+                fence: event.pointer("/payload/fence").and_then(Value::as_u64).unwrap_or_default(),
                 end: None,
             }),
             "claim.released" => end(all, "released"),

@@ -8,7 +8,7 @@ use std::process::{Child, Command, Stdio};
 use clap::Parser as _;
 use holdfast_git::Git;
 
-use super::CAST;
+use super::{CAST, text};
 use crate::cli::{Cli, Global};
 use crate::commands;
 use crate::context::Context;
@@ -55,7 +55,7 @@ impl Ground {
     pub(super) fn issues(&self) -> Result<Vec<(String, String)>> {
         let create = |title: &&str| {
             let made = self.jit("main", &["issue", "create", "--title", title])?;
-            Ok((made.document()["issue"]["id"].as_str().unwrap_or_default().to_owned(), (*title).to_owned()))
+            Ok((text(&made.document(), "/issue/id").to_owned(), (*title).to_owned()))
         };
         TITLES.iter().map(create).collect()
     }
