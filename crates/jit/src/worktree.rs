@@ -5,7 +5,7 @@
 use std::path::Path;
 
 use holdfast_kernel::{Name, Stamp};
-use holdfast_sys::{Guard, LockMode, Sys};
+use holdfast_sys::{Guard, LockMode, Open, Sys};
 use serde::{Deserialize, Serialize};
 
 use crate::context::Context;
@@ -17,6 +17,9 @@ use crate::workspace::Workspace;
 
 /// The file that an identity is kept in.
 pub const FILE: &str = "worktree.json";
+
+/// How a file is called that is about to become the identity's.
+const BESIDE: &str = ".worktree.json.new-";
 
 /// More than anybody writes there.
 const LONGEST: usize = 1 << 16;
@@ -106,7 +109,10 @@ fn settle(context: &Context, workspace: &Workspace, data: &Path) -> Result<Ident
     let now = context.sys.clock.now()?;
     let identity = match judge(&context.sys, workspace, data)? {
         Standing::Settled(identity) => return Ok(identity),
-        Standing::Missing => fresh(context, workspace, &now)?,
+        Standing::Missing => match left_behind(&context.sys, workspace, data)? {
+            Some(identity) => identity,
+            None => fresh(context, workspace, &now)?,
+        },
         Standing::Moved(before) => {
             let root = root(workspace);
             context
@@ -124,10 +130,51 @@ fn settle(context: &Context, workspace: &Workspace, data: &Path) -> Result<Ident
         }
     };
     crate::commands::init::lay_out(&context.sys, data)?;
-    let mut text = serde_json::to_vec_pretty(&identity).unwrap_or_default();
-    text.push(b'\n');
-    durable::replace(&context.sys, &data.join(FILE), &text, 0o644)?;
+    install(&context.sys, data, &identity)?;
     Ok(identity)
+}
+
+/// Puts the file of an identity in its place. A lease may rest on what is seen there, so that must not be lost:
+/// the file is durable under its first name before it gets its last one, and whatever a power loss takes back,
+/// one of the two names is left.
+fn install(sys: &Sys, data: &Path, identity: &Identity) -> Result<()> {
+    let mut text = serde_json::to_vec_pretty(identity).unwrap_or_default();
+    text.push(b'\n');
+    let beside = data.join(format!("{BESIDE}{:032x}", sys.entropy.nonce()?));
+    let file = sys.files.open(&beside, Open::New { mode: 0o644 })?;
+    file.write_all_at(&text, 0)?;
+    file.sync()?;
+    // The directory may be as young as the file.
+    sys.files.sync_dir(data.parent().unwrap_or(data))?;
+    sys.files.sync_dir(data)?;
+    sys.files.rename(&beside, &data.join(FILE))?;
+    sys.files.sync_dir(data)?;
+    for name in unfinished(sys, data)? {
+        sys.files.remove_file(&data.join(name))?;
+    }
+    Ok(())
+}
+
+/// The identity that this worktree had before a power loss took its name back.
+fn left_behind(sys: &Sys, workspace: &Workspace, data: &Path) -> Result<Option<Identity>> {
+    for name in unfinished(sys, data)? {
+        let bytes = durable::read(sys, &data.join(name), LONGEST)?.unwrap_or_default();
+        let identity = serde_json::from_slice::<Identity>(&bytes).ok();
+        let own = |identity: &Identity| identity.root == root(workspace) && identity.name(data).is_ok();
+        if let Some(identity) = identity.filter(own) {
+            return Ok(Some(identity));
+        }
+    }
+    Ok(None)
+}
+
+/// The names of files that were about to become the identity's.
+fn unfinished(sys: &Sys, data: &Path) -> Result<Vec<std::ffi::OsString>> {
+    let names = match sys.files.list(data) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Vec::new(),
+        names => names?,
+    };
+    Ok(names.into_iter().filter(|name| name.as_encoded_bytes().starts_with(BESIDE.as_bytes())).collect())
 }
 
 /// Compares what the file says with where it is.

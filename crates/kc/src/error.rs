@@ -11,6 +11,9 @@ use serde_json::{Value, json};
 /// The version of the form of [`AppError`].
 const SCHEMA_VERSION: u32 = 1;
 
+/// The longest name that the schemas allow, in bytes.
+const LONGEST_NAME: usize = 256;
+
 /// What can go wrong.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -223,7 +226,15 @@ impl From<&Error> for AppError {
 /// # Errors
 /// When it cannot.
 pub(crate) fn name(what: &'static str, text: &str) -> Result<Name> {
-    Name::new(text).map_err(|why| Error::BadName { what, why })
+    bounded(text).map_err(|why| Error::BadName { what, why })
+}
+
+/// A name of this door, which promises shorter ones in its schemas than the kernel takes.
+pub(crate) fn bounded(text: &str) -> std::result::Result<Name, NameError> {
+    match text.len() {
+        bytes if bytes > LONGEST_NAME => Err(NameError::Long { bytes, longest: LONGEST_NAME }),
+        _ => Name::new(text),
+    }
 }
 
 fn held_text(blocker: &Blocker) -> String {

@@ -6,7 +6,7 @@ use holdfast_store::Held;
 use rusqlite::{OptionalExtension, Row};
 
 use crate::document::known;
-use crate::error::{Error, Result, name};
+use crate::error::{Error, Result, bounded, name};
 use crate::lock::{moment, under};
 use crate::medium::{Database, Section};
 use crate::secret::part;
@@ -112,7 +112,7 @@ fn identity(doc: &Name, edge: &Edge<'_>) -> String {
 }
 
 fn field(field: &'static str, text: &str) -> Result<String> {
-    let name = Name::new(text).map_err(|why| Error::OverlayInvalid { field, why })?;
+    let name = bounded(text).map_err(|why| Error::OverlayInvalid { field, why })?;
     Ok(name.as_str().to_owned())
 }
 

@@ -24,6 +24,7 @@ mod faults;
 mod gates;
 mod graph;
 mod guard;
+mod handover;
 mod heartbeat;
 mod identity;
 mod import;
