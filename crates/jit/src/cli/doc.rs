@@ -17,6 +17,7 @@ pub enum Doc {
         label: Option<String>,
     },
     /// Take a document off an issue; the file stays. Needs a claim on the issue
+    #[command(after_help = "Example:\n  jit doc remove 01K8ZQ docs/login.md")]
     Remove {
         /// The issue
         id: String,
@@ -24,11 +25,13 @@ pub enum Doc {
         path: String,
     },
     /// List the documents of an issue
+    #[command(after_help = "Example:\n  jit doc list 01K8ZQ")]
     List {
         /// The issue
         id: String,
     },
     /// Print a document
+    #[command(after_help = "Example:\n  jit doc show 01K8ZQ docs/login.md")]
     Show {
         /// The issue
         id: String,
@@ -36,6 +39,7 @@ pub enum Doc {
         path: String,
     },
     /// Show the commits that changed a document
+    #[command(after_help = "Example:\n  jit doc history 01K8ZQ docs/login.md")]
     History {
         /// The issue
         id: String,

@@ -10,8 +10,10 @@ pub enum Gate {
         jit gate define review --manual --title 'Somebody else has read it'")]
     Define(DefineGate),
     /// List the gates that are defined
+    #[command(after_help = "Example:\n  jit gate list")]
     List,
     /// Show how a gate is defined
+    #[command(after_help = "Example:\n  jit gate show tests")]
     Show {
         /// The gate
         key: String,
@@ -26,6 +28,7 @@ pub enum Gate {
         keys: Vec<String>,
     },
     /// No longer require a gate of an issue; needs a claim on it
+    #[command(after_help = "Example:\n  jit gate remove 01K8ZQ review")]
     Remove {
         /// The issue
         id: String,
@@ -44,6 +47,7 @@ pub enum Gate {
         note: Option<String>,
     },
     /// Say that a gate is not passed; needs a claim on the issue
+    #[command(after_help = "Example:\n  jit gate fail 01K8ZQ review --note 'the button is missing'")]
     Fail {
         /// The issue
         id: String,
@@ -63,6 +67,7 @@ pub enum Gate {
         keys: Vec<String>,
     },
     /// Show how an issue's gates stand
+    #[command(after_help = "Example:\n  jit gate status 01K8ZQ")]
     Status {
         /// The issue
         id: String,
