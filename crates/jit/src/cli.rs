@@ -2,6 +2,7 @@
 
 mod claim;
 mod config;
+mod deferred;
 mod demo;
 mod dep;
 mod doc;
@@ -20,6 +21,7 @@ use clap::{Args, Parser, Subcommand};
 
 pub use claim::{Claim, Terms};
 pub use config::Config;
+pub use deferred::Deferred;
 pub use demo::Demo;
 pub use dep::{Dep, Label};
 pub use doc::{Doc, Export, Import};
@@ -71,15 +73,15 @@ pub enum Command {
     Demo(Demo),
     /// Issues
     #[command(subcommand)]
-    Issue(Issue),
+    Issue(Deferred<Issue>),
     /// How things stand: issues, claims, what can be worked on
     Status,
     /// Which issues there are, can be worked on, or wait
     #[command(subcommand)]
-    Query(Query),
+    Query(Deferred<Query>),
     /// What depends on what
     #[command(subcommand)]
-    Graph(Graph),
+    Graph(Deferred<Graph>),
     /// Find issues by what is written in them
     #[command(
         after_help = "Examples:\n  jit search login\n  jit search 'session token' --state ready --json"
@@ -87,16 +89,16 @@ pub enum Command {
     Search(Search),
     /// What waits for what
     #[command(subcommand)]
-    Dep(Dep),
+    Dep(Deferred<Dep>),
     /// Words on issues
     #[command(subcommand)]
-    Label(Label),
+    Label(Deferred<Label>),
     /// What must be passed before an issue is done
     #[command(subcommand)]
-    Gate(Gate),
+    Gate(Deferred<Gate>),
     /// Documents of issues
     #[command(subcommand)]
-    Doc(Doc),
+    Doc(Deferred<Doc>),
     /// Read issues in: lines of `jit export`, or the issues.jsonl of beads
     #[command(
         after_help = "Issues that are not there yet are created. Those that are there are changed, which \
@@ -109,16 +111,16 @@ pub enum Command {
     Export(Export),
     /// Claims on issues: who works on what
     #[command(subcommand)]
-    Claim(Claim),
+    Claim(Deferred<Claim>),
     /// Worktrees and their identities
     #[command(subcommand)]
-    Worktree(Worktree),
+    Worktree(Deferred<Worktree>),
     /// Signs of life for claims
     #[command(subcommand)]
-    Heartbeat(Heartbeat),
+    Heartbeat(Deferred<Heartbeat>),
     /// Settings: what holds, where it comes from, how to change it
     #[command(subcommand)]
-    Config(Config),
+    Config(Deferred<Config>),
     /// Put right what a crash or a bad disk left behind
     Recover {
         /// Only say what is wrong
@@ -127,10 +129,10 @@ pub enum Command {
     },
     /// Look for problems
     #[command(subcommand)]
-    Validate(Validate),
+    Validate(Deferred<Validate>),
     /// Hooks of git: install, remove, look
     #[command(subcommand)]
-    Hooks(Hooks),
+    Hooks(Deferred<Hooks>),
     /// What the hooks run
     #[command(subcommand, hide = true)]
     Hook(Hook),

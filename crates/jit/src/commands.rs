@@ -26,7 +26,7 @@ pub mod status;
 pub mod validate;
 pub mod worktree;
 
-use crate::cli::Command;
+use crate::cli::{Command, Deferred};
 use crate::context::Context;
 use crate::error::Result;
 use crate::output::Report;
@@ -39,24 +39,24 @@ pub fn run(context: &Context, command: Command) -> Result<Report> {
     match command {
         Command::Init => init::run(context),
         Command::Demo(typed) => demo::run(context, &typed),
-        Command::Issue(command) => issue::run(context, &command),
+        Command::Issue(Deferred(command)) => issue::run(context, &command),
         Command::Status => status::run(context),
-        Command::Query(command) => query::run(context, &command),
-        Command::Graph(command) => graph::run(context, &command),
+        Command::Query(Deferred(command)) => query::run(context, &command),
+        Command::Graph(Deferred(command)) => graph::run(context, &command),
         Command::Search(typed) => search::run(context, &typed),
-        Command::Dep(command) => dep::run(context, &command),
-        Command::Label(command) => label::run(context, &command),
-        Command::Gate(command) => gate::run(context, &command),
-        Command::Doc(command) => doc::run(context, &command),
+        Command::Dep(Deferred(command)) => dep::run(context, &command),
+        Command::Label(Deferred(command)) => label::run(context, &command),
+        Command::Gate(Deferred(command)) => gate::run(context, &command),
+        Command::Doc(Deferred(command)) => doc::run(context, &command),
         Command::Import(typed) => import::run(context, &typed),
         Command::Export(typed) => export::run(context, &typed),
-        Command::Claim(command) => claim::run(context, &command),
-        Command::Worktree(command) => worktree::run(context, &command),
-        Command::Config(command) => config::run(context, &command),
-        Command::Heartbeat(command) => heartbeat::run(context, &command),
+        Command::Claim(Deferred(command)) => claim::run(context, &command),
+        Command::Worktree(Deferred(command)) => worktree::run(context, &command),
+        Command::Config(Deferred(command)) => config::run(context, &command),
+        Command::Heartbeat(Deferred(command)) => heartbeat::run(context, &command),
         Command::Recover { dry_run } => recover::run(context, dry_run),
-        Command::Validate(command) => validate::run(context, &command),
-        Command::Hooks(command) => hooks::run(context, &command),
+        Command::Validate(Deferred(command)) => validate::run(context, &command),
+        Command::Hooks(Deferred(command)) => hooks::run(context, &command),
         Command::Hook(command) => hook::run(context, &command),
         Command::MergeDriver(files) => merge_driver::run(context, &files),
         Command::Commit(typed) => commit::run(context, &typed),

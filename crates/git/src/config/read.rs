@@ -84,6 +84,10 @@ impl Reader<'_> {
     }
 
     fn file(&mut self, path: &Path, scope: Scope) -> Result<()> {
+        // Git's own way to say that there is none: `GIT_CONFIG_GLOBAL=/dev/null`.
+        if path == Path::new("/dev/null") {
+            return Ok(());
+        }
         let Some(bytes) = paths::read_if_there(self.files, path, LARGEST)? else { return Ok(()) };
         let bad = |BadLine(line)| Error::ConfigSyntax { origin: path.display().to_string(), line };
         for assignment in parse(&bytes).map_err(bad)? {

@@ -87,6 +87,8 @@ fn every_scope_in_its_order() {
     sandbox.set("GIT_CONFIG_GLOBAL", sandbox.file("one", "[who]\n\tam = one\n"));
     sandbox.set("GIT_CONFIG_NOSYSTEM", "yes");
     agree(&sandbox, &linked);
+    sandbox.set("GIT_CONFIG_GLOBAL", "/dev/null");
+    agree(&sandbox, &linked);
 }
 
 #[test]
