@@ -113,6 +113,8 @@ fn jit(program: &Path, at: &Path, args: &[&str]) -> Command {
 
 fn git(at: &Path) -> Command {
     let mut command = command("git", at);
+    // What git tidies on its own, behind the back of a commit, would be measured as well.
+    command.args(["-c", "gc.auto=0", "-c", "maintenance.auto=false"]);
     for (name, value) in [("NAME", "measured"), ("EMAIL", "measured@example.org")] {
         command.env(format!("GIT_AUTHOR_{name}"), value).env(format!("GIT_COMMITTER_{name}"), value);
     }
