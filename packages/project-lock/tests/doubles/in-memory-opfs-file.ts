@@ -46,6 +46,7 @@ export class InMemoryFolder {
   }
 
   async #enter(): Promise<Section> {
+    const absent = this.record.text === null;
     const error = this.failures.shift();
     if (error) throw error;
     if (this.stuck) throw new StoreFailure('busy');
@@ -54,6 +55,6 @@ export class InMemoryFolder {
     this.#last = new Promise((left) => (leave = left));
     await before;
     this.entered += 1;
-    return { record: this.record, beside: this.beside, leave };
+    return { record: this.record, beside: this.beside, absent, leave };
   }
 }
