@@ -45,6 +45,12 @@ export class InMemoryFolder {
     return new FileStore(() => this.#enter());
   }
 
+  /** Keeps everybody else out until it is left. */
+  async occupy(): Promise<() => void> {
+    const section = await this.#enter();
+    return () => section.leave(false);
+  }
+
   async #enter(): Promise<Section> {
     const absent = this.record.text === null;
     const error = this.failures.shift();

@@ -4,6 +4,7 @@ import { getEventListeners } from 'node:events';
 import { describe, expect, it } from 'vitest';
 import { step } from '../../src/step.js';
 import { FakeBrowser } from '../doubles/browser.js';
+import { settle } from '../doubles/fake-clock.js';
 
 const never = Symbol('not yet');
 const now = <T>(promise: Promise<T>) => Promise.race([promise, Promise.resolve(never)]);
@@ -82,7 +83,11 @@ describe('while another tab holds the project', () => {
 it('tabs that all saw no record on their way in do not all get the project', async () => {
   const browser = new FakeBrowser();
   const tabs = Array.from({ length: 5 }, () => browser.tab({ webLocks: false }));
-  const tried = await Promise.allSettled(tabs.map((tab) => tab.lock.acquire({ maxWaitMs: 0 })));
+  const leave = await browser.folder.occupy();
+  const tries = Promise.allSettled(tabs.map((tab) => tab.lock.acquire({ maxWaitMs: 0 })));
+  await settle();
+  leave();
+  const tried = await tries;
   expect(tried.map(({ status }) => status).sort()).toEqual(['fulfilled', ...Array(4).fill('rejected')]);
 });
 
