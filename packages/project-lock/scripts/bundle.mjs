@@ -16,7 +16,7 @@ export async function bundle(folder) {
       transform: { target: 'es2022' },
       logLevel: 'warn',
     });
-    await bundle.write({ dir: folder, format: 'esm', minify: true, sourcemap: true });
+    await bundle.write({ dir: folder, format: 'esm', minify: true, sourcemap: true, comments: { annotation: false } });
     await bundle.close();
   }
 }

@@ -9,8 +9,7 @@ let lock: ProjectLock | null = null;
 
 /** One for each page: a tab must recognise its own lease. */
 export function projectLock(): ProjectLock {
-  lock ??= open();
-  return lock;
+  return (lock ??= open());
 }
 
 function open(): ProjectLock {

@@ -16,14 +16,13 @@ export type ProjectLockErrorCode =
 export class ProjectLockError extends Error {
   readonly code: ProjectLockErrorCode;
   readonly retryable: boolean;
-  override readonly cause?: unknown;
+  declare readonly cause?: unknown;
 
   constructor(message: string, params: { code: ProjectLockErrorCode; retryable: boolean; cause?: unknown }) {
-    super(message);
+    super(message, { cause: params.cause });
     this.name = 'ProjectLockError';
     this.code = params.code;
     this.retryable = params.retryable;
-    this.cause = params.cause;
   }
 }
 
