@@ -27,10 +27,12 @@ pub struct Length {
 }
 
 /// Everything that takes too long for every day: all runs of three at once, and every round of the stress.
-const WIDENED: [(&str, &str); 3] = [
+const WIDENED: [(&str, &str); 5] = [
     ("HOLDFAST_IC_ROUNDS", "2000"),
     ("HOLDFAST_IC_SCHEDULES", "18446744073709551615"),
     ("HOLDFAST_IC_SEEDS", "20000"),
+    ("HOLDFAST_KC_DEATHS", "2000"),
+    ("HOLDFAST_KC_TAKEOVERS", "200"),
 ];
 
 impl Length {

@@ -46,7 +46,7 @@ intercore_unlock() {
         return 0
     fi
     _intercore_know_host
-    _ic_dir=${IC_LOCK_ROOT:-/tmp/intercore/locks}/$1/$2
+    _ic_dir=$_ic_root/$1/$2
     if [ -f "$_ic_dir/.fallback" ] && _intercore_know_self && _intercore_is_ours "$_ic_dir" "$_ic_self"; then
         # Nobody takes a lock from a shell that lives, so the marker is still this shell's when it goes.
         rm -f "$_ic_dir/.fallback"
@@ -102,13 +102,21 @@ intercore_lock_clean() {
     _intercore_know_host
     _intercore_root_is_ours || return 0
     for _ic_dir in "$_ic_root"/*/*; do
-        _intercore_break_dead "$_ic_dir"
+        [ -L "$_ic_dir" ] || [ -L "${_ic_dir%/*}" ] || _intercore_break_dead "$_ic_dir"
     done
     return 0
 }
 
 _intercore_know_host() {
     _ic_root=${IC_LOCK_ROOT:-/tmp/intercore/locks}
+    # With a slash at its end the system would look behind a link.
+    while :; do
+        case $_ic_root in
+            ?*/) _ic_root=${_ic_root%/} ;;
+            ?*/.) _ic_root=${_ic_root%/.} ;;
+            *) break ;;
+        esac
+    done
     [ -n "${_ic_host-}" ] || _ic_host=$(uname -n)
 }
 
@@ -130,9 +138,16 @@ _intercore_is_name() {
     [ "${#1}" -le 128 ]
 }
 
-# A root that somebody else prepared is not used.
+# A root that somebody else prepared is not used: a link, another user's directory or one that others may write to
+# or replace. What is above it may belong to the superuser.
 _intercore_root_is_ours() {
-    [ ! -L "$_ic_root" ] && [ -d "$_ic_root" ] && [ -O "$_ic_root" ]
+    _ic_above=$_ic_root/..
+    case $_ic_root in
+        /*/*) _ic_above=${_ic_root%/*} ;;
+    esac
+    [ ! -L "$_ic_root" ] && [ -d "$_ic_root" ] && [ -O "$_ic_root" ] &&
+        [ -z "$(find "$_ic_root" -prune \( -perm -020 -o -perm -002 \) 2>&1)" ] &&
+        { [ -O "$_ic_above" ] || [ -n "$(find "$_ic_above/." -prune -user 0 2>/dev/null)" ]; }
 }
 
 # When the process with this number started, in ticks since boot.
@@ -226,9 +241,14 @@ _intercore_mkdir_lock() {
         printf 'intercore: %s/%s cannot be a lock\n' "$1" "$2" >&2
         return 3
     fi
-    [ -d "$_ic_root/$1" ] || (umask 077 && mkdir -p "$_ic_root/$1") 2>/dev/null || :
+    [ -e "$_ic_root" ] || [ -L "$_ic_root" ] || (umask 077 && mkdir -p "$_ic_root") 2>/dev/null || :
     if ! _intercore_root_is_ours; then
         printf 'intercore: %s is not a directory of your own\n' "$_ic_root" >&2
+        return 2
+    fi
+    [ -e "$_ic_root/$1" ] || [ -L "$_ic_root/$1" ] || (umask 077 && mkdir "$_ic_root/$1") 2>/dev/null || :
+    if [ -L "$_ic_root/$1" ] || [ ! -d "$_ic_root/$1" ]; then
+        printf 'intercore: %s is not a directory\n' "$_ic_root/$1" >&2
         return 2
     fi
     _intercore_know_self

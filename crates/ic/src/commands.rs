@@ -37,17 +37,21 @@ pub fn run(context: &Context, command: Command) -> Result<Report> {
     }
 }
 
+/// How the person who typed it wants a lock to be taken.
+fn how(taking: &Taking) -> Result<How> {
+    let timeout = times::parse("--timeout", &taking.timeout)?;
+    Ok(How { timeout, strict_order: taking.strict_order })
+}
+
 /// Takes a lock and tells the person who waits what for.
 fn take(
     context: &Context,
     locks: &Locks,
     lock: &LockName,
     owner: &Owner,
-    taking: &Taking,
+    how: How,
     cancel: &Cancel,
 ) -> Result<Shown> {
-    let timeout = times::parse("--timeout", &taking.timeout)?;
-    let how = How { timeout, strict_order: taking.strict_order };
     locks.acquire(lock, owner, how, cancel, &mut |notice| match notice {
         Notice::Waiting(held) => {
             context.printer.progress(&format!("waiting for {lock}: held by {}", held.told()));

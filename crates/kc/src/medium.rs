@@ -5,7 +5,8 @@
 //! need a row for each reader, and nobody works that way here.
 //!
 //! SQLite opens files, locks them and flushes them by itself, past the system layer. So this is the one
-//! medium that does not run on simulated files; its crashes are tried with real processes that are killed.
+//! medium that does not run on simulated files; its crashes are tried with real processes that are killed, and
+//! power losses on the calls that a real process made.
 //! No other code may open the database's file while a connection is open: closing it would give up SQLite's
 //! locks with it.
 

@@ -19,6 +19,14 @@ impl Gate {
         Self { path, mode, guard: None }
     }
 
+    /// Whether somebody has made the guard file.
+    pub(crate) fn is_made(&mut self, sys: &Sys) -> Result<bool> {
+        if !self.guard.as_ref().is_some_and(Guard::is_for_writing) {
+            self.guard = Guard::open_made(sys, &self.path, self.mode)?;
+        }
+        Ok(self.guard.is_some())
+    }
+
     /// Enters alone, making the guard file if it is not there.
     pub(crate) fn alone(&mut self, sys: &Sys) -> Result<Section<'_>> {
         self.alone_or_note(sys, &mut || {})

@@ -25,8 +25,22 @@ impl Guard {
     /// # Errors
     /// When it cannot be opened.
     pub fn open(sys: &Sys, path: &Path, mode: u32) -> Result<Self> {
-        let handle = open(sys, path, mode)?;
+        let handle = open(sys, path, Open::Create { mode })?;
         Ok(Self { path: path.to_path_buf(), mode, handle, probed: false, for_writing: true })
+    }
+
+    /// As [`Guard::open`], but makes nothing: none if the guard is not there.
+    ///
+    /// # Errors
+    /// When it is there and cannot be opened.
+    pub fn open_made(sys: &Sys, path: &Path, mode: u32) -> Result<Option<Self>> {
+        match open(sys, path, Open::Write) {
+            Ok(handle) => {
+                Ok(Some(Self { path: path.to_path_buf(), mode, handle, probed: false, for_writing: true }))
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error),
+        }
     }
 
     /// Opens the guard at `path` for reading under a shared lock; none if nobody has written yet.
@@ -89,7 +103,7 @@ impl Guard {
         // Whoever waits for this very file must not wait for a section that never began.
         drop(Section { handle: &*self.handle });
         checked?;
-        self.handle = open(sys, &self.path, self.mode)?;
+        self.handle = open(sys, &self.path, Open::Create { mode: self.mode })?;
         Ok(false)
     }
 
@@ -124,8 +138,8 @@ impl Guard {
     }
 }
 
-fn open(sys: &Sys, path: &Path, mode: u32) -> Result<Box<dyn Handle>> {
-    match sys.files.open(path, Open::Create { mode }) {
+fn open(sys: &Sys, path: &Path, how: Open) -> Result<Box<dyn Handle>> {
+    match sys.files.open(path, how) {
         Err(error) if is_read_only(&error) => sys.files.open(path, Open::Read),
         opened => opened,
     }

@@ -64,6 +64,7 @@ mod machine;
 mod observer;
 mod pool;
 mod state;
+mod touch;
 mod trace;
 mod world;
 
@@ -71,5 +72,6 @@ pub use choice::{Choice, Choices, Fault, Made, Moment, Random, Recording, Remnan
 pub use config::{Config, Faults, HostConfig, NameOrder, Odds};
 pub use epoch::{End, Epoch, Fate, Process};
 pub use observer::Observer;
+pub use touch::{Step, Thing, Touch};
 pub use trace::Line;
 pub use world::World;

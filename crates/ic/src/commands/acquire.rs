@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::take;
+use super::{how, take};
 use crate::cancel::Cancel;
 use crate::cli::{Taking, Which};
 use crate::context::Context;
@@ -15,8 +15,8 @@ pub(super) fn run(context: &Context, which: &Which, taking: &Taking, pid: Option
     let lock = LockName::new(&which.name, &which.scope)?;
     let said = Said { name: taking.owner.as_deref(), pid, within: &context.within };
     let owner = Owner::calling(&context.sys, said)?;
-    let cancel = Cancel::on_signals()?;
-    let held = take(context, &context.locks()?, &lock, &owner, taking, &cancel)?;
+    let (how, cancel) = (how(taking)?, Cancel::on_signals()?);
+    let held = take(context, &context.locks()?, &lock, &owner, how, &cancel)?;
     let fence = held.fence().unwrap_or_default();
     let text = format!("{lock} is held by {}, fence {fence}\n", held.owner);
     Ok(Report::done(text, json!({ "lock": held.document() })))

@@ -14,7 +14,7 @@ use signal_hook::iterator::exfiltrator::WithOrigin;
 use signal_hook::iterator::exfiltrator::origin::Origin;
 use signal_hook::low_level::siginfo::Cause;
 
-use super::take;
+use super::{how, take};
 use crate::cancel::Cancel;
 use crate::cli::{Taking, Which};
 use crate::context::Context;
@@ -33,9 +33,9 @@ pub(super) fn run(context: &Context, which: &Which, taking: &Taking, command: &[
     let lock = LockName::new(&which.name, &which.scope)?;
     let said = Said { name: taking.owner.as_deref(), pid: None, within: &context.within };
     let owner = Owner::this_process(&context.sys, said)?;
-    let cancel = Cancel::on_signals()?;
+    let (how, cancel) = (how(taking)?, Cancel::on_signals()?);
     let locks = context.locks()?;
-    let held = take(context, &locks, &lock, &owner, taking, &cancel)?;
+    let held = take(context, &locks, &lock, &owner, how, &cancel)?;
     // From here on nothing may end this process before the lock is given back.
     let ended = supervise(&owner, &held, command, &cancel);
     let released = locks.release(&lock, &owner.name);

@@ -152,6 +152,24 @@ fn c6_a_wait_that_is_over_says_who_was_in_the_way() {
 }
 
 #[test]
+fn a_refused_acquisition_leaves_nothing_behind() {
+    let site = Site::new();
+    for words in [&["a", "x", "--timeout", "soon"][..], &["a b", "x"], &["a", "x", "--owner", ""]] {
+        site.lock(3, &[&["acquire"], words].concat());
+        assert!(!site.root().exists(), "{words:?}");
+    }
+    // A script has been here, and nobody else.
+    fs::create_dir_all(site.root().join("a/x")).unwrap();
+    site.lock(1, &["acquire", "a", "x", "--timeout", "0"]);
+    site.lock(1, &["run", "a", "x", "--timeout", "0", "--", "true"]);
+    site.lock(2, &["release", "a", "x"]);
+    assert_eq!(site.everything(), ["a", "a/x"]);
+    // Whoever waited has taken its note back. The guard of the notes stays, as guards do.
+    site.lock(1, &["acquire", "a", "x", "--timeout", "20ms"]);
+    assert_eq!(site.everything(), [".order", ".order/guard", ".order/waiting", "a", "a/x"]);
+}
+
+#[test]
 fn c8_the_dead_come_from_a_child_that_was_reaped() {
     let site = Site::new();
     let pid = Dead::holds(&site, "a", "x");

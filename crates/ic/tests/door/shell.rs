@@ -1,7 +1,7 @@
 //! The shell library, with bash and with dash, and with `ic` present, absent and failing.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
 use std::process::{Command, Stdio};
 
 use crate::site::{IC, Said, Site, library, signal, until};
@@ -70,10 +70,58 @@ fn a_root_that_is_a_link_is_refused_without_the_binary_too() {
         fs::create_dir(site.path("elsewhere")).unwrap();
         std::os::unix::fs::symlink(site.path("elsewhere"), site.root()).unwrap();
         for binary in binaries(&site) {
-            let said: Said = shell(&site, name, &binary, "intercore_lock a x 0").output().unwrap().into();
-            assert_eq!(said.code, 2, "{name} with {binary}: {said:?}");
+            // However it is spelled.
+            for root in ["locks", "locks/", "./locks//./"] {
+                let mut command = shell(&site, name, &binary, "intercore_lock a x 0");
+                let said: Said = command.env("IC_LOCK_ROOT", root).output().unwrap().into();
+                assert_eq!(said.code, 2, "{root}, {name} with {binary}: {said:?}");
+            }
         }
-        assert!(!site.path("elsewhere/a/x").exists());
+        // Nor is a link in a root of one's own, or one that leads nowhere.
+        fs::remove_file(site.root()).unwrap();
+        fs::create_dir(site.root()).unwrap();
+        std::os::unix::fs::symlink(site.path("elsewhere"), site.root().join("a")).unwrap();
+        std::os::unix::fs::symlink("nowhere", site.root().join("b")).unwrap();
+        for binary in binaries(&site) {
+            for family in ["a", "b"] {
+                let mut command = shell(&site, name, &binary, &format!("intercore_lock {family} x 0"));
+                let said: Said = command.output().unwrap().into();
+                assert_eq!(said.code, 2, "{family}, {name} with {binary}: {said:?}");
+            }
+        }
+        assert_eq!(fs::read_dir(site.path("elsewhere")).unwrap().count(), 0);
+    }
+}
+
+#[test]
+fn a_root_that_others_can_change_is_refused_without_the_binary_too() {
+    for name in SHELLS {
+        let site = Site::new();
+        fs::create_dir(site.root()).unwrap();
+        let refused = |why: &str| {
+            for binary in binaries(&site) {
+                let said: Said = shell(&site, name, &binary, "intercore_lock a x 0").output().unwrap().into();
+                assert_eq!(said.code, 2, "{why}, {name} with {binary}: {said:?}");
+                let mut clean = shell(&site, name, &binary, "intercore_lock_clean");
+                assert!(clean.output().unwrap().status.success());
+            }
+            assert!(!site.root().join("a/x").exists(), "{why}");
+        };
+        for mode in [0o777, 0o720, 0o702] {
+            fs::set_permissions(site.root(), fs::Permissions::from_mode(mode)).unwrap();
+            refused(&format!("{mode:o}"));
+        }
+        fs::set_permissions(site.root(), fs::Permissions::from_mode(0o700)).unwrap();
+        if fs::metadata(site.root()).unwrap().uid() != 0 {
+            println!("only the superuser can make a directory another user's");
+            continue;
+        }
+        chown(site.root(), Some(65_534), None).unwrap();
+        refused("another's root");
+        chown(site.root(), Some(0), None).unwrap();
+        chown(site.around.path(), Some(65_534), None).unwrap();
+        refused("below another's directory");
+        chown(site.around.path(), Some(0), None).unwrap();
     }
 }
 
@@ -127,7 +175,7 @@ fn signalled(script: &str, name: &str, check: impl Fn(&Site, &str, Said)) {
 
 #[test]
 fn signals_are_passed_on_to_a_command_that_runs_under_a_lock() {
-    for name in ["INT", "TERM"] {
+    for name in ["INT", "TERM", "HUP"] {
         let heard = format!("trap \"exit 7\" {name}; echo ready > ready; while :; do sleep 0.05; done");
         let script = format!("intercore_run a x 5s sh -c '{heard}' || echo $?");
         signalled(&script, name, |site, which, said| {
@@ -139,7 +187,7 @@ fn signals_are_passed_on_to_a_command_that_runs_under_a_lock() {
 
 #[test]
 fn a_shell_that_a_signal_ends_leaves_no_lock_if_it_asked_for_that() {
-    for (name, code) in [("INT", -2), ("TERM", -15)] {
+    for (name, code) in [("INT", -2), ("TERM", -15), ("HUP", -1)] {
         let script = "intercore_lock a x 5s; intercore_unlock_on_exit a x; echo ready > ready; \
                       while :; do sleep 0.05; done";
         signalled(script, name, |site, which, said| {
@@ -150,11 +198,14 @@ fn a_shell_that_a_signal_ends_leaves_no_lock_if_it_asked_for_that() {
 }
 
 #[test]
-fn a_shell_that_fails_leaves_no_lock_if_it_asked_for_that() {
-    everywhere("intercore_lock a x 5s; intercore_unlock_on_exit a x; false", |site, which, said| {
-        assert_eq!(said.code, 1, "{which}: {said:?}");
-        assert_eq!(site.list(), Vec::<String>::new(), "{which}");
-    });
+fn a_shell_that_ends_or_fails_leaves_no_lock_if_it_asked_for_that() {
+    for (end, code) in [("false", 1), ("exit 5", 5), (":", 0), ("$no_such_variable", -1)] {
+        let script = format!("intercore_lock a x 5s; intercore_unlock_on_exit a x; {end}");
+        everywhere(&script, |site, which, said| {
+            assert!(said.code == code || code < 0 && said.code > 0, "{which}, {end}: {said:?}");
+            assert_eq!(site.list(), Vec::<String>::new(), "{which}, {end}");
+        });
+    }
 }
 
 #[test]

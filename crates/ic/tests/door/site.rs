@@ -93,6 +93,15 @@ impl Site {
         said.out.lines().map(|line| line.split('\t').take(2).collect::<Vec<_>>().join("/")).collect()
     }
 
+    /// The path of everything in the root.
+    pub(crate) fn everything(&self) -> Vec<String> {
+        let said =
+            self.program("find").arg(self.root()).args(["-mindepth", "1", "-printf", "%P\\n"]).output();
+        let mut all: Vec<String> = Said::from(said.unwrap()).out.lines().map(ToOwned::to_owned).collect();
+        all.sort();
+        all
+    }
+
     /// Lets a lock's directory look old.
     pub(crate) fn age(&self, lock: &str, seconds: u64) {
         let then = std::time::SystemTime::now() - Duration::from_secs(seconds);

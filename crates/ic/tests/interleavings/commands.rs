@@ -72,6 +72,6 @@ fn c1_whole_commands_and_scripts_in_random_worlds() {
         };
         let everybody = [worker_a, worker_bb, cleaner, quick_script, slow_script, other_script];
         let run = together(config, Random::new(seed), &[], &everybody);
-        assert_eq!(run.broken, None, "seed {seed}");
+        assert_eq!(run.once.broken, None, "seed {seed}");
     }
 }

@@ -88,13 +88,25 @@ pub(crate) fn work(sys: &Sys) {
     let _ = sys.files.stat(Path::new("/work"));
 }
 
+/// What came of a run, and what it left if everybody came to an end.
+pub(crate) struct Run {
+    pub(crate) once: Once<String>,
+    pub(crate) end: Option<u128>,
+}
+
+impl Run {
+    fn cut(stopped: bool, broken: Option<String>) -> Self {
+        Self { once: Once { stopped, broken }, end: None }
+    }
+}
+
 /// One run: first `before`, one after the other, then `others` at once, then somebody who must get the lock.
 pub(crate) fn together(
     config: Config,
     choices: impl Choices + 'static,
     before: &[Body],
     others: &[Body],
-) -> Once<String> {
+) -> Run {
     let mut world = World::new(config, choices);
     world.create_dir_all("/locks/sprint").unwrap();
     let (owner, dead) = (Mutex::new(None), Mutex::new(None));
@@ -111,16 +123,18 @@ pub(crate) fn together(
     }
     let epoch = world.run(processes);
     if epoch.end == End::Stopped {
-        return Once { stopped: true, broken: None };
+        return Run::cut(true, None);
     }
     let wrong = (epoch.end != End::Done).then(|| format!("{:?}", epoch.end));
     let said = epoch.panics().map(str::to_owned).chain(wrong).next();
     if said.is_some() {
-        return Once { stopped: false, broken: said };
+        return Run::cut(false, said);
     }
+    let end = Some(world.fingerprint());
     world.advance(60_000);
     let last = world.run(vec![Process::new("heir", 0, |sys: Sys| inherit(&sys))]);
-    Once { stopped: last.end == End::Stopped, broken: last.panics().map(str::to_owned).next() }
+    let broken = last.panics().map(str::to_owned).next();
+    Run { once: Once { stopped: last.end == End::Stopped, broken }, end }
 }
 
 /// Takes the lock when everybody is gone, whatever they left.

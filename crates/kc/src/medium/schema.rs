@@ -14,7 +14,7 @@ use super::failure::{damaged, failed};
 const APPLICATION: i64 = 0x4b43_4c4e;
 
 /// The scripts that make the tables; a database of version *n* has had the first *n*.
-const MIGRATIONS: &[&str] = &[V1];
+const MIGRATIONS: &[&str] = &[V1, V2];
 
 const V1: &str = "
 CREATE TABLE vault (
@@ -56,6 +56,13 @@ CREATE TABLE lineage_overlays (
   fence INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX lineage_overlays_of ON lineage_overlays (doc_id, overlay_id);
+";
+
+/// How many records were ever written, apart from the records: without it, removing the last ones would have
+/// their fences granted again.
+const V2: &str = "
+ALTER TABLE vault ADD COLUMN written INTEGER NOT NULL DEFAULT 0;
+UPDATE vault SET written = (SELECT coalesce(max(sequence), 0) FROM lineage_lock_events);
 ";
 
 /// Makes the tables of a new database, inside the transaction that `conn` is in.
@@ -121,9 +128,11 @@ fn expected() -> rusqlite::Result<Vec<(String, String, Option<String>)>> {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use rusqlite::Connection;
 
-    use super::migrate;
+    use super::{APPLICATION, V1, check, migrate};
 
     #[test]
     fn a_database_gets_exactly_the_scripts_that_it_has_not_had() {
@@ -136,5 +145,19 @@ mod tests {
         let tables: i64 = conn.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0)).unwrap();
         assert_eq!(tables, 3);
         migrate(&conn, &scripts, 3).unwrap();
+    }
+
+    #[test]
+    fn a_vault_from_before_the_count_goes_on_where_it_was() {
+        let mut conn = Connection::open_in_memory().unwrap();
+        conn.pragma_update(None, "application_id", APPLICATION).unwrap();
+        migrate(&conn, &[V1], 0).unwrap();
+        conn.execute_batch(
+            "INSERT INTO vault VALUES (1, 'x', 'y'); INSERT INTO lineage_lock_events VALUES (7, '', '', NULL, '')",
+        )
+        .unwrap();
+        check(&mut conn, Path::new("vault")).unwrap();
+        let written: u64 = conn.query_row("SELECT written FROM vault", [], |row| row.get(0)).unwrap();
+        assert_eq!(written, 7);
     }
 }

@@ -63,15 +63,22 @@ impl<'c> Section<'c> {
     /// Where the counter stands: after the last record of the history, which is only ever added to.
     ///
     /// # Errors
-    /// When it cannot be read.
+    /// When it cannot be read, or the last record is not the last one that was written: a fence could otherwise
+    /// be granted a second time.
     pub fn position(&self) -> Result<Position> {
         if let Some(position) = self.position.get() {
             return Ok(position);
         }
-        let query = "SELECT counter, coalesce((SELECT max(sequence) FROM lineage_lock_events), 0) FROM vault";
-        let read = |row: &rusqlite::Row<'_>| Ok((row.get::<_, String>(0)?, row.get::<_, u64>(1)?));
-        let (counter, last) = self.one(query, [], read)?;
+        let query = "SELECT counter, written, coalesce((SELECT max(sequence) FROM lineage_lock_events), 0)
+            FROM vault";
+        let read = |row: &rusqlite::Row<'_>| Ok((row.get::<_, String>(0)?, row.get(1)?, row.get(2)?));
+        let (counter, written, last): (String, u64, u64) = self.one(query, [], read)?;
         let wrong = |what: &dyn std::fmt::Display| damaged(self.path, "the counter", what);
+        if last != written {
+            return Err(wrong(&format_args!(
+                "record {written} was the last one written, and {last} is there"
+            )));
+        }
         let position = Position {
             counter: counter.parse().map_err(|error| wrong(&error))?,
             next: Fence::new(last.saturating_add(1)).map_err(|error| wrong(&error))?,
@@ -239,6 +246,7 @@ impl<'c> Section<'c> {
         for lease in after.iter().filter(|lease| before.get(lease.id) != Some(lease)) {
             self.put(&Columns::of(lease, position.counter, self.secret))?;
         }
+        self.run("UPDATE vault SET written = ?1", [next.get() - 1])?;
         self.position.set(Some(Position { next, ..*position }));
         Ok(())
     }

@@ -18,6 +18,9 @@ pub(crate) const NOW: i64 = 1_700_000_000_000;
 /// How long a lease lasts.
 pub(crate) const LEASE: i64 = 900_000;
 
+/// Every row of every table, by the table's name.
+pub(crate) type Dump = Vec<(String, Vec<Vec<Cell>>)>;
+
 /// A directory with a vault in it.
 pub(crate) struct Bench {
     dir: tempfile::TempDir,
@@ -76,6 +79,11 @@ impl Bench {
         self.vault().join("lineage.sqlite3")
     }
 
+    /// A file beside the vault.
+    pub(crate) fn beside(&self, name: &str) -> PathBuf {
+        self.dir.path().join(name)
+    }
+
     /// The vault, opened in this process.
     pub(crate) fn open(&self) -> Database {
         vault::open(&Sys::os(), &self.vault()).unwrap()
@@ -127,7 +135,7 @@ impl Bench {
     }
 
     /// Every row of every table.
-    pub(crate) fn dump(&self) -> Vec<(String, Vec<Vec<Cell>>)> {
+    pub(crate) fn dump(&self) -> Dump {
         let conn = rusqlite::Connection::open(self.database()).unwrap();
         let mut names =
             conn.prepare("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name").unwrap();
@@ -147,6 +155,11 @@ fn rows(conn: &rusqlite::Connection, table: &str) -> Vec<Vec<Cell>> {
     let columns = query.column_count();
     let cells = |row: &rusqlite::Row<'_>| (0..columns).map(|at| row.get(at)).collect();
     query.query_map([], cells).unwrap().collect::<Result<_, _>>().unwrap()
+}
+
+/// How much of something: so much, or what the environment says where there is time.
+pub(crate) fn more(variable: &str, usual: i64) -> i64 {
+    std::env::var(variable).ok().and_then(|text| text.parse().ok()).unwrap_or(usual)
 }
 
 /// Whether a program is there; says so if it is not.

@@ -6,7 +6,9 @@ use crate::bench::{Answer, Bench, KC, NOW, has};
 fn injected(bench: &Bench, fault: &str, words: &[&str]) -> Answer {
     let inject = format!("inject={fault}");
     let before = ["-f", "-qq", "-o", "/dev/null", "-e", &inject, KC];
-    Answer::from(bench.command("strace", &[&before[..], words].concat()).output().unwrap())
+    let mut strace = bench.command("strace", &[&before[..], words].concat());
+    // Where libraries are looked for in many places, those are the calls that would fail.
+    Answer::from(strace.env_remove("LD_LIBRARY_PATH").output().unwrap())
 }
 
 #[test]
@@ -16,10 +18,11 @@ fn a_disk_that_fails_anywhere_loses_nothing() {
     }
     let bench = Bench::new(&["kept"]);
     let kept = bench.acquire("kept", "ann", NOW);
-    let mut failed = 0;
-    for fault in ["fdatasync:error=EIO", "pwrite64:error=ENOSPC", "pwrite64:error=EIO", "openat:error=EMFILE"]
+    for fault in
+        ["fsync,fdatasync:error=EIO", "pwrite64:error=ENOSPC", "pwrite64:error=EIO", "openat:error=EMFILE"]
     {
-        for n in [1, 2, 3, 4, 6, 9] {
+        let mut failed = 0;
+        for n in [1, 2, 3, 4, 6, 7, 9] {
             let doc = format!("{fault} {n}");
             bench.run(&["doc", "add", "VAULT", &doc]).ok();
             let words = ["lineage", "lock", "acquire", "VAULT", &doc, "ann", "--now-ms", "5"];
@@ -35,8 +38,8 @@ fn a_disk_that_fails_anywhere_loses_nothing() {
                 }
             }
         }
+        assert!(failed > 0, "{fault} was never felt");
     }
-    assert!(failed > 5, "only {failed} of the faults were felt");
     bench.run(&["vault", "check", "VAULT"]).ok();
     bench.run(&["lineage", "lock", "release", "VAULT", "kept", &kept]).ok();
 }

@@ -4,7 +4,11 @@
 use std::os::unix::fs::{PermissionsExt, symlink};
 
 use holdfast_kc::error::Error;
-use holdfast_kc::{lineage_lock_acquire, lineage_lock_status, lineage_overlay_list, vault, verify};
+use holdfast_kc::overlay::Edge;
+use holdfast_kc::{
+    lineage_lock_acquire, lineage_lock_release, lineage_lock_status, lineage_overlay_add,
+    lineage_overlay_list, vault, verify,
+};
 use holdfast_sys::Sys;
 
 use crate::bench::{Bench, NOW};
@@ -35,7 +39,7 @@ fn held() -> Bench {
 #[test]
 fn a_database_that_is_not_this_program_s_is_refused_by_name() {
     for (statements, why) in [
-        ("PRAGMA user_version = 2", "newer than this program"),
+        ("PRAGMA user_version = 3", "newer than this program"),
         ("PRAGMA user_version = 0", "its version is 0"),
         ("PRAGMA user_version = -1", "its version is -1"),
         ("PRAGMA application_id = 7", "it is not the database of a vault"),
@@ -65,11 +69,16 @@ fn a_row_that_was_not_written_here_is_refused_by_name() {
         ("UPDATE lineage_edit_locks SET record = replace(record, 'ann', 'bob')", "not made with the secret"),
         ("UPDATE lineage_edit_locks SET token = 'blake3:' || hex(zeroblob(32))", "not made with the secret"),
         ("UPDATE lineage_edit_locks SET token = ''", "not made with the secret"),
-        ("DELETE FROM lineage_lock_events", "cannot have been granted here"),
-        ("UPDATE lineage_lock_events SET sequence = 0", "cannot have been granted here"),
+        ("DELETE FROM lineage_lock_events", "record 1 was the last one written, and 0 is there"),
+        ("DELETE FROM lineage_lock_events; UPDATE vault SET written = 0", "cannot have been granted here"),
+        ("UPDATE lineage_lock_events SET sequence = 0", "record 1 was the last one written, and 0 is there"),
+        ("UPDATE vault SET written = 9", "record 9 was the last one written, and 1 is there"),
         ("UPDATE lineage_lock_events SET sequence = -5", "is damaged"),
-        ("UPDATE lineage_lock_events SET sequence = 9007199254740991", "is no fence"),
-        ("UPDATE lineage_lock_events SET sequence = 9223372036854775807", "is no fence"),
+        (
+            "UPDATE lineage_lock_events SET sequence = 9007199254740991; UPDATE vault SET written = 9007199254740991",
+            "is no fence",
+        ),
+        ("UPDATE lineage_lock_events SET sequence = 9223372036854775807", "was the last one written"),
         ("UPDATE vault SET counter = 'x'", "the counter"),
         ("UPDATE vault SET counter = '00000000000000000000000001'", "another counter"),
     ] {
@@ -99,11 +108,59 @@ fn two_leases_with_one_id_hide_none_of_them() {
     }
 }
 
+/// A document that was held, worked on and given back: two records, and an overlay with the fence of the first.
+fn given_back() -> Bench {
+    let bench = Bench::new(&["doc"]);
+    let token = bench.acquire("doc", "ann", NOW);
+    let edge = Edge { from_node_id: "a", to_node_id: "b", relation: "cites", evidence: "seen" };
+    lineage_overlay_add(&mut bench.open(), "doc", &edge, &token, NOW, "ann").unwrap();
+    lineage_lock_release(&mut bench.open(), "doc", &token).unwrap();
+    bench
+}
+
+#[test]
+fn a_lock_that_vanished_gives_its_fence_to_nobody_and_its_token_opens_nothing() {
+    let bench = given_back();
+    let vanished = bench.acquire("doc", "ann", NOW);
+    bench.tamper("DELETE FROM lineage_edit_locks");
+    let next = lineage_lock_acquire(&mut bench.open(), "doc", "bob", NOW).unwrap();
+    assert_eq!(next.fence, 4, "the third record was the grant that vanished");
+    assert_ne!(next.token, vanished);
+    let edge = Edge { from_node_id: "c", to_node_id: "d", relation: "cites", evidence: "seen" };
+    let late = lineage_overlay_add(&mut bench.open(), "doc", &edge, &vanished, NOW, "ann");
+    assert!(matches!(late, Err(Error::TokenInvalid(_))), "{late:?}");
+    let late = lineage_lock_release(&mut bench.open(), "doc", &vanished);
+    assert!(matches!(late, Err(Error::TokenInvalid(_))), "{late:?}");
+    // Whoever holds it works on; the check goes on telling that somebody was at it.
+    lineage_overlay_add(&mut bench.open(), "doc", &edge, &next.token, NOW, "bob").unwrap();
+    assert_eq!(bench.run(&["vault", "check", "VAULT"]).failed(), "KC_LINEAGE_QUERY_FAILED");
+}
+
+#[test]
+fn records_that_vanished_do_not_set_the_counter_back() {
+    for statements in [
+        "DELETE FROM lineage_lock_events",
+        "DELETE FROM lineage_lock_events WHERE sequence = 2",
+        "UPDATE lineage_lock_events SET sequence = sequence - 1",
+    ] {
+        let bench = given_back();
+        bench.tamper(statements);
+        let before = bench.dump();
+        let refused = lineage_lock_acquire(&mut bench.open(), "doc", "bob", NOW).unwrap_err().to_string();
+        assert!(refused.contains("record 2 was the last one written"), "{statements}: {refused}");
+        assert_eq!(bench.dump(), before, "{statements}");
+    }
+}
+
 #[test]
 fn a_check_finds_what_no_single_row_shows() {
     for (statements, why) in [
         ("DELETE FROM lineage_edit_locks", "not what its history leaves"),
-        ("UPDATE lineage_lock_events SET sequence = 7", "record 7 of its history"),
+        ("UPDATE lineage_lock_events SET sequence = 7", "record 1 was the last one written, and 7 is there"),
+        (
+            "UPDATE lineage_lock_events SET sequence = 7; UPDATE vault SET written = 7",
+            "record 7 of its history",
+        ),
         ("UPDATE lineage_lock_events SET event = 'released'", "record 1 of its history"),
         ("UPDATE lineage_lock_events SET doc_id = 'other'", "record 1 of its history"),
         ("UPDATE lineage_lock_events SET expired_token = 'x'", "record 1 of its history"),
@@ -199,13 +256,8 @@ fn what_is_no_vault_is_left_as_it_is() {
 fn every_flipped_bit_is_an_error_or_harmless() {
     let good = Bench::new(&["doc", "other"]);
     let token = good.acquire("doc", "ann", NOW);
-    let edge = holdfast_kc::overlay::Edge {
-        from_node_id: "a",
-        to_node_id: "b",
-        relation: "cites",
-        evidence: "seen",
-    };
-    holdfast_kc::lineage_overlay_add(&mut good.open(), "doc", &edge, &token, NOW, "ann").unwrap();
+    let edge = Edge { from_node_id: "a", to_node_id: "b", relation: "cites", evidence: "seen" };
+    lineage_overlay_add(&mut good.open(), "doc", &edge, &token, NOW, "ann").unwrap();
     let truth = lineage_lock_status(&mut good.open(), "doc", NOW).unwrap();
     let bytes = std::fs::read(good.database()).unwrap();
     let bench = good.copy();

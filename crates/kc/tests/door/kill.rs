@@ -8,11 +8,14 @@ use std::time::{Duration, SystemTime};
 use serde_json::Value;
 
 use crate::arm::{Op, request};
-use crate::bench::{Bench, KC, LEASE, NOW};
+use crate::bench::{Bench, KC, LEASE, NOW, more};
 
-/// How many processes die, and how many rounds that may take at the most.
-const DEATHS: usize = 80;
-const ROUNDS: i64 = 2_000;
+/// How many processes die, and how many rounds for each of them that may take at the most.
+fn deaths() -> usize {
+    usize::try_from(more("HOLDFAST_KC_DEATHS", 80)).unwrap()
+}
+
+const ROUNDS: i64 = 25;
 
 /// Random numbers that can be had again, and the time within which a process is killed. It follows the
 /// machine, so that about every second process dies and every moment of it is hit, however fast it is.
@@ -110,13 +113,15 @@ fn a_killed_process_leaves_the_database_usable_and_loses_nothing_that_was_told()
         let dice = Dice { state: seed + n, within_us: 12_000 };
         let (asked, told) = (BTreeSet::new(), BTreeSet::new());
         let mut worker = Worker { bench: &bench, doc: format!("doc-{n}"), dice, deaths: 0, asked, told };
-        let rounds = (0..ROUNDS).take_while(|round| {
+        let due = deaths() / 2;
+        let rounds = (0..ROUNDS * due as i64).take_while(|round| {
             worker.round(*round);
-            worker.deaths < DEATHS / 2
+            worker.deaths < due
         });
         let rounds = rounds.count();
         worker.judge();
-        assert!(worker.deaths >= DEATHS / 2, "seed {seed}: {} deaths in {rounds} rounds", worker.deaths);
+        println!("{} deaths in {rounds} rounds", worker.deaths);
+        assert!(worker.deaths >= due, "seed {seed}");
     };
     std::thread::scope(|scope| (0..2).for_each(|n| drop(scope.spawn(move || work(n)))));
     bench.run(&["vault", "check", "VAULT"]).ok();

@@ -6,8 +6,9 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use holdfast_sys::sim::{Choice, Choices, Moment, Remnant};
+use holdfast_sys::sim::{Choice, Choices, Moment, Remnant, Step};
 
+use super::cover::Cover;
 use super::sites::{Sites, site};
 use crate::check::Property;
 use crate::plan::Plan;
@@ -80,8 +81,22 @@ pub struct Once<B> {
 
 /// Tries every run that there is, at most `most` of them, until one breaks: `once` runs the same thing again
 /// and again, each time with the choices that it is given. Says also which answers broke it.
-pub fn every_run<B>(most: u64, mut once: impl FnMut(Walker) -> Once<B>) -> (Report, Option<(Vec<usize>, B)>) {
-    let map = Arc::new(Mutex::new(Map::default()));
+pub fn every_run<B>(most: u64, once: impl FnMut(Walker) -> Once<B>) -> (Report, Option<(Vec<usize>, B)>) {
+    search(most, None, once)
+}
+
+/// As [`every_run`], but others are not tried between steps that they can neither feel nor disturb: of the runs
+/// that differ only there one is tried. `once` must have [`Config::steps`](holdfast_sys::sim::Config::steps) on.
+pub fn every_order<B>(most: u64, once: impl FnMut(Walker) -> Once<B>) -> (Report, Option<(Vec<usize>, B)>) {
+    search(most, Some(Cover::default()), once)
+}
+
+fn search<B>(
+    most: u64,
+    cover: Option<Cover>,
+    mut once: impl FnMut(Walker) -> Once<B>,
+) -> (Report, Option<(Vec<usize>, B)>) {
+    let map = Arc::new(Mutex::new(Map { cover, ..Map::default() }));
     let mut report = Report::default();
     let mut todo: Vec<Vec<u16>> = vec![Vec::new()];
     while let Some(prefix) = todo.pop() {
@@ -89,7 +104,7 @@ pub fn every_run<B>(most: u64, mut once: impl FnMut(Walker) -> Once<B>) -> (Repo
             return (finish(report, &map), None);
         }
         let from = prefix.len();
-        let Once { stopped, broken } = once(Walker { prefix, asked: 0, map: Arc::clone(&map) });
+        let Once { stopped, broken } = once(Walker { prefix, asked: 0, open: None, map: Arc::clone(&map) });
         report.schedules += 1;
         report.recognised += u64::from(stopped);
         let points = std::mem::take(&mut locked(&map).points);
@@ -97,7 +112,14 @@ pub fn every_run<B>(most: u64, mut once: impl FnMut(Walker) -> Once<B>) -> (Repo
             let answers = points.iter().map(|point| usize::from(point.answer)).collect();
             return (finish(report, &map), Some((answers, broken)));
         }
-        branch(&points, from, &mut todo);
+        let mut map = locked(&map);
+        if std::mem::take(&mut map.mistaken) {
+            // What was skipped so far was skipped for a reason that does not hold.
+            map.seen.clear();
+            todo = vec![Vec::new()];
+            continue;
+        }
+        branch(&points, from, map.cover.as_ref(), &mut todo);
     }
     report.complete = true;
     (finish(report, &map), None)
@@ -112,8 +134,9 @@ fn finish(mut report: Report, map: &Mutex<Map>) -> Report {
 }
 
 /// Adds every way to leave the states that this run was the first in.
-fn branch(points: &[Point], from: usize, todo: &mut Vec<Vec<u16>>) {
-    for (index, point) in points.iter().enumerate().skip(from) {
+fn branch(points: &[Point], from: usize, cover: Option<&Cover>, todo: &mut Vec<Vec<u16>>) {
+    let is_hidden = |point: &Point| cover.zip(point.step.as_ref()).is_some_and(|(c, step)| c.hides(step));
+    for (index, point) in points.iter().enumerate().skip(from).filter(|(_, point)| !is_hidden(point)) {
         for answer in alternatives(points, index, point) {
             let mut prefix: Vec<u16> = points.iter().take(index).map(|point| point.answer).collect();
             prefix.push(answer);
@@ -152,20 +175,35 @@ struct Map {
     power_losses: u64,
     remnants: u64,
     points: Vec<Point>,
+    cover: Option<Cover>,
+    /// Whether something was taken for covered that is not.
+    mistaken: bool,
 }
 
-/// A question and its answer.
+/// A question and its answer, and what the process did that goes on.
 struct Point {
     what: Choice,
     options: u16,
     answer: u16,
+    step: Option<Step>,
 }
 
 /// Answers as the prefix says, then calmly, and stops at a state that was seen before.
 pub struct Walker {
     prefix: Vec<u16>,
     asked: usize,
+    /// The question whose answer is being carried out. Before the first one there is only one process.
+    open: Option<Open>,
     map: Arc<Mutex<Map>>,
+}
+
+/// A step that goes on.
+#[derive(Clone, Copy)]
+enum Open {
+    /// The one that a question was asked about.
+    Asked(usize),
+    /// One that nobody was asked about, because only one could go on.
+    Unasked,
 }
 
 fn locked(map: &Mutex<Map>) -> MutexGuard<'_, Map> {
@@ -196,8 +234,24 @@ impl Choices for Walker {
         if self.asked == self.prefix.len() {
             map.count(what, answer, at);
         }
-        map.points.push(Point { what, options, answer });
+        map.ask(what);
+        self.open = Some(Open::Asked(map.points.len()));
+        map.points.push(Point { what, options, answer, step: None });
         usize::from(answer)
+    }
+
+    fn stepped(&mut self, step: &Step) {
+        let Some(open) = self.open.filter(|_| !self.is_recognised()) else { return };
+        self.open = Some(Open::Unasked);
+        let mut map = locked(&self.map);
+        let Some(cover) = &mut map.cover else { return };
+        let kept = cover.learn(step);
+        map.mistaken |= !kept;
+        if let Open::Asked(index) = open
+            && let Some(point) = map.points.get_mut(index)
+        {
+            point.step = Some(step.clone());
+        }
     }
 
     fn go_on(&mut self, at: &Moment<'_>) -> bool {
@@ -209,6 +263,13 @@ impl Choices for Walker {
 }
 
 impl Map {
+    /// Dying and failing are steps that no process takes by itself, and others do feel them.
+    fn ask(&mut self, what: Choice) {
+        if what != Choice::Schedule && self.cover.take().is_some() {
+            self.mistaken = true;
+        }
+    }
+
     fn count(&mut self, what: Choice, answer: u16, at: &Moment<'_>) {
         match what {
             _ if answer == 0 => return,
@@ -230,8 +291,12 @@ mod tests {
     use super::{Point, may_lose};
 
     fn losses(answers: &[u16]) -> Vec<Point> {
-        let point =
-            |answer: &u16| Point { what: Choice::Survive(Remnant::Sector), options: 2, answer: *answer };
+        let point = |answer: &u16| Point {
+            what: Choice::Survive(Remnant::Sector),
+            options: 2,
+            answer: *answer,
+            step: None,
+        };
         answers.iter().map(point).collect()
     }
 

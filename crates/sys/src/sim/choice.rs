@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::hash::splitmix;
 use super::state::State;
+use super::touch::Step;
 
 /// What a fault does to a call.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -116,6 +117,12 @@ pub trait Choices: Send {
         let _ = at;
         true
     }
+
+    /// Told after every step what it touched, if [`Config::steps`](super::Config::steps) says so. A step goes
+    /// from one question who goes on to the next one; the question is not asked where only one can.
+    fn stepped(&mut self, step: &Step) {
+        let _ = step;
+    }
 }
 
 impl Choices for Box<dyn Choices> {
@@ -125,6 +132,10 @@ impl Choices for Box<dyn Choices> {
 
     fn go_on(&mut self, at: &Moment<'_>) -> bool {
         (**self).go_on(at)
+    }
+
+    fn stepped(&mut self, step: &Step) {
+        (**self).stepped(step);
     }
 }
 
@@ -225,5 +236,9 @@ impl<C: Choices> Choices for Recording<C> {
 
     fn go_on(&mut self, at: &Moment<'_>) -> bool {
         self.inner.go_on(at)
+    }
+
+    fn stepped(&mut self, step: &Step) {
+        self.inner.stepped(step);
     }
 }

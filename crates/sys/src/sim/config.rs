@@ -152,10 +152,15 @@ pub struct Config {
     pub sector: usize,
     /// In which order names survive a power loss.
     pub names: NameOrder,
+    /// Whether everything is durable as soon as it is written. Where nothing depends on what a power loss leaves,
+    /// more states of the world are equal then.
+    pub write_through: bool,
     /// The permission bits that new files do not get.
     pub umask: u32,
     /// Whether calls are written down.
     pub trace: bool,
+    /// Whether [`Choices::stepped`](super::Choices::stepped) is told what every step touched.
+    pub steps: bool,
     /// How many calls there may be in one epoch; more is a livelock.
     pub max_calls: u64,
     /// What the world's entropy grows from.
@@ -179,8 +184,10 @@ impl Default for Config {
             reboot_ms: 20_000,
             sector: 512,
             names: NameOrder::PerDirectory,
+            write_through: false,
             umask: 0o022,
             trace: false,
+            steps: false,
             max_calls: 100_000,
             entropy: 0,
         }

@@ -20,8 +20,9 @@ pub(super) use self::handles::{Access, HandleId};
 use self::journal::Journal;
 pub(super) use self::outside::View;
 use super::choice::Remnant;
-use super::config::NameOrder;
+use super::config::Config;
 use super::hash::Mix;
+use super::touch::{Birth, Thing, Touched};
 use crate::{Identity, Kind, Stat};
 
 /// Asks how much of something survives: 0 is all of it.
@@ -59,6 +60,7 @@ pub(super) enum Body {
 pub(super) struct Node {
     pub(super) body: Body,
     number: u64,
+    born: Birth,
     mode: u32,
     modified_ms: i64,
     /// How many names everybody sees.
@@ -88,25 +90,29 @@ pub(super) struct Disk {
     next_handle: u64,
     sector: usize,
     umask: u32,
+    write_through: bool,
+    pub(super) touched: Touched,
     /// How many writes fail yet because the disk is full.
     pub(super) full: u32,
 }
 
 impl Disk {
-    pub(super) fn new(order: NameOrder, sector: usize, umask: u32) -> Self {
+    pub(super) fn new(config: &Config) -> Self {
         let mut disk = Self {
             nodes: BTreeMap::new(),
             next_node: 0,
             free: BTreeMap::new(),
             next_number: 2,
-            journal: Journal::new(order),
+            journal: Journal::new(config.names),
             handles: BTreeMap::new(),
             next_handle: 0,
-            sector: sector.max(1),
-            umask,
+            sector: config.sector.max(1),
+            umask: config.umask,
+            write_through: config.write_through,
+            touched: Touched::new(config.steps),
             full: 0,
         };
-        let root = disk.make(Body::Directory(Entries::default()), 0o755, 0);
+        let root = disk.make(Body::Directory(Entries::default()), 0, 0o755, 0);
         disk.node_mut(root).links = 1;
         disk
     }
@@ -136,13 +142,15 @@ impl Disk {
     }
 
     /// Makes a thing without a name.
-    fn make(&mut self, body: Body, mode: u32, now_ms: i64) -> NodeId {
+    fn make(&mut self, body: Body, born: Birth, mode: u32, now_ms: i64) -> NodeId {
+        self.touched.changed(Thing::numbers);
         let (number, after) = self.free.pop_first().unwrap_or((self.next_number, Vec::new()));
         self.next_number = self.next_number.max(number + 1);
         let id = NodeId(self.next_node);
         self.next_node += 1;
         let (modified_ms, unlinked) = (now_ms, Vec::new());
-        self.nodes.insert(id, Node { body, number, mode, modified_ms, links: 0, opens: 0, after, unlinked });
+        let node = Node { body, number, born, mode, modified_ms, links: 0, opens: 0, after, unlinked };
+        self.nodes.insert(id, node);
         id
     }
 
@@ -150,6 +158,7 @@ impl Disk {
     fn free_if_gone(&mut self, id: NodeId) {
         let node = self.node(id);
         if node.links == 0 && node.opens == 0 {
+            self.touched.changed(Thing::numbers);
             let (number, by) = (node.number, node.unlinked.clone());
             self.free.insert(number, by);
         }
@@ -171,8 +180,9 @@ impl Disk {
         self.journal.forget(|id| !self.nodes.contains_key(&id));
     }
 
-    pub(super) fn known(&self, id: NodeId) -> Stat {
+    pub(super) fn stat(&self, id: NodeId) -> Stat {
         let node = self.node(id);
+        self.touched.read(|| Thing::inside(node.born));
         let (kind, len) = match &node.body {
             Body::File(content) => (Kind::File, content.len()),
             Body::Directory(_) => (Kind::Directory, 4_096),
@@ -188,8 +198,14 @@ impl Disk {
         }
     }
 
+    /// The inode number of a thing.
+    pub(super) fn number(&self, id: NodeId) -> u64 {
+        self.node(id).number
+    }
+
     pub(super) fn list(&self, path: &Path) -> Result<Vec<OsString>> {
         let id = self.find(path)?;
+        self.touched.read(|| Thing::inside(self.node(id).born));
         Ok(self.entries(id)?.visible.keys().cloned().collect())
     }
 

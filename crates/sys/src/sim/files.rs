@@ -208,7 +208,7 @@ impl Handle for SimHandle {
         let call = self.call("look at", With::Text("(the open file)"));
         self.kernel.call(self.me, &call, |inner| {
             let node = inner.state.disk.opened(self.id)?;
-            Ok(inner.state.disk.known(node))
+            Ok(inner.state.disk.stat(node))
         })
     }
 
@@ -335,7 +335,7 @@ impl Files for SimFiles {
     fn stat(&self, path: &Path) -> Result<Stat> {
         self.kernel.call(self.me, &Call::new("look at", path, With::Nothing), |inner| {
             let node = inner.state.disk.find(path)?;
-            Ok(inner.state.disk.known(node))
+            Ok(inner.state.disk.stat(node))
         })
     }
 

@@ -209,7 +209,7 @@ impl Inner {
     pub(super) fn on_disk<T>(&mut self, change: impl FnOnce(&mut Disk, &mut super::disk::Ask<'_>) -> T) -> T {
         let ppm = self.state.config.lose_ppm;
         self.state.disk_was = Some(self.state.disk_digest());
-        let empty = Disk::new(self.state.config.names, self.state.config.sector, self.state.config.umask);
+        let empty = Disk::new(&self.state.config);
         let mut disk = std::mem::replace(&mut self.state.disk, empty);
         let mut ask = |what: Remnant, options: usize| self.ask(Choice::Survive(what), options, ppm);
         let result = change(&mut disk, &mut ask);
@@ -221,14 +221,30 @@ impl Inner {
 
     /// Who makes the next call, when `me` is about to.
     fn next_after(&mut self, me: usize) -> usize {
+        self.end_step();
         let options = self.state.ready(me).count();
         let answer =
             if options > 1 { self.ask(Choice::Schedule, options, self.state.config.switch_ppm) } else { 0 };
-        self.state.ready(me).nth(answer).unwrap_or(me)
+        let next = self.state.ready(me).nth(answer).unwrap_or(me);
+        self.state.begin_step(next);
+        next
+    }
+
+    fn end_step(&mut self) {
+        if let Some(step) = self.state.end_step() {
+            self.choices.stepped(&step);
+        }
     }
 
     /// Who goes on when the one that ran cannot; the dead come first, so that they are out of the way.
     fn pick(&mut self) -> Option<usize> {
+        self.end_step();
+        let next = self.pick_one()?;
+        self.state.begin_step(next);
+        Some(next)
+    }
+
+    fn pick_one(&mut self) -> Option<usize> {
         loop {
             let dying = self.state.current().find(|(_, proc)| proc.status == Status::Dying);
             if let Some((next, _)) = dying {

@@ -12,6 +12,7 @@ use super::files::SimFiles;
 use super::hash::Mix;
 use super::kernel::Kernel;
 use super::state::{Proc, State, Status};
+use super::touch::Thing;
 use crate::{Clock, Entropy, Liveness, ProcessId, Processes, Result, Sys};
 
 /// The pid namespace that all processes of a host are in.
@@ -105,6 +106,7 @@ fn identify(state: &State, me: usize, pid: u32, start: u64) -> ProcessId {
 
 /// When the process with this number on the host of `me` started, if there is one.
 fn start_of(state: &State, me: usize, pid: u32) -> Option<u64> {
+    state.disk.touched.read(Thing::lives);
     let host = state.proc(me).host;
     let is_it = |proc: &&Proc| proc.host == host && proc.pid == pid && proc.is_alive();
     let there = state.current().map(|(_, proc)| proc).find(is_it).map(|proc| proc.start);

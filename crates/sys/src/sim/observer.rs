@@ -6,6 +6,7 @@ use std::sync::Arc;
 use holdfast_kernel::Stamp;
 
 use super::kernel::Kernel;
+use super::touch::Thing;
 use super::trace::Line;
 
 /// Sees the world as it truly is. Clones see the same world.
@@ -51,7 +52,9 @@ impl Observer {
     /// Adds something to the [fingerprint](super::Moment::fingerprint): what a checker remembers and the
     /// world does not, such as who was told what, tells states apart that are otherwise the same.
     pub fn note(&self, word: u64) {
-        self.kernel.lock().state.noted.word(word);
+        let mut inner = self.kernel.lock();
+        inner.state.disk.touched.changed(Thing::notes);
+        inner.state.noted.word(word);
     }
 
     /// Writes a line of its own into the trace; `what` is called only if there is one.

@@ -11,7 +11,9 @@ use super::epoch::{End, Fate};
 use super::hash::Mix;
 use super::host::Host;
 use super::pool::Gate;
+use super::touch::{Step, Thing};
 use super::trace::Trace;
+use crate::LockMode;
 
 /// What a process is doing.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -86,6 +88,8 @@ pub(super) struct State {
     pub(super) asked: Mix,
     /// What checkers want to tell states apart by.
     pub(super) noted: Mix,
+    /// The locks that the process had whose step it is.
+    held: Vec<(Thing, LockMode)>,
     pub(super) trace: Trace,
 }
 
@@ -99,7 +103,7 @@ impl State {
             began_us: now_us,
             now_us,
             hosts,
-            disk: Disk::new(config.names, config.sector, config.umask),
+            disk: Disk::new(&config),
             disk_was: None,
             processes: Vec::new(),
             first: 0,
@@ -109,6 +113,7 @@ impl State {
             end: End::Done,
             asked: Mix::new(1),
             noted: Mix::new(2),
+            held: Vec::new(),
             trace: Trace::new(config.trace),
             config,
         }
@@ -177,8 +182,22 @@ impl State {
         }
     }
 
+    /// A step of a process begins.
+    pub(super) fn begin_step(&mut self, me: usize) {
+        if self.disk.touched.is_on() {
+            self.held = self.disk.locks_of(me);
+        }
+    }
+
+    /// The step that ends here, if anybody wants to know.
+    pub(super) fn end_step(&mut self) -> Option<Step> {
+        let touched = self.disk.touched.is_on().then(|| self.disk.touched.take())?;
+        Some(Step { touched, held: std::mem::take(&mut self.held) })
+    }
+
     /// A process is gone for everybody: its handles are closed, its number is free.
     pub(super) fn bury(&mut self, me: usize, fate: Fate) {
+        self.disk.touched.changed(Thing::lives);
         for handle in self.disk.handles_of(me) {
             let node = self.disk.close(handle);
             self.unlocked(node);
@@ -255,7 +274,7 @@ impl State {
         self.disk.digest(&mut mix);
         for (_, proc) in self.current() {
             if let Status::Blocked(node) = proc.status {
-                mix.word(self.disk.known(node).identity.inode);
+                mix.word(self.disk.number(node));
             }
         }
         mix.finish()
@@ -265,7 +284,9 @@ impl State {
         let mut mix = Mix::new(3);
         mix.wide(self.disk_was.unwrap_or_else(|| self.disk_digest()));
         let runs = self.processes.get(self.running).is_some_and(|proc| proc.status != Status::Ended);
-        let running = if runs { self.running } else { usize::MAX };
+        // Where it is asked who goes on, it makes no difference who asks.
+        let asks = question.is_some_and(|(what, _)| what == Choice::Schedule);
+        let running = if runs && !asks { self.running } else { usize::MAX };
         [self.now_us, running as u64, self.end as u64].into_iter().for_each(|word| mix.word(word));
         self.hosts.iter().for_each(|host| host.digest(&mut mix));
         self.current().for_each(|(_, proc)| self.digest_proc(proc, &mut mix));
@@ -288,7 +309,8 @@ impl State {
             Status::Dying => return mix.word(4),
             Status::Ended => return mix.word(5),
         };
-        let struck = u64::from(proc.struck);
+        // One that has begun stands before its first call; going there is a step too.
+        let struck = u64::from(proc.struck) | u64::from(!proc.verb.is_empty()) << 1;
         [status, detail, struck, u64::from(proc.pid), proc.start].into_iter().for_each(|word| mix.word(word));
         mix.wide(proc.knows.finish());
     }

@@ -6,6 +6,7 @@ use std::path::Path;
 use rustix::io::{Errno, Result};
 
 use super::super::hash::Mix;
+use super::super::touch::Thing;
 use super::{Ask, Body, Content, Disk, NodeId};
 use crate::{LockMode, Open};
 
@@ -70,7 +71,10 @@ impl Disk {
             (None, Some(mode)) => self.create(place, mode, now_ms)?,
             (None, None) => return Err(Errno::NOENT),
         };
-        self.node_mut(node).opens += 1;
+        let there = self.node_mut(node);
+        there.opens += 1;
+        let born = there.born;
+        self.touched.read(|| Thing::existence(born));
         let id = HandleId(self.next_handle);
         self.next_handle += 1;
         self.handles.insert(id, OpenFile { node, access, owner, lock: None });
@@ -103,6 +107,11 @@ impl Disk {
         let handle = self.handles.remove(&id)?;
         let node = self.node_mut(handle.node);
         node.opens -= 1;
+        let born = node.born;
+        self.touched.read(|| Thing::existence(born));
+        if handle.lock.is_some() {
+            self.touched.changed(|| Thing::lock(born));
+        }
         self.free_if_gone(handle.node);
         let unlocked = handle.lock.map(|_| handle.node);
         self.sweep();
@@ -113,8 +122,15 @@ impl Disk {
     pub(in super::super) fn close_is_visible(&self, id: HandleId) -> bool {
         self.handle(id).is_ok_and(|handle| {
             let node = self.node(handle.node);
+            self.touched.read(|| Thing::existence(node.born));
             handle.lock.is_some() || (node.links == 0 && node.opens == 1)
         })
+    }
+
+    /// The locks that a process has.
+    pub(in super::super) fn locks_of(&self, owner: usize) -> Vec<(Thing, LockMode)> {
+        let its = self.handles.values().filter(|handle| handle.owner == owner);
+        its.filter_map(|handle| Some((Thing::lock(self.node(handle.node).born), handle.lock?))).collect()
     }
 
     /// The handles that a process has.
@@ -123,7 +139,9 @@ impl Disk {
     }
 
     pub(in super::super) fn content(&self, id: HandleId) -> Result<&Content> {
-        match &self.node(self.opened(id)?).body {
+        let node = self.node(self.opened(id)?);
+        self.touched.read(|| Thing::inside(node.born));
+        match &node.body {
             Body::File(content) => Ok(content),
             _ => Err(Errno::ISDIR),
         }
@@ -132,6 +150,7 @@ impl Disk {
     /// The content, to be changed, and the size of a sector.
     fn content_mut(&mut self, id: HandleId, now_ms: i64) -> Result<(&mut Content, usize)> {
         let (node, sector) = (self.opened(id)?, self.sector);
+        self.touched.changed(|| Thing::inside(self.node(node).born));
         let node = self.node_mut(node);
         node.modified_ms = now_ms;
         match &mut node.body {
@@ -177,7 +196,7 @@ impl Disk {
     ) -> Result<()> {
         let (content, sector) = self.content_mut(id, now_ms)?;
         content.write(bytes, offset, sector);
-        Ok(())
+        self.through(id)
     }
 
     pub(in super::super) fn truncate(&mut self, id: HandleId, len: u64, now_ms: i64) -> Result<()> {
@@ -187,7 +206,12 @@ impl Disk {
         let len = usize::try_from(len).ok().filter(|len| *len as u64 <= LONGEST).ok_or(Errno::FBIG)?;
         let (content, sector) = self.content_mut(id, now_ms)?;
         content.truncate(len, sector);
-        Ok(())
+        self.through(id)
+    }
+
+    /// Makes what was written durable, where everything is at once.
+    fn through(&mut self, id: HandleId) -> Result<()> {
+        if self.write_through { self.sync(id, None) } else { Ok(()) }
     }
 
     /// Makes a file's content durable; with `ask` it fails, and only what is kept then is durable.
@@ -210,6 +234,7 @@ impl Disk {
             return Ok(true);
         }
         let node = handle.node;
+        self.touched.changed(|| Thing::lock(self.node(node).born));
         let excludes = |other: LockMode| mode == LockMode::Exclusive || other == LockMode::Exclusive;
         let others = self.handles.iter().filter(|(other, handle)| **other != id && handle.node == node);
         let free = !others.filter_map(|(_, handle)| handle.lock).any(excludes);
@@ -221,6 +246,7 @@ impl Disk {
     pub(in super::super) fn unlock(&mut self, id: HandleId) -> Result<Option<NodeId>> {
         let handle = self.handle(id)?;
         let unlocked = handle.lock.map(|_| handle.node);
+        self.touched.changed(|| Thing::lock(self.node(handle.node).born));
         self.set_lock(id, None);
         Ok(unlocked)
     }

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use rustix::io::{Errno, Result};
 
+use super::super::touch::{Thing, born};
 use super::journal::{Edit, Op};
 use super::{Body, Content, Disk, Entries, NodeId, Place};
 
@@ -26,7 +27,8 @@ impl Disk {
     fn add(&mut self, place: Place, body: Body, mode: u32, now_ms: i64) -> Result<NodeId> {
         let Some(name) = place.name else { return Err(Errno::EXIST) };
         let mode = if matches!(body, Body::Symlink(_)) { mode } else { mode & 0o7777 & !self.umask };
-        let id = self.make(body, mode, now_ms);
+        let born = born(self.node(place.dir).born, &name);
+        let id = self.make(body, born, mode, now_ms);
         self.edit(vec![Edit { dir: place.dir, name, node: Some(id) }], now_ms);
         Ok(id)
     }
@@ -39,6 +41,8 @@ impl Disk {
             return Err(Errno::LOOP);
         }
         node.mode = mode & 0o7777;
+        let born = node.born;
+        self.touched.changed(|| Thing::inside(born));
         Ok(())
     }
 
@@ -87,6 +91,7 @@ impl Disk {
     }
 
     fn may_replace(&self, id: NodeId, there: NodeId) -> Result<()> {
+        self.touched.read(|| Thing::inside(self.node(there).born));
         match (self.entries(id), self.entries(there)) {
             (Ok(_), Ok(entries)) if entries.visible.is_empty() => Ok(()),
             (Ok(_), Ok(_)) => Err(Errno::NOTEMPTY),
@@ -111,6 +116,7 @@ impl Disk {
     /// Whether a directory is another one or lies somewhere in it.
     fn lies_under(&self, dir: NodeId, above: NodeId) -> bool {
         let Ok(entries) = self.entries(above) else { return false };
+        self.touched.read(|| Thing::inside(self.node(above).born));
         dir == above || entries.visible.values().any(|id| self.lies_under(dir, *id))
     }
 
@@ -122,7 +128,9 @@ impl Disk {
     }
 
     pub(in super::super) fn remove_dir(&mut self, path: &Path, now_ms: i64) -> Result<()> {
-        if !self.entries(self.find(path)?)?.visible.is_empty() {
+        let id = self.find(path)?;
+        self.touched.read(|| Thing::inside(self.node(id).born));
+        if !self.entries(id)?.visible.is_empty() {
             return Err(Errno::NOTEMPTY);
         }
         self.remove(path, now_ms)
@@ -139,6 +147,9 @@ impl Disk {
     fn edit(&mut self, edits: Vec<Edit>, now_ms: i64) {
         let mut after = Vec::new();
         for edit in &edits {
+            let dir = self.node(edit.dir).born;
+            self.touched.changed(|| Thing::name(dir, &edit.name));
+            self.touched.changed(|| Thing::inside(dir));
             self.node_mut(edit.dir).modified_ms = now_ms;
             if let Some(id) = edit.node {
                 let node = self.node_mut(id);
@@ -157,12 +168,17 @@ impl Disk {
                 self.unname(id, op);
             }
         }
+        if self.write_through {
+            self.settle_names();
+        }
     }
 
     fn unname(&mut self, id: NodeId, op: u64) {
         let node = self.node_mut(id);
         node.links -= 1;
         node.unlinked.push(op);
+        let born = node.born;
+        self.touched.changed(|| Thing::existence(born));
         self.free_if_gone(id);
     }
 
@@ -179,14 +195,19 @@ impl Disk {
 
     /// Makes everything durable that there is, as an orderly shutdown does.
     pub(in super::super) fn flush(&mut self) {
-        for op in self.journal.survivors(&mut |_| 0) {
-            self.commit(&op);
-        }
         let sector = self.sector;
         for node in self.nodes.values_mut() {
             if let Body::File(content) = &mut node.body {
                 content.sync(sector);
             }
+        }
+        self.settle_names();
+    }
+
+    /// Makes all names durable.
+    fn settle_names(&mut self) {
+        for op in self.journal.survivors(&mut |_| 0) {
+            self.commit(&op);
         }
         self.sweep();
     }

@@ -6,6 +6,7 @@ use std::path::{Component, Path};
 
 use rustix::io::{Errno, Result};
 
+use super::super::touch::Thing;
 use super::{Body, Disk, NodeId, Place, ROOT};
 
 /// How many links are followed before it counts as a loop.
@@ -23,6 +24,7 @@ impl Disk {
 
     /// What a name in a directory leads to.
     pub(super) fn entry(&self, dir: NodeId, name: &OsStr) -> Result<Option<NodeId>> {
+        self.touched.read(|| Thing::name(self.node(dir).born, name));
         Ok(self.entries(dir)?.visible.get(name).copied())
     }
 
