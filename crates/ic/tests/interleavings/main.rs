@@ -108,7 +108,9 @@ fn never_two_owners(name: &str, faults: Faults, before: &[Body], others: &[Body]
 /// Tries so many runs, and says whether that was all of them.
 fn try_runs(most: u64, name: &str, faults: Faults, before: &[Body], others: &[Body]) -> bool {
     let once = |walker| once(faults, before, others, walker).once;
-    let (report, found) = if faults == CALM { every_order(most, once) } else { every_run(most, once) };
+    // In a fresh root there is no guard to look under, so hardly any step is covered by it.
+    let covered = faults == CALM && !before.is_empty();
+    let (report, found) = if covered { every_order(most, once) } else { every_run(most, once) };
     println!("{name}: {report}");
     assert_eq!(found, None, "{name}");
     assert!(report.schedules > 1, "{name}: {report}");
@@ -119,7 +121,7 @@ fn try_runs(most: u64, name: &str, faults: Faults, before: &[Body], others: &[Bo
 /// thousand runs otherwise.
 fn never_two_owners_given_time(name: &str, before: &[Body], others: &[Body]) {
     let asked = std::env::var("HOLDFAST_IC_SCHEDULES").ok().and_then(|text| text.parse().ok());
-    let most = asked.unwrap_or(10_000);
+    let most = asked.unwrap_or(5_000);
     let all = try_runs(most, name, CALM, before, others);
     assert!(all || most < u64::MAX, "{name}: not every run was tried");
 }
@@ -172,14 +174,14 @@ fn c1_breakers_that_die_on_the_way() {
 
 #[test]
 fn c1_a_script_and_a_taker_or_a_cleaner() {
-    never_two_owners("a script, a taker", CALM, &[], &[quick_script, taker_a]);
-    never_two_owners("a script, a cleaner", CALM, &[], &[quick_script, cleaner]);
+    never_two_owners("a script, a taker", CALM, &[visitor], &[quick_script, taker_a]);
+    never_two_owners("a script, a cleaner", CALM, &[visitor], &[quick_script, cleaner]);
 }
 
 #[test]
 fn c1_a_slow_script_and_whoever_recovers_its_lock() {
-    never_two_owners("a slow script, a taker", CALM, &[], &[slow_script, late_taker]);
-    never_two_owners("a slow script, a cleaner", CALM, &[], &[slow_script, late_cleaner]);
+    never_two_owners("a slow script, a taker", CALM, &[visitor], &[slow_script, late_taker]);
+    never_two_owners("a slow script, a cleaner", CALM, &[visitor], &[slow_script, late_cleaner]);
 }
 
 #[test]

@@ -69,9 +69,8 @@ impl Script<'_> {
         } else {
             ("", "", "")
         };
-        let mut text = format!(
-            "{BEGIN}\n{before}if command -v jit >/dev/null; then {feed}jit hook {name} \"$@\"\n"
-        );
+        let mut text =
+            format!("{BEGIN}\n{before}if command -v jit >/dev/null; then {feed}jit hook {name} \"$@\"\n");
         if let Some(program) = self.quoted() {
             text.push_str(&format!("elif [ -x {program} ]; then {feed}{program} hook {name} \"$@\"\n"));
         }
