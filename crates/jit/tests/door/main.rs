@@ -35,5 +35,6 @@ mod race;
 mod reads;
 mod schema;
 mod scopes;
+mod terminal;
 mod users;
 mod wait;
