@@ -6,6 +6,7 @@ mod run;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -25,7 +26,7 @@ const FILE: &str = "gates/registry.json";
 pub const LONGEST_TIMEOUT: u64 = 86_400;
 
 /// Who says whether a gate is passed.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Mode {
     /// Somebody.
@@ -35,7 +36,7 @@ pub enum Mode {
 }
 
 /// A gate.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Gate {
     /// Who says whether it is passed.
     pub mode: Mode,

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use holdfast_kernel::{Name, Stamp};
 use holdfast_sys::{Guard, LockMode, Open, Sys};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::context::Context;
@@ -25,7 +26,7 @@ const BESIDE: &str = ".worktree.json.new-";
 const LONGEST: usize = 1 << 16;
 
 /// The identity of a worktree.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Identity {
     /// The version of this form.
     pub schema_version: u32,
@@ -212,7 +213,7 @@ fn fresh(context: &Context, workspace: &Workspace, now: &Stamp) -> Result<Identi
 }
 
 /// A worktree of the repository.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Entry {
     /// Its identity, if it has one.
     pub worktree_id: Option<String>,

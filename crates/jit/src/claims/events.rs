@@ -2,13 +2,14 @@
 
 use holdfast_kernel::{Cause, Event, Holder, Lease, Stamp, Term};
 use holdfast_store::log::Record;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::config::keys;
 use crate::times::rfc3339;
 
 /// An event.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Envelope {
     schema_version: u32,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -20,14 +21,14 @@ pub struct Envelope {
 }
 
 /// Who did it.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 struct Actor {
     agent_id: String,
     worktree_id: Option<String>,
 }
 
 /// What it was about.
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
 struct Payload {
     lease_id: String,
     issue_id: String,

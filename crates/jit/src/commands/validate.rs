@@ -6,8 +6,8 @@ use std::path::Path;
 
 use holdfast_kernel::{Lease, Standing};
 use holdfast_store::Error as StoreError;
+use schemars::JsonSchema;
 use serde::Serialize;
-use serde_json::json;
 
 use crate::claims::Claims;
 use crate::cli::Validate as Command;
@@ -18,16 +18,26 @@ use crate::times::span;
 use crate::workspace::{DATA, Workspace};
 use crate::worktree::{self, Entry};
 
+/// What was looked at, as one JSON object.
+#[derive(Serialize, JsonSchema)]
+pub struct Document {
+    /// What was looked at.
+    pub checks: Vec<Check>,
+}
+
 /// One thing that was looked at.
-#[derive(Debug, Serialize)]
-struct Check {
-    name: &'static str,
-    ok: bool,
-    problems: Vec<String>,
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Check {
+    /// What.
+    pub name: &'static str,
+    /// Whether nothing is wrong with it.
+    pub ok: bool,
+    /// What is wrong with it.
+    pub problems: Vec<String>,
 }
 
 impl Check {
-    fn new(name: &'static str, problems: Vec<String>) -> Self {
+    pub(super) const fn new(name: &'static str, problems: Vec<String>) -> Self {
         Self { name, ok: problems.is_empty(), problems }
     }
 }
@@ -51,7 +61,7 @@ pub fn run(context: &Context, command: &Command) -> Result<Report> {
         }
     }
     let exit = if checks.iter().all(|check| check.ok) { Exit::Ok } else { Exit::Problems };
-    Ok(Report::new(crate::output::clean(&text), &json!({ "checks": checks })).exit(exit))
+    Ok(Report::new(crate::output::clean(&text), &Document { checks }).exit(exit))
 }
 
 /// Everything. Where the configuration is wrong, nothing else can be found, so that comes first.
