@@ -20,7 +20,7 @@ use crate::writes;
 pub use run::{Outcome, Run};
 
 /// Where the gates are defined, below `.jit/`.
-const FILE: &str = "gates/registry.json";
+pub const FILE: &str = "gates/registry.json";
 
 /// The longest that a gate's command may be given, in seconds.
 pub const LONGEST_TIMEOUT: u64 = 86_400;
@@ -125,9 +125,15 @@ impl Registry {
     pub fn write(&self, context: &Context, workspace: &Workspace) -> Result<()> {
         let path = workspace.own_data()?.join(FILE);
         durable::make_dirs(&context.sys, path.parent().unwrap_or(&path), 0o755)?;
+        Ok(durable::replace(&context.sys, &path, &self.bytes(), 0o644)?)
+    }
+
+    /// The bytes of its file.
+    #[must_use]
+    pub fn bytes(&self) -> Vec<u8> {
         // Its keys are text, so it has a JSON form.
         let mut text = serde_json::to_vec_pretty(self).unwrap_or_default();
         text.push(b'\n');
-        Ok(durable::replace(&context.sys, &path, &text, 0o644)?)
+        text
     }
 }

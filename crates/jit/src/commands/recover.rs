@@ -11,6 +11,7 @@ use crate::durable;
 use crate::error::{Exit, Result};
 use crate::output::Report;
 use crate::workspace::Workspace;
+use crate::writes;
 
 /// What was found and done, as one JSON object.
 #[derive(Serialize, JsonSchema)]
@@ -58,6 +59,11 @@ pub enum Found {
         /// Where it is.
         path: String,
     },
+    /// Changes of issues that were made and are in no event log.
+    Untold {
+        /// How many events are missing.
+        events: usize,
+    },
 }
 
 /// Looks for what is wrong, and puts it right unless this is a dry run.
@@ -81,6 +87,12 @@ pub fn run(context: &Context, dry_run: bool) -> Result<Report> {
     for ticket in queue::dead(&context.sys, &workspace.control, !dry_run)? {
         let text = format!("a place in line that nobody waits in: {}", ticket.display());
         findings.push((Found::DeadTicket { path: ticket.to_string_lossy().into_owned() }, text));
+    }
+    // Without a worktree there is no event log.
+    let untold = if workspace.root.is_some() { writes::untold(context, &workspace, !dry_run)? } else { 0 };
+    if untold > 0 {
+        let text = format!("{untold} changes of issues that no event tells of");
+        findings.push((Found::Untold { events: untold }, text));
     }
     let kept = recovery.kept.as_ref().map(|path| path.to_string_lossy().into_owned());
     let mut text: String = findings.iter().map(|(_, text)| format!("found {text}\n")).collect();

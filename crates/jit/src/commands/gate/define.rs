@@ -8,7 +8,7 @@ use serde_json::json;
 use crate::cli::DefineGate;
 use crate::context::Context;
 use crate::error::{Error, Result};
-use crate::gates::{Gate, LONGEST_TIMEOUT, Mode, Registry};
+use crate::gates::{FILE, Gate, LONGEST_TIMEOUT, Mode, Registry};
 use crate::output::{Report, clean, table};
 use crate::workspace::Workspace;
 use crate::writes::{self, Writer};
@@ -68,8 +68,9 @@ pub(super) fn run(context: &Context, workspace: &Workspace, typed: &DefineGate) 
     }
     let changed = before.as_ref() != Some(&gate);
     if changed {
-        registry.write(context, workspace)?;
-        writer.announce("gate.defined", json!({ "gate": Defined::new(&key, &gate) }))?;
+        let payload = json!({ "gate": Defined::new(&key, &gate) });
+        let after = registry.bytes();
+        writer.announce("gate.defined", payload, (FILE, &after), || registry.write(context, workspace))?;
     }
     let text = format!("the gate {key} is defined{}\n", if changed { "" } else { " already" });
     Ok(Report::new(text, &Written { gate: Defined::new(&key, &gate), changed }).brief(key))
