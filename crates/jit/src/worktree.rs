@@ -2,7 +2,7 @@
 //! moved, and is never shared by a copy: (agent, worktree) is who holds a claim, so two worktrees with one
 //! identity would be one holder.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use holdfast_kernel::{Name, Stamp};
 use holdfast_sys::{Guard, LockMode, Open, Sys};
@@ -217,8 +217,11 @@ fn fresh(context: &Context, workspace: &Workspace, now: &Stamp) -> Result<Identi
 pub struct Entry {
     /// Its identity, if it has one.
     pub worktree_id: Option<String>,
-    /// Where it is.
+    /// Where it is, as far as that is text.
     pub path: String,
+    /// Where it is, for this program.
+    #[serde(skip)]
+    pub root: PathBuf,
     /// Its branch, `HEAD` where there is none.
     pub branch: Option<String>,
     /// Whether it belongs to the repository itself.
@@ -243,6 +246,7 @@ pub fn all(context: &Context, workspace: &Workspace) -> Result<Vec<Entry>> {
         return Ok(vec![Entry {
             worktree_id: id(&root),
             path,
+            root,
             branch: None,
             main: true,
             current: true,
@@ -254,6 +258,7 @@ pub fn all(context: &Context, workspace: &Workspace) -> Result<Vec<Entry>> {
         .map(|worktree| Entry {
             worktree_id: id(&worktree.path),
             path: worktree.path.to_string_lossy().into_owned(),
+            root: worktree.path.clone(),
             branch: worktree
                 .head
                 .as_ref()

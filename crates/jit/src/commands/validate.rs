@@ -2,8 +2,6 @@
 
 mod data;
 
-use std::path::Path;
-
 use holdfast_kernel::{Lease, Standing};
 use holdfast_store::Error as StoreError;
 use schemars::JsonSchema;
@@ -130,7 +128,7 @@ fn leases(context: &Context) -> Result<Vec<Check>> {
 
 fn has_issue(context: &Context, worktrees: &[Entry], lease: &Lease) -> Result<bool> {
     for entry in worktrees {
-        let directory = Path::new(&entry.path).join(DATA).join("issues").join(lease.resource.as_str());
+        let directory = entry.root.join(DATA).join("issues").join(lease.resource.as_str());
         if crate::durable::is_dir(&context.sys, &directory).map_err(Error::from)? {
             return Ok(true);
         }

@@ -32,6 +32,7 @@ mod import;
 mod input;
 mod kill;
 mod merge;
+mod names;
 mod race;
 mod reads;
 mod schema;
