@@ -87,8 +87,9 @@ fn counts(given: [Kind; 4]) {
         there.clone().map(|(layer, (fence, minute))| (layer, copy(layer, fence, minute))).collect();
     let copies: Vec<(Layer, &Raw)> = raws.iter().map(|(layer, raw)| (*layer, raw)).collect();
     let ours = |fence: Fence| fence.filter(|(_, log)| *log == LOG).map(|(fence, _)| fence);
-    let rank = |(layer, (fence, minute)): (Layer, (Fence, u32))| (ours(fence), minute, Reverse(layer));
-    let expected = there.map(rank).max().map(|(_, _, Reverse(layer))| layer);
+    let nearness = |layer: Layer| Reverse(LAYERS.iter().position(|known| *known == layer));
+    let rank = |(layer, (fence, minute)): &(Layer, (Fence, u32))| (ours(*fence), *minute, nearness(*layer));
+    let expected = there.max_by_key(rank).map(|(layer, _)| layer);
     let (seen, problems) = judged(&copies);
     assert_eq!(seen.map(|seen| seen.0), expected, "{given:?}");
     assert_eq!(problems, Vec::<String>::new(), "{given:?}");
