@@ -6,11 +6,11 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::Write;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::path::Path;
 use std::time::Duration;
 
 use crate::ground::{Contender, Failure, Ground, rounds, timed};
+use crate::process::{command, shipped, succeed};
 use crate::row::Row;
 use crate::stats::Spread;
 
@@ -68,18 +68,8 @@ fn fill_large(tree: &Path, count: usize) -> Result<(), Failure> {
     Ok(())
 }
 
-fn program(ground: &Ground) -> PathBuf {
-    ground.target().join("release").join("jvs")
-}
-
-/// Runs a program to its end, without its output.
-fn done(command: &mut Command) -> Result<(), Failure> {
-    let status = command.stdin(Stdio::null()).stdout(Stdio::null()).status()?;
-    if status.success() { Ok(()) } else { Err(format!("{command:?} ended with {status}").into()) }
-}
-
 fn shell(script: &str, at: &Path) -> Result<(), Failure> {
-    done(Command::new("sh").args(["-c", script]).current_dir(at))
+    succeed(command("sh", at).args(["-c", script]))
 }
 
 const HASH: &str = "find copy -type f -print0 | xargs -0 sha256sum > /dev/null";
@@ -87,8 +77,9 @@ const HASH: &str = "find copy -type f -print0 | xargs -0 sha256sum > /dev/null";
 /// A snapshot and a check of a tree.
 fn trees(ground: &Ground, tree: &Path, what: &str) -> Result<Vec<Row>, Failure> {
     let place = ground.folder("place")?;
-    let jvs = |args: &[&str]| done(Command::new(program(ground)).args(args).current_dir(place.join("r")));
-    done(Command::new(program(ground)).args(["init", "r"]).current_dir(&place))?;
+    let program = shipped(ground, "jvs");
+    let jvs = |args: &[&str]| succeed(command(&program, &place.join("r")).args(args));
+    succeed(command(&program, &place).args(["init", "r"]))?;
     std::fs::remove_dir(place.join("r/main"))?;
     std::fs::rename(tree, place.join("r/main"))?;
     jvs(&["lock", "acquire", "--lease-ms", "86400000"])?;
@@ -135,18 +126,18 @@ fn row(work: &str, peer: &str, times: &[Vec<Duration>], at_most: f64) -> Option<
 /// Taking the lock and giving it back, as two commands of one shell.
 fn locks(ground: &Ground) -> Result<Row, Failure> {
     let place = ground.folder("locks")?;
-    done(Command::new(program(ground)).args(["init", "r"]).current_dir(&place))?;
+    let program = shipped(ground, "jvs");
+    succeed(command(&program, &place).args(["init", "r"]))?;
     let bare = ground.folder("bare")?;
     let floor: Contender<'_> = Box::new(|| {
         timed(|| {
-            done(&mut Command::new("true"))?;
+            succeed(&mut command("true", &bare))?;
             flushes_of_acquire(&bare)?;
-            done(&mut Command::new("true"))?;
+            succeed(&mut command("true", &bare))?;
             flushes_of_release(&bare)
         })
     });
-    let jvs =
-        |args: &[&str]| done(Command::new(program(ground)).args(args).current_dir(place.join("r/main")));
+    let jvs = |args: &[&str]| succeed(command(&program, &place.join("r/main")).args(args));
     let ours: Contender<'_> = Box::new(|| {
         timed(|| {
             jvs(&["lock", "acquire"])?;

@@ -23,7 +23,6 @@ mod rebuild;
 mod simulation;
 mod tracker;
 mod turns;
-mod writing;
 
 use ground::{Failure, Ground};
 use row::Row;
@@ -37,7 +36,7 @@ pub struct Bench {
 }
 
 /// All benchmarks, in the order of the table.
-pub const BENCHES: [Bench; 13] = [
+pub const BENCHES: [Bench; 12] = [
     Bench { name: "acquire", run: acquire::run },
     Bench { name: "group", run: group::run },
     Bench { name: "depth", run: depth::run },
@@ -46,7 +45,6 @@ pub const BENCHES: [Bench; 13] = [
     Bench { name: "jit", run: jit::run },
     Bench { name: "hooks", run: hooks::run },
     Bench { name: "issues", run: issues::run },
-    Bench { name: "writing", run: writing::run },
     Bench { name: "named", run: named::run },
     Bench { name: "simulation", run: simulation::run },
     Bench { name: "kc-turns", run: turns::run },

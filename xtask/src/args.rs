@@ -4,6 +4,7 @@
 pub const USAGE: &str = "\
 cargo xtask test [--long]      every check and test; --long takes many times the seeds, cases and minutes
 cargo xtask bench [name]       every benchmark, or those whose name contains the word, as one table
+cargo xtask install [DIR]      build jit, jvs, kc_cli and ic as they are shipped, and put them where cargo would
 cargo xtask tidy               the rules of the house alone
 cargo xtask fuzz [target] [--seconds N] [--input FILE]
                                a longer hunt, or one finding again";
@@ -22,6 +23,11 @@ pub enum Args {
     Bench {
         /// Only those with this in their name.
         name: Option<String>,
+    },
+    /// The programs, put in place.
+    Install {
+        /// Where; none is where cargo puts programs.
+        to: Option<String>,
     },
     /// The rules of the house.
     Tidy,
@@ -55,6 +61,8 @@ impl Args {
             ["test", "--long"] => Ok(Self::Test { long: true }),
             ["bench"] => Ok(Self::Bench { name: None }),
             ["bench", name] if !name.starts_with('-') => Ok(Self::Bench { name: Some((*name).into()) }),
+            ["install"] => Ok(Self::Install { to: None }),
+            ["install", to] if !to.starts_with('-') => Ok(Self::Install { to: Some((*to).into()) }),
             ["tidy"] => Ok(Self::Tidy),
             ["fuzz", rest @ ..] => Hunt::parse(rest).map(Self::Fuzz),
             _ => Err(format!("`cargo xtask {}` is not understood", words.join(" "))),
@@ -104,6 +112,8 @@ mod tests {
         assert_eq!(parse("test"), Ok(Args::Test { long: false }));
         assert_eq!(parse("test --long"), Ok(Args::Test { long: true }));
         assert_eq!(parse("bench open"), Ok(Args::Bench { name: Some("open".into()) }));
+        assert_eq!(parse("install"), Ok(Args::Install { to: None }));
+        assert_eq!(parse("install bin"), Ok(Args::Install { to: Some("bin".into()) }));
         assert_eq!(parse("tidy"), Ok(Args::Tidy));
         let hunt = Hunt { target: Some("decide".into()), seconds: 9, input: None };
         assert_eq!(parse("fuzz decide --seconds 9"), Ok(Args::Fuzz(hunt)));
@@ -111,7 +121,9 @@ mod tests {
 
     #[test]
     fn a_word_that_is_not_understood_is_named() {
-        for line in ["tset", "test --log", "bench -v", "fuzz --seconds", "fuzz --seconds x", "fuzz a b"] {
+        for line in
+            ["tset", "test --log", "bench -v", "install -x", "fuzz --seconds", "fuzz --seconds x", "fuzz a b"]
+        {
             assert!(parse(line).is_err(), "{line}");
         }
         assert!(parse("fuzz --input file").unwrap_err().contains("target"));

@@ -68,10 +68,16 @@ impl Objects {
     ) -> Result<Vec<Change>> {
         let (repository, env, start) = place;
         let path = index::path(repository, env, start);
-        let Some(index) = index::read(files, &path, prefix)? else {
-            return staged_by_git(&Git::in_dir(start), old, prefix);
-        };
         let before = old.map_or(Ok(None), |tree| self.entry(tree, prefix))?;
+        let bytes = index::read(files, &path)?;
+        let index = match &bytes {
+            None => Index::default(),
+            Some(bytes) if is_unchanged(bytes, before.as_ref(), prefix) => return Ok(Vec::new()),
+            Some(bytes) => match index::parse(bytes, prefix) {
+                Some(index) => index,
+                None => return staged_by_git(&Git::in_dir(start), old, prefix),
+            },
+        };
         let mut compared = Compared { objects: self, index: &index, changes: Vec::new() };
         let now = match index.entries.first() {
             Some(entry) if entry.path == prefix => Some(Now::File((entry.mode, entry.id))),
@@ -178,7 +184,13 @@ fn children<'a>(path: &[u8], mut entries: &'a [Entry]) -> Vec<(Vec<u8>, Now<'a>)
     children
 }
 
-/// The same, as git says it.
+/// Whether the index knows that what is at `prefix` is the directory that was there before.
+fn is_unchanged(index: &[u8], before: Option<&TreeEntry>, prefix: &[u8]) -> bool {
+    let before = before.filter(|entry| entry.mode == Mode::Tree).map(|entry| entry.id);
+    before.is_some() && before == index::tree(index, prefix)
+}
+
+/// What is staged, as git says it.
 fn staged_by_git(git: &Git, old: Option<&ObjectId>, prefix: &[u8]) -> Result<Vec<Change>> {
     use std::ffi::OsStr;
     let tree = old.map_or_else(|| EMPTY_TREE.to_owned(), ToString::to_string);

@@ -45,9 +45,12 @@ impl Repository {
     /// # Errors
     /// As [`Repository::head`].
     pub fn head_commit(&self, files: &dyn Files) -> Result<Option<ObjectId>> {
-        match self.head(files)? {
-            Head::Branch(name) => self.resolve(files, &name),
-            Head::Detached(id) => Ok(Some(id)),
+        if self.has_reftable() {
+            return Err(Error::Reftable { git_dir: self.git_dir.clone() });
+        }
+        match refs::read(files, &self.git_dir.join("HEAD"))? {
+            Content::Symbolic(name) => self.resolve(files, &name),
+            Content::Id(id) => Ok(Some(id)),
         }
     }
 

@@ -1,5 +1,5 @@
 //! The index: what the next commit is made of. Read by hand, because every commit waits for it and starting
-//! git costs more than all the rest. A form that is not known here is no error: [`read`] says so, and git
+//! git costs more than all the rest. A form that is not known here is no error: [`parse`] says so, and git
 //! itself is asked. It is never written.
 
 mod cache;
@@ -52,49 +52,89 @@ pub(crate) fn path(repository: &Repository, env: &Environment, start: &Path) -> 
     }
 }
 
-/// Reads the part of the index at `path` that lies below the directory `prefix`; none if it has a form that
-/// only git reads: split, sparse, in conflict, or damaged.
-pub(crate) fn read(files: &dyn Files, path: &Path, prefix: &[u8]) -> Result<Option<Index>> {
-    let Some(bytes) = paths::read_if_there(files, path, LARGEST)? else {
-        return Ok(Some(Index::default()));
-    };
-    Ok(parse(&bytes, prefix))
+/// The bytes of the index at `path`; none if there is no index.
+pub(crate) fn read(files: &dyn Files, path: &Path) -> Result<Option<Vec<u8>>> {
+    paths::read_if_there(files, path, LARGEST)
 }
 
-fn parse(bytes: &[u8], prefix: &[u8]) -> Option<Index> {
-    let mut reader = Reader { rest: bytes.get(..bytes.len().checked_sub(20)?)? };
-    if reader.take(4)? != b"DIRC" {
-        return None;
+/// The tree of the directory `prefix`, if the index knows that nothing in it changed since it was written.
+/// Most commits touch nothing there, and then no entry need be taken apart.
+pub(crate) fn tree(bytes: &[u8], prefix: &[u8]) -> Option<ObjectId> {
+    let mut reader = Reader::new(bytes)?;
+    for _ in 0..reader.count {
+        reader.row()?;
     }
-    let version = reader.u32()?;
-    if !(2..=4).contains(&version) {
-        return None;
-    }
+    cache::find(reader.trees()?, prefix)
+}
+
+/// The part of an index that lies below the directory `prefix`; none if it has a form that only git reads:
+/// split, sparse, in conflict, or damaged.
+pub(crate) fn parse(bytes: &[u8], prefix: &[u8]) -> Option<Index> {
+    let mut reader = Reader::new(bytes)?;
     let mut index = Index::default();
     let mut name = Vec::new();
-    for _ in 0..reader.u32()? {
-        if let Some(entry) = reader.entry(version, &mut name, prefix)? {
-            index.entries.push(entry);
+    for _ in 0..reader.count {
+        let row = reader.row()?;
+        row.name(&mut name)?;
+        if is_below(&name, prefix) && row.more & INTENT_TO_ADD == 0 {
+            index.entries.push(row.entry(&name)?);
         }
     }
-    while !reader.rest.is_empty() {
-        let (kind, len) = (reader.take(4)?, usize::try_from(reader.u32()?).ok()?);
-        let content = reader.take(len)?;
-        match kind {
-            b"TREE" => index.trees = cache::parse(content, prefix)?,
-            // Small letters mark what must be understood.
-            [first, ..] if first.is_ascii_lowercase() => return None,
-            _ => {}
-        }
-    }
+    index.trees = cache::parse(reader.trees()?, prefix)?;
     Some(index)
 }
 
 struct Reader<'a> {
     rest: &'a [u8],
+    version: u32,
+    /// How many entries there are.
+    count: u32,
+}
+
+/// An entry as it is written.
+struct Row<'a> {
+    fixed: &'a [u8],
+    flags: u16,
+    more: u16,
+    /// How many bytes of the name before are not in this one; none if it is written out.
+    dropped: Option<usize>,
+    rest_of_name: &'a [u8],
+}
+
+impl Row<'_> {
+    /// Makes the name of this entry of that of the one before.
+    fn name(&self, name: &mut Vec<u8>) -> Option<()> {
+        name.truncate(match self.dropped {
+            Some(dropped) => name.len().checked_sub(dropped)?,
+            None => 0,
+        });
+        name.extend(self.rest_of_name);
+        Some(())
+    }
+
+    /// What it says; none if it is one side of a conflict.
+    fn entry(&self, name: &[u8]) -> Option<Entry> {
+        if self.flags & STAGE != 0 {
+            return None;
+        }
+        let mode = u32::from_be_bytes(self.fixed.get(MODE_AT..MODE_AT + 4)?.try_into().ok()?);
+        let id = ObjectId::from_bytes(self.fixed.get(ID_AT..FLAGS_AT)?)?;
+        Some(Entry { path: name.to_vec(), mode: Mode::from_bits(mode)?, id })
+    }
 }
 
 impl<'a> Reader<'a> {
+    /// At the first entry of an index.
+    fn new(bytes: &'a [u8]) -> Option<Self> {
+        let mut reader = Self { rest: bytes.get(..bytes.len().checked_sub(20)?)?, version: 0, count: 0 };
+        if reader.take(4)? != b"DIRC" {
+            return None;
+        }
+        reader.version = reader.u32()?;
+        reader.count = reader.u32()?;
+        (2..=4).contains(&reader.version).then_some(reader)
+    }
+
     fn take(&mut self, len: usize) -> Option<&'a [u8]> {
         let (taken, rest) = self.rest.split_at_checked(len)?;
         self.rest = rest;
@@ -105,32 +145,35 @@ impl<'a> Reader<'a> {
         Some(u32::from_be_bytes(self.take(4)?.try_into().ok()?))
     }
 
-    /// The next entry, if it lies below `prefix` and has content. `name` is that of the one before and
-    /// becomes that of this one.
-    fn entry(&mut self, version: u32, name: &mut Vec<u8>, prefix: &[u8]) -> Option<Option<Entry>> {
+    /// The next entry.
+    fn row(&mut self) -> Option<Row<'a>> {
         let whole = self.rest;
         let fixed = self.take(FLAGS_AT + 2)?;
         let flags = u16_at(fixed, FLAGS_AT)?;
         let more = if flags & EXTENDED == 0 { 0 } else { u16_at(self.take(2)?, 0)? };
-        let shared = if version == 4 { name.len().checked_sub(self.varint()?)? } else { 0 };
+        let dropped = if self.version == 4 { Some(self.varint()?) } else { None };
         let len = self.rest.iter().position(|byte| *byte == 0)?;
-        name.truncate(shared);
-        name.extend(self.take(len)?);
-        if version == 4 {
-            self.take(1)?;
-        } else {
-            let used = whole.len() - self.rest.len();
-            self.take(8 - used % 8)?;
+        let rest_of_name = self.take(len)?;
+        let used = whole.len() - self.rest.len();
+        self.take(if self.version == 4 { 1 } else { 8 - used % 8 })?;
+        Some(Row { fixed, flags, more, dropped, rest_of_name })
+    }
+
+    /// Behind the entries: the list of known trees, which may be empty. None if something there must be
+    /// understood and is not.
+    fn trees(&mut self) -> Option<&'a [u8]> {
+        let mut trees: &[u8] = &[];
+        while !self.rest.is_empty() {
+            let (kind, len) = (self.take(4)?, usize::try_from(self.u32()?).ok()?);
+            let content = self.take(len)?;
+            match kind {
+                b"TREE" => trees = content,
+                // Small letters mark what must be understood.
+                [first, ..] if first.is_ascii_lowercase() => return None,
+                _ => {}
+            }
         }
-        if !is_below(name, prefix) || more & INTENT_TO_ADD != 0 {
-            return Some(None);
-        }
-        if flags & STAGE != 0 {
-            return None;
-        }
-        let mode = u32::from_be_bytes(fixed.get(MODE_AT..MODE_AT + 4)?.try_into().ok()?);
-        let id = ObjectId::from_bytes(fixed.get(ID_AT..FLAGS_AT)?)?;
-        Some(Some(Entry { path: name.clone(), mode: Mode::from_bits(mode)?, id }))
+        Some(trees)
     }
 
     /// How many bytes of the name before are not in this one.

@@ -70,14 +70,7 @@ pub(crate) fn looks_like_head(files: &dyn Files, path: &Path) -> Result<bool> {
 
 /// The ref that `name` is in the end, whether it exists or not: a symbolic ref is another name of a ref.
 pub(crate) fn end(files: &dyn Files, git_dir: &Path, common_dir: &Path, name: RefName) -> Result<RefName> {
-    let mut end = name.clone();
-    for _ in 0..LONGEST_CHAIN {
-        match loose(files, &path_of(git_dir, common_dir, &end))? {
-            Some(Content::Symbolic(next)) => end = next,
-            Some(Content::Id(_)) | None => return Ok(end),
-        }
-    }
-    Err(Error::RefLoop { name })
+    Ok(chain(files, git_dir, common_dir, name)?.0)
 }
 
 /// The ref that `name` is in the end, and the object that it is on, if it is there.
@@ -87,13 +80,27 @@ pub(crate) fn follow(
     common_dir: &Path,
     name: &RefName,
 ) -> Result<(RefName, Option<ObjectId>)> {
-    let end = end(files, git_dir, common_dir, name.clone())?;
-    let id = match loose(files, &path_of(git_dir, common_dir, &end))? {
-        Some(Content::Id(id)) => Some(id),
-        Some(Content::Symbolic(_)) => return Err(Error::RefLoop { name: name.clone() }),
-        None => packed(files, common_dir, &end)?,
-    };
+    let (end, id) = chain(files, git_dir, common_dir, name.clone())?;
+    let id = if id.is_none() { packed(files, common_dir, &end)? } else { id };
     Ok((end, id))
+}
+
+/// The ref that `name` is in the end, and what its own file holds, if it has one.
+fn chain(
+    files: &dyn Files,
+    git_dir: &Path,
+    common_dir: &Path,
+    name: RefName,
+) -> Result<(RefName, Option<ObjectId>)> {
+    let mut end = name.clone();
+    for _ in 0..LONGEST_CHAIN {
+        match loose(files, &path_of(git_dir, common_dir, &end))? {
+            Some(Content::Symbolic(next)) => end = next,
+            Some(Content::Id(id)) => return Ok((end, Some(id))),
+            None => return Ok((end, None)),
+        }
+    }
+    Err(Error::RefLoop { name })
 }
 
 fn path_of(git_dir: &Path, common_dir: &Path, name: &RefName) -> PathBuf {

@@ -15,6 +15,7 @@ mod shell;
 mod validate;
 mod worktree;
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
@@ -44,6 +45,19 @@ pub struct Cli {
     /// What to do.
     #[command(subcommand)]
     pub command: Command,
+}
+
+impl Cli {
+    /// What was typed.
+    ///
+    /// # Errors
+    /// What is wrong with it, or the help that was asked for.
+    pub fn typed(arguments: &[OsString]) -> Result<Self, clap::Error> {
+        match Hook::of_commit(arguments) {
+            Some(hook) => Ok(Self { global: Global::default(), command: Command::Hook(Deferred(hook)) }),
+            None => Self::try_parse_from(arguments),
+        }
+    }
 }
 
 /// What every command understands.
@@ -135,7 +149,7 @@ pub enum Command {
     Hooks(Deferred<Hooks>),
     /// What the hooks run
     #[command(subcommand, hide = true)]
-    Hook(Hook),
+    Hook(Deferred<Hook>),
     /// Merge an issue's file, for git
     #[command(hide = true)]
     MergeDriver(MergeDriver),

@@ -57,7 +57,7 @@ pub fn run(context: &Context, command: Command) -> Result<Report> {
         Command::Recover { dry_run } => recover::run(context, dry_run),
         Command::Validate(Deferred(command)) => validate::run(context, &command),
         Command::Hooks(Deferred(command)) => hooks::run(context, &command),
-        Command::Hook(command) => hook::run(context, &command),
+        Command::Hook(Deferred(command)) => hook::run(context, &command),
         Command::MergeDriver(files) => merge_driver::run(context, &files),
         Command::Commit(typed) => commit::run(context, &typed),
         Command::Schema(typed) => schema::run(&typed),

@@ -34,7 +34,6 @@ pub mod writes;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use clap::Parser;
 use holdfast_sys::Sys;
 
 use cli::Cli;
@@ -51,7 +50,7 @@ pub fn main() -> ExitCode {
 }
 
 fn run(arguments: &[OsString]) -> Exit {
-    let cli = match Cli::try_parse_from(arguments) {
+    let cli = match Cli::typed(arguments) {
         Ok(cli) => cli,
         Err(error) => return output::clap(&error, arguments.iter().any(|argument| argument == "--json")),
     };

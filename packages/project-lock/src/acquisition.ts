@@ -3,7 +3,7 @@
 
 import { failure, failureOf, type ProjectLockError } from './errors.js';
 import type { Events } from './events.js';
-import { Held } from './held.js';
+import { Held, LEASE_MS } from './held.js';
 import { Patience } from './patience.js';
 import type { Ports } from './ports.js';
 import type { Reply } from './reply.js';
@@ -12,7 +12,6 @@ import type { ProjectLockAcquireOptions } from './types.js';
 import { wait } from './wait.js';
 import type { Answer } from './wire.js';
 
-export const LEASE_MS = 15_000;
 /** So long a tab only lines up. After that it also asks the record, in case that the holder is frozen. */
 const LINE_UP_MS = 1000;
 /** So long a step waits for other tabs, even if the caller would not: theirs take milliseconds. */
@@ -26,7 +25,7 @@ export class Acquisition {
   readonly #leaseId: string;
   readonly #signal: AbortSignal | undefined;
   readonly #patience: Patience;
-  #turn: Turn;
+  turn: Turn;
   /** What the turn was when the record was last asked. */
   #seen: TurnState = 'waiting';
   #switched = false;
@@ -37,7 +36,7 @@ export class Acquisition {
     this.#leaseId = ports.uuid();
     this.#signal = options.signal;
     this.#patience = new Patience(ports.clock, options);
-    this.#turn = this.#newTurn();
+    this.turn = this.#newTurn();
   }
 
   async run(): Promise<Held> {
@@ -46,35 +45,30 @@ export class Acquisition {
       await this.#lineUp();
       while (!(held = await this.#attempt())) {
         this.#patience.attempt += 1;
-        if (this.#turn.state === 'failed') {
-          this.#turn = this.#newTurn();
+        if (this.turn.state === 'failed') {
+          this.turn = this.#newTurn();
           await this.#lineUp();
         }
       }
       return held;
     } finally {
-      if (!held?.turn) this.#turn.leave();
+      if (!held?.turn) this.turn.leave();
     }
   }
 
   /** The lease, or null after having backed off. */
   async #attempt(): Promise<Held | null> {
-    const { state, error } = this.#turn;
+    const { state, error } = this.turn;
     this.#seen = state;
     if (state === 'failed') return this.#backOff(failure('web-lock-unavailable', 'the Web Lock request failed', error));
     if (state === 'unavailable') this.#switch('there are no Web Locks here', error);
     const web = state === 'granted';
-    const { reply, medium } = await this.#ask(this.#turn.since);
-    if (reply.type !== 'done') return this.#refused(failureOf(reply));
+    const { reply, medium } = await this.#ask(this.turn.since);
+    if (reply.type !== 'done') return this.#backOff(failureOf(reply));
     if (!web && state !== 'unavailable') this.#switch('the Web Lock is late', error);
-    return new Held({
-      leaseId: this.#leaseId,
-      source: web ? 'web-lock' : `${medium}-lock`,
-      turn: web ? this.#turn : null,
-      fence: reply.fence,
-      expiresAt: reply.expiresAt,
-      ttl: LEASE_MS,
-    });
+    const source = web ? 'web-lock' : (`${medium}-lock` as const);
+    const { expiresAt, fence } = reply;
+    return new Held({ leaseId: this.#leaseId, expiresAt, source, fence }, web ? this.turn : null);
   }
 
   /** Asks the record. A worker that does not answer, like a caller that goes away, is not waited for much longer. */
@@ -98,12 +92,8 @@ export class Acquisition {
     if (reply.type === 'done') await this.#ports.link.ask({ op: 'release', leaseId, mine: [leaseId] }, LEASE_MS);
   }
 
-  #refused(error: ProjectLockError): Promise<null> {
-    if (!error.retryable) throw error;
-    return this.#backOff(error);
-  }
-
   async #backOff(error: ProjectLockError): Promise<null> {
+    if (!error.retryable) throw error;
     this.#ports.enters?.('backing_off');
     const { attempt } = this.#patience;
     const delayMs = this.#patience.nextDelayMs();
@@ -123,7 +113,7 @@ export class Acquisition {
   }
 
   async #wait(ms: number, orTurn: boolean): Promise<void> {
-    await wait(this.#ports.clock, ms, this.#signal, orTurn ? this.#turn.settled : undefined);
+    await wait(this.#ports.clock, ms, this.#signal, orTurn ? this.turn.settled : undefined);
     if (this.#signal?.aborted) throw aborted(this.#signal);
   }
 

@@ -9,8 +9,7 @@ let lock: ProjectLock | null = null;
 
 /** One for each page: a tab must recognise its own lease. */
 export function projectLock(): ProjectLock {
-  lock ??= open();
-  return lock;
+  return (lock ??= open());
 }
 
 function open(): ProjectLock {
@@ -23,11 +22,11 @@ function open(): ProjectLock {
   return made;
 }
 
-/** A page that comes back may have been displaced; one that goes for good spares others the wait if it can. */
+/** A page that comes back may have been displaced; one that goes, for good or into the cache, spares others the wait. */
 function followThePage(lock: ProjectLock): void {
-  addEventListener('pageshow', ({ persisted }) => persisted && lock.revalidate());
-  addEventListener('pagehide', ({ persisted }) => persisted || lock.abandon());
-  document.addEventListener('resume', () => lock.revalidate());
+  addEventListener('pageshow', ({ persisted }) => persisted && lock.resume());
+  addEventListener('pagehide', ({ persisted }) => (persisted ? lock.pause() : lock.abandon()));
+  document.addEventListener('resume', () => lock.resume());
 }
 
 /** `crypto.randomUUID` is kept from insecure contexts; random bytes are not. */

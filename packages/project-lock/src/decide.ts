@@ -29,6 +29,9 @@ export type Command =
   | { readonly type: 'release'; readonly lease: string; readonly holder: string }
   | { readonly type: 'check'; readonly lease: string; readonly holder: string; readonly fence: number };
 
+/** A command of somebody who says that a lease is theirs. */
+type OfLease = Exclude<Command, { type: 'acquire' }>;
+
 export type LeaseEvent =
   | { readonly type: 'granted'; readonly lease: Lease }
   | { readonly type: 'renewed'; readonly lease: string; readonly ttl: number; readonly at: number }
@@ -91,14 +94,14 @@ function rule(held: Lease | null, policy: Policy, command: Command, now: number,
     case 'renew':
       return renew(held, policy, command, now);
     case 'release': {
-      const lease = own(held, command.lease, command.holder);
+      const lease = own(held, command);
       if ('code' in lease) return lease;
       // Also past the deadline: as long as nobody took it, its holder may give it back.
       return { events: [{ type: 'released', lease: lease.id }], answer: 'released', lease };
     }
     case 'check': {
       if (held?.id !== command.lease || held.fence !== command.fence) return { code: 'FENCED_OUT' };
-      const lease = inForce(held, command.lease, command.holder, now);
+      const lease = inForce(held, command, now);
       return 'code' in lease ? lease : { events: [], answer: 'valid', lease };
     }
   }
@@ -134,7 +137,7 @@ function renew(
   command: Extract<Command, { type: 'renew' }>,
   now: number,
 ): Decision | Refusal {
-  const lease = inForce(held, command.lease, command.holder, now);
+  const lease = inForce(held, command, now);
   if ('code' in lease) return lease;
   const ttl = command.ttl ?? lease.ttl;
   const unlawful = length(policy, ttl, now);
@@ -154,13 +157,13 @@ function length(policy: Policy, ttl: number, now: number): Refusal | null {
 }
 
 /** The lease, if it is this holder's. */
-function own(held: Lease | null, id: string, holder: string): Lease | Refusal {
-  if (held?.id !== id) return { code: 'NOT_FOUND' };
+function own(held: Lease | null, { lease, holder }: OfLease): Lease | Refusal {
+  if (held?.id !== lease) return { code: 'NOT_FOUND' };
   return held.holder === holder ? held : { code: 'NOT_HOLDER' };
 }
 
 /** The lease, if it is this holder's and not over. */
-function inForce(held: Lease | null, id: string, holder: string, now: number): Lease | Refusal {
-  const lease = own(held, id, holder);
+function inForce(held: Lease | null, command: OfLease, now: number): Lease | Refusal {
+  const lease = own(held, command);
   return 'code' in lease || now < lease.deadline ? lease : { code: 'EXPIRED' };
 }

@@ -16,14 +16,13 @@ export type ProjectLockErrorCode =
 export class ProjectLockError extends Error {
   readonly code: ProjectLockErrorCode;
   readonly retryable: boolean;
-  override readonly cause?: unknown;
+  declare readonly cause?: unknown;
 
   constructor(message: string, params: { code: ProjectLockErrorCode; retryable: boolean; cause?: unknown }) {
-    super(message);
+    super(message, { cause: params.cause });
     this.name = 'ProjectLockError';
     this.code = params.code;
     this.retryable = params.retryable;
-    this.cause = params.cause;
   }
 }
 
@@ -58,9 +57,11 @@ const TOLD: Record<RefusalCode | 'BUSY', readonly [ProjectLockErrorCode, string]
   FENCES_EXHAUSTED: COUNTER,
 };
 
-/** What a reply of the keeper that is no success means to the caller. */
-export function failureOf(reply: Exclude<Reply, { type: 'done' }>): ProjectLockError {
-  return reply.type === 'refused'
-    ? failure(...TOLD[reply.code], reply.code)
-    : failure(`fallback-${reply.stage}-failed`, `the record could not be used: ${reply.why}`, reply.why);
+/** What a reply of the keeper means to a caller who did not get what it wanted: if it was done, then too late. */
+export function failureOf(reply: Reply): ProjectLockError {
+  if (reply.type === 'failed') {
+    return failure(`fallback-${reply.stage}-failed`, `the record could not be used: ${reply.why}`, reply.why);
+  }
+  const code = reply.type === 'done' ? 'EXPIRED' : reply.code;
+  return failure(...TOLD[code], code);
 }

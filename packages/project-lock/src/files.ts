@@ -14,33 +14,41 @@ export interface TextFile {
 export interface Section {
   readonly record: TextFile;
   readonly beside: Omit<TextFile, 'delete'>;
-  leave(): void;
+  /** There was no record when the section was asked for; false if nobody looked. */
+  readonly absent: boolean;
+  /** `stays`: this tab may be back at once. */
+  leave(stays: boolean): void;
 }
 
-export class FileStore implements Store {
-  readonly #enter: (patienceMs: number) => Promise<Section>;
+/** `looks`: whether to see, on the way in, if there is a record. */
+export type Enter = (patienceMs: number, looks: boolean) => Promise<Section>;
 
-  constructor(enter: (patienceMs: number) => Promise<Section>) {
+export class FileStore implements Store {
+  readonly #enter: Enter;
+
+  constructor(enter: Enter) {
     this.#enter = enter;
   }
 
   async run(patienceMs: number, work: Work): Promise<void> {
-    const section = await during('open', () => this.#enter(patienceMs));
+    const section = await during('open', () => this.#enter(patienceMs, work.isFirst));
+    let stays = false;
     try {
       const before = await during('read', () => read(section, work));
       const taken = work.step(before);
       const after = taken.write;
       if (after) await during('write', () => write(section, before, after));
+      stays = work.isFirst && taken.outcome.type === 'done';
       work.done(taken);
     } finally {
-      section.leave();
+      section.leave(stays);
     }
   }
 }
 
 async function read(section: Section, work: Work): Promise<Texts> {
   const beside = await section.beside.read();
-  return { beside, record: work.needsRecord(beside) ? await section.record.read() : undefined };
+  return { beside, record: work.needsRecord(beside, section.absent) ? await section.record.read() : undefined };
 }
 
 /** A fence is kept before the record that uses it, and a record is removed before its copy is. */

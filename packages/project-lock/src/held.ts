@@ -2,28 +2,21 @@
 
 import type { ProjectLockError } from './errors.js';
 import type { Turn } from './turn.js';
-import type { ProjectLockLease, ProjectLockSource } from './types.js';
+import type { ProjectLockLease } from './types.js';
 
-export interface Granted {
-  readonly leaseId: string;
-  readonly source: ProjectLockSource;
-  readonly fence: number;
-  readonly expiresAt: number;
-  readonly ttl: number;
-  /** The Web Lock, if the lease rests on it. */
-  readonly turn: Turn | null;
-}
+export const LEASE_MS = 15_000;
 
 export class Held {
   lease: ProjectLockLease;
-  ttl: number;
+  /** For how long a beat prolongs it. */
+  ttl = LEASE_MS;
+  /** The Web Lock, if the lease rests on it. */
   readonly turn: Turn | null;
   readonly #abort = new AbortController();
 
-  constructor({ leaseId, expiresAt, source, fence, ttl, turn }: Granted) {
+  constructor(lease: ProjectLockLease, turn: Turn | null) {
     this.turn = turn;
-    this.ttl = ttl;
-    this.lease = this.#signed({ leaseId, expiresAt, source, fence });
+    this.lease = this.#signed(lease);
   }
 
   /** The lease with another end. What callers were given stays as it is. */

@@ -1,12 +1,12 @@
 // The same record in IndexedDB, for browsers and origins without an origin private file system. One readwrite transaction
 // is the exclusive section: the browser queues those of all tabs, and drops that of a tab that dies.
 
-import { during, StoreFailure, type Store, type Work } from './store.js';
+import { BESIDE, during, RECORD, StoreFailure, type Store, type Work } from './store.js';
 import type { Step } from './step.js';
 import type { Written } from './record.js';
 
-const [DATABASE, TABLE] = ['project', 'lock'] as const;
-const [RECORD, FENCE] = ['.lock', '.lock.fence'] as const;
+const DATABASE = 'project';
+const TABLE = 'lock';
 
 export function openIdb(): Store {
   const factory = globalThis.indexedDB;
@@ -47,7 +47,7 @@ function transact(database: IDBDatabase, work: Work, forget: () => void): Promis
       const transaction = database.transaction(TABLE, 'readwrite');
       const table = transaction.objectStore(TABLE);
       stage = 'read';
-      const [record, beside] = [table.get(RECORD), table.get(FENCE)];
+      const [record, beside] = [table.get(RECORD), table.get(BESIDE)];
       transaction.onabort = () => fail(transaction.error);
       transaction.oncomplete = () => taken && resolve(taken);
       // Requests are answered in order: when the second is there, so is the first.
@@ -65,7 +65,7 @@ function transact(database: IDBDatabase, work: Work, forget: () => void): Promis
 }
 
 function put(table: IDBObjectStore, after: Written): void {
-  table.put(after.beside, FENCE);
+  table.put(after.beside, BESIDE);
   if (after.record === null) table.delete(RECORD);
   else table.put(after.record, RECORD);
 }

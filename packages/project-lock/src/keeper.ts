@@ -21,7 +21,8 @@ interface Beating {
 
 /** Four beats fit into a lease, so that three may fail. */
 const BEATS_IN_A_LEASE = 4;
-const [SLOWEST_BEAT_MS, RETRY_MS] = [4000, 500];
+const SLOWEST_BEAT_MS = 4000;
+const RETRY_MS = 500;
 
 export class Keeper {
   readonly #store: Store;
@@ -48,10 +49,9 @@ export class Keeper {
     });
   }
 
-  #beatFor({ leaseId, ttl, expiresAt }: Beating): void {
-    const beating = { leaseId, ttl, expiresAt };
+  #beatFor(beating: Beating): void {
     this.#beating = beating;
-    this.#schedule(beating, Math.min(SLOWEST_BEAT_MS, ttl / BEATS_IN_A_LEASE));
+    this.#schedule(beating, Math.min(SLOWEST_BEAT_MS, beating.ttl / BEATS_IN_A_LEASE));
   }
 
   #schedule(beating: Beating, ms: number): void {
@@ -78,7 +78,7 @@ export class Keeper {
     const { leaseId, ttl, expiresAt } = beating;
     const left = expiresAt - this.#clock.now();
     if (reply.type === 'done') {
-      this.#beatFor({ leaseId, ttl, expiresAt: reply.expiresAt });
+      this.#beatFor({ ...beating, expiresAt: reply.expiresAt });
       this.#tell({ type: 'beat', leaseId, expiresAt: reply.expiresAt });
     } else if (isOver(reply) || left <= 0) {
       this.#rest(leaseId);
@@ -94,7 +94,8 @@ export class Keeper {
       if (!isWanted()) return;
       try {
         await this.#store.run(patienceMs, {
-          needsRecord: (beside) => needsRecord(beside, ask, this.#clock.now()),
+          isFirst: ask.op === 'acquire',
+          needsRecord: (beside, absent) => needsRecord(beside, absent, ask, this.#clock.now()),
           step: (texts) => step(texts, ask, this.#clock.now()),
           done: ({ outcome }) => tell(outcome),
         });

@@ -1,10 +1,10 @@
 // The lock of one tab: what it holds, and what becomes of it. It never says that a lease is held without having asked the
 // record, and never keeps quiet when one is lost.
 
-import { aborted, Acquisition, LEASE_MS } from './acquisition.js';
+import { aborted, Acquisition } from './acquisition.js';
 import { failureOf, type ProjectLockError } from './errors.js';
 import { Events } from './events.js';
-import type { Held } from './held.js';
+import { LEASE_MS, type Held } from './held.js';
 import type { Notice } from './keeper.js';
 import type { Link } from './link.js';
 import type { LockState, Ports } from './ports.js';
@@ -34,6 +34,7 @@ export class ProjectLock {
   /** Leases whose release failed: this tab's still, but it holds them no more. */
   readonly #orphans = new Set<string>();
   #acquiring = false;
+  #acquisition: Acquisition | null = null;
   #reviving = false;
 
   constructor(ports: Ports) {
@@ -59,11 +60,13 @@ export class ProjectLock {
     this.#acquiring = true;
     try {
       await this.#mayAcquire(options.signal);
-      return this.#hold(await new Acquisition(this.#ports, this.events, options).run());
+      this.#acquisition = new Acquisition(this.#ports, this.events, options);
+      return this.#hold(await this.#acquisition.run());
     } catch (error) {
       if (!this.#held) this.#enter('faulted');
       throw error;
     } finally {
+      this.#acquisition = null;
       this.#acquiring = false;
     }
   }
@@ -78,7 +81,7 @@ export class ProjectLock {
       held.ttl = ttl;
       return this.#renewed(held, reply.expiresAt);
     }
-    const error = reply.type === 'done' ? over() : failureOf(reply);
+    const error = failureOf(reply);
     if (held && isOver(reply)) this.#lose(held, error);
     if (held && this.#held === held) this.#holding(held);
     throw error;
@@ -91,7 +94,7 @@ export class ProjectLock {
     if (reply.type === 'done') this.#orphans.delete(lease.leaseId);
     if (reply.type === 'done' && !reply.over) return this.#released(held, lease, reason);
     // What was over has been given back too, but its writes were not protected to the end.
-    const error = reply.type === 'done' ? over() : failureOf(reply);
+    const error = failureOf(reply);
     if (error.code !== 'lease-expired') this.#unreleased(held, lease, error);
     else if (held) this.#lose(held, error);
     throw error;
@@ -110,12 +113,22 @@ export class ProjectLock {
       await this.release({ lease, reason: 'aborted' }).catch(() => undefined);
       throw error;
     }
-    await this.release({ lease, reason: 'completed' });
+    await this.release({ lease });
     return result;
   }
 
-  /** Asks the record what is left of the lease, after the page was frozen or in the back/forward cache. */
-  revalidate(): void {
+  /** The page may stand still from here on: nobody shall wait for it to take its turn. A lease that it holds runs on. */
+  pause(): void {
+    this.#acquisition?.turn.pause();
+  }
+
+  /** The page may have stood still: it lines up again, and asks the record what is left of its lease. */
+  resume(): void {
+    this.#acquisition?.turn.resume();
+    this.#revalidate();
+  }
+
+  #revalidate(): void {
     const held = this.#held;
     if (held) this.renew({ lease: held.lease, extendByMs: held.ttl }).catch(() => this.#revive());
   }
@@ -226,7 +239,7 @@ export class ProjectLock {
     this.#reviving = true;
     clock.after(REVIVE_MS, () => {
       this.#reviving = false;
-      this.revalidate();
+      this.#revalidate();
     });
   }
 }

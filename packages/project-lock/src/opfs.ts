@@ -2,8 +2,8 @@
 // removed, because opening it for synchronous access is the exclusive section: the browser lets one context have that
 // handle, and takes it away from one that dies. Runs in a dedicated worker only; nothing is made outside `project/`.
 
-import { FileStore, type Section, type TextFile } from './files.js';
-import { StoreFailure } from './store.js';
+import { FileStore, type Enter, type Section, type TextFile } from './files.js';
+import { BESIDE, RECORD, StoreFailure } from './store.js';
 
 /** The part of `FileSystemSyncAccessHandle` that is used; TypeScript knows it in workers only. */
 interface SyncHandle {
@@ -21,11 +21,16 @@ interface SyncFile {
 interface Place {
   readonly folder: FileSystemDirectoryHandle;
   readonly fence: SyncFile;
+  /** A handle of `.lock` that was opened before. */
+  record?: SyncFile;
 }
 
-const [FOLDER, RECORD, FENCE] = ['project', '.lock', '.lock.fence'] as const;
+const FOLDER = 'project';
 /** A section lasts a few milliseconds, so who has to wait looks again soon. */
-const [SHORTEST_PAUSE_MS, LONGEST_PAUSE_MS] = [1, 16];
+const SHORTEST_PAUSE_MS = 1;
+const LONGEST_PAUSE_MS = 16;
+/** So long a tab that acquired stays in the section. A tab that is stopped inside is in the way of all: it must be short. */
+const STAY_MS = 4;
 /** More than any record has: what is longer is damaged, and not worth reading. */
 const MOST_BYTES = 4096;
 const BESIDE_BYTES = 256;
@@ -35,38 +40,58 @@ export async function openOpfs(): Promise<FileStore | null> {
   const files = globalThis.FileSystemFileHandle?.prototype;
   if (!files || !('createSyncAccessHandle' in files) || !navigator.storage?.getDirectory) return null;
   // Not for this origin or in this mode: that is so for every tab, so they all go elsewhere together.
-  let place = await unless(['SecurityError', 'NotSupportedError'], find);
-  return (
-    place &&
-    new FileStore(async (patience) => {
-      const section = await unless(['NotFoundError'], () => enter(place as Place, patience));
-      // The data of the site was cleared under the page, and everything begins anew.
-      return section ?? enter((place = await find()), patience);
-    })
-  );
+  const place = await unless(['SecurityError', 'NotSupportedError'], find);
+  return place && new FileStore(entrance(place));
+}
+
+/** The way into the section. Whoever acquires keeps it for a moment: to give back at once takes no second way in then. */
+function entrance(place: Place): Enter {
+  let handle: SyncHandle | null = null;
+  let timer: ReturnType<typeof setTimeout>;
+  const close = () => {
+    handle?.close();
+    handle = null;
+  };
+  return async (patience, looks) => {
+    clearTimeout(timer);
+    const lookup = looks && isMissing(place.folder);
+    handle ??= await unless(['NotFoundError'], () => exclusive(place.fence, patience));
+    // The data of the site was cleared under the page, and everything begins anew.
+    handle ??= await exclusive((place = await find()).fence, patience);
+    const record = new RecordFile(place);
+    return {
+      record,
+      beside: beside(handle),
+      absent: await lookup,
+      leave(stays) {
+        record.close();
+        if (stays) timer = setTimeout(close, STAY_MS);
+        else close();
+      },
+    };
+  };
 }
 
 async function find(): Promise<Place> {
   const root = await navigator.storage.getDirectory();
   const folder = await root.getDirectoryHandle(FOLDER, { create: true });
-  return { folder, fence: await open(folder, FENCE, true) };
+  return { folder, fence: await open(folder, BESIDE, true) };
 }
 
-async function enter({ folder, fence }: Place, patience: number): Promise<Section> {
-  const handle = await exclusive(fence, patience);
-  const record = new RecordFile(folder);
+function beside(handle: SyncHandle): Section['beside'] {
   return {
-    record,
-    beside: {
-      read: async () => text(handle),
-      // Always as long: a file that changes its length costs another call to the browser.
-      write: async (after) => put(handle, after.padEnd(BESIDE_BYTES)),
-    },
-    leave() {
-      record.close();
-      handle.close();
-    },
+    read: async () => text(handle),
+    // Always as long: a file that changes its length costs another call to the browser.
+    write: async (after) => put(handle, after.padEnd(BESIDE_BYTES)),
   };
+}
+
+/** Asked for together with the section, so that nobody waits for it. */
+function isMissing(folder: FileSystemDirectoryHandle): Promise<boolean> {
+  return open(folder, RECORD, false).then(
+    () => false,
+    (error) => is(error, ['NotFoundError']),
+  );
 }
 
 /** Takes the handle that only one context can have. There is no queue for it, so it is asked for again and again. */
@@ -86,26 +111,26 @@ async function exclusive(file: SyncFile, patience: number): Promise<SyncHandle> 
 
 /** `.lock`, opened at most once in a section. */
 class RecordFile implements TextFile {
-  readonly #folder: FileSystemDirectoryHandle;
+  readonly #place: Place;
   #handle: SyncHandle | null = null;
 
-  constructor(folder: FileSystemDirectoryHandle) {
-    this.#folder = folder;
+  constructor(place: Place) {
+    this.#place = place;
   }
 
   async read(): Promise<string | null> {
-    this.#handle ??= await unless(['NotFoundError'], () => this.#open(false));
+    this.#handle ??= await unless(['NotFoundError'], async () => (await this.#find(false)).createSyncAccessHandle());
     return this.#handle && text(this.#handle);
   }
 
   async write(after: string): Promise<void> {
-    this.#handle ??= await this.#open(true);
+    this.#handle ??= await this.#make();
     put(this.#handle, after);
   }
 
   async delete(): Promise<void> {
     this.close();
-    await unless(['NotFoundError'], () => this.#folder.removeEntry(RECORD));
+    await unless(['NotFoundError'], () => this.#place.folder.removeEntry(RECORD));
   }
 
   close(): void {
@@ -113,8 +138,17 @@ class RecordFile implements TextFile {
     this.#handle = null;
   }
 
-  async #open(create: boolean): Promise<SyncHandle> {
-    return (await open(this.#folder, RECORD, create)).createSyncAccessHandle();
+  /** A handle stands for a name, and one that was opened before opens sooner, whichever file has the name by now. */
+  async #make(): Promise<SyncHandle> {
+    const place = this.#place;
+    const made = await this.#find(true);
+    const known = (place.record ??= made);
+    const handle = await unless(['NotFoundError'], () => known.createSyncAccessHandle());
+    return handle ?? (place.record = made).createSyncAccessHandle();
+  }
+
+  #find(create: boolean): Promise<SyncFile> {
+    return open(this.#place.folder, RECORD, create);
   }
 }
 

@@ -28,8 +28,11 @@ export interface Grant extends LeaseRecord {
 
 export interface Beside {
   readonly next: number;
-  readonly grant: Grant | null;
+  /** Null if nobody holds the project, undefined if there is no telling. */
+  readonly grant: Grant | null | undefined;
 }
+
+type Members = Readonly<Partial<Record<'leaseId' | 'expiresAt' | 'fence' | 'web' | 'next' | 'grant', unknown>>>;
 
 /** No lease is longer, so a record that claims to be was not written by a tab with this clock. */
 export const LONGEST_LEASE_MS = 3_600_000;
@@ -46,24 +49,23 @@ export function writeBeside({ next, grant }: Beside): string {
 
 /** The record, or null if it is not one that a tab could have written by `now`. */
 export function readRecord(text: string, now: number): LeaseRecord | null {
-  const value = object(text);
-  return value && Object.keys(value).length === 2 ? lease(value, now) : null;
+  const members = parse(text);
+  return Object.keys(members).length === 2 ? lease(members, now) : null;
 }
 
 /** The counter, or null if it is not to be believed. */
 export function readBeside(text: string | null, now: number): Beside | null {
-  const value = text === null ? null : object(text);
-  if (!value || !isPosition(value['next'], now)) return null;
-  return { next: value['next'], grant: grant(value['grant'], now) };
+  const { next, grant } = parse(text ?? '');
+  if (!isPosition(next, now)) return null;
+  return { next, grant: grant === null ? null : copy(membersOf(grant), now) };
 }
 
-function grant(value: unknown, now: number): Grant | null {
-  if (!isObject(value) || !isPosition(value['fence'], now)) return null;
-  const found = lease(value, now);
-  return found && { ...found, fence: value['fence'], web: value['web'] === true };
+function copy(members: Members, now: number): Grant | undefined {
+  const [found, { fence, web }] = [lease(members, now), members];
+  return found && isPosition(fence, now) ? { ...found, fence, web: web === true } : undefined;
 }
 
-function lease({ leaseId, expiresAt }: Record<string, unknown>, now: number): LeaseRecord | null {
+function lease({ leaseId, expiresAt }: Members, now: number): LeaseRecord | null {
   const known = typeof leaseId === 'string' && UUID.test(leaseId) && isCount(expiresAt);
   return known && expiresAt <= now + LONGEST_LEASE_MS ? { leaseId, expiresAt } : null;
 }
@@ -77,15 +79,15 @@ function isPosition(value: unknown, now: number): value is number {
   return isCount(value) && value <= now + CENTURY_MS;
 }
 
-function object(text: string): Record<string, unknown> | null {
+function parse(text: string): Members {
   try {
-    const value: unknown = JSON.parse(text);
-    return isObject(value) ? value : null;
+    return membersOf(JSON.parse(text));
   } catch {
-    return null;
+    return {};
   }
 }
 
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
+/** What can be asked for by name; a text or a number has nothing that we would ask for. */
+function membersOf(value: unknown): Members {
+  return (value ?? {}) as Members;
 }

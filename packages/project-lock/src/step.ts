@@ -25,11 +25,15 @@ export interface Step {
 }
 
 const POLICY = { minTtl: 1, maxTtl: LONGEST_LEASE_MS };
-const [THIS_TAB, ANOTHER_TAB] = ['this tab', 'another tab'] as const;
+const THIS_TAB = 'this tab';
+const ANOTHER_TAB = 'another tab';
 
-/** Whether the step has to see the record. Who gives back what the copy says is its own need not: nobody had it since. */
-export function needsRecord(beside: string | null, ask: Ask, now: number): boolean {
-  return ask.op !== 'release' || readBeside(beside, now)?.grant?.leaseId !== ask.leaseId;
+/** Whether the step has to see the record. Who gives back what the copy says is its own need not: nobody had it since. Nor
+ * who acquires, if there was none when it came: had a tab made one before this step, the copy would say so. */
+export function needsRecord(beside: string | null, absent: boolean, { op, leaseId }: Ask, now: number): boolean {
+  const copy = readBeside(beside, now);
+  if (op === 'release') return copy?.grant?.leaseId !== leaseId;
+  return op !== 'acquire' || !absent || copy?.grant !== null;
 }
 
 export function step(texts: Texts, ask: Ask, now: number): Step {

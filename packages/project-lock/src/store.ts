@@ -4,10 +4,16 @@
 import type { Step } from './step.js';
 import type { Texts } from './record.js';
 
+/** The names of the record and of what is beside it, whatever keeps them. */
+export const RECORD = '.lock';
+export const BESIDE = '.lock.fence';
+
 /** What is done while nobody else does anything. */
 export interface Work {
-  /** Whether the record has to be read for it. */
-  needsRecord(beside: string | null): boolean;
+  /** Of two steps the first: a record is hardly there yet, and the second may follow at once. */
+  readonly isFirst: boolean;
+  /** Whether the record has to be read for it; `absent`: there was none when the section was asked for. */
+  needsRecord(beside: string | null, absent: boolean): boolean;
   step(texts: Texts): Step;
   /** Called when everything is stored, before the section is left: leaving takes time, and nobody needs to wait for it. */
   done(step: Step): void;

@@ -17,19 +17,21 @@ export class Turn {
   error: unknown;
   /** When it is not waiting any more. */
   readonly settled: Promise<void>;
+  readonly #locks: LockManagerLike | null;
   readonly #clock: Clock;
-  readonly #abort = new AbortController();
+  readonly #lineUp: boolean;
+  #abort = new AbortController();
   #settle: () => void = () => undefined;
   #letGo: () => void = () => undefined;
-  #gone = false;
   #lost: () => void = () => undefined;
 
   /** Lines up, or only looks whether the lock is free. */
   constructor(locks: LockManagerLike | null, clock: Clock, lineUp: boolean) {
+    this.#locks = locks;
     this.#clock = clock;
+    this.#lineUp = lineUp;
     this.settled = new Promise((settle) => (this.#settle = settle));
-    if (locks) this.#request(locks, lineUp);
-    else this.#end('unavailable');
+    this.#request();
   }
 
   /** Whom to tell if the lock is taken away after it was granted. */
@@ -40,24 +42,34 @@ export class Turn {
 
   /** Leaves the queue, or lets go of the lock. */
   leave(): void {
-    this.#gone = true;
     this.#abort.abort();
     this.#letGo();
   }
 
-  #request(locks: LockManagerLike, lineUp: boolean): void {
+  /** Leaves the queue until it resumes: a page that stands still must not be given what others wait for. */
+  pause(): void {
+    if (this.state === 'waiting') this.#abort.abort();
+  }
+
+  resume(): void {
+    if (this.state === 'waiting' && this.#abort.signal.aborted) this.#request();
+  }
+
+  #request(): void {
+    if (!this.#locks) return this.#end('unavailable');
+    const { signal } = (this.#abort = new AbortController());
     // A request that only looks cannot be given a signal; it does not need one.
-    const options: LockOptions = lineUp ? { signal: this.#abort.signal } : { ifAvailable: true };
+    const options: LockOptions = this.#lineUp ? { signal } : { ifAvailable: true };
+    const refused = (error: unknown) => signal.aborted || this.#refused(error);
     try {
-      locks.request(NAME, options, (lock) => this.#granted(lock)).then(undefined, (error) => this.#refused(error));
+      this.#locks.request(NAME, options, (lock) => (signal.aborted ? undefined : this.#granted(lock))).catch(refused);
     } catch (error) {
-      this.#refused(error);
+      refused(error);
     }
   }
 
   #granted(lock: unknown): Promise<void> | void {
     if (!lock) return this.#end('taken');
-    if (this.#gone) return;
     const held = new Promise<void>((letGo) => (this.#letGo = letGo));
     this.since = this.#clock.now();
     this.#end('granted');
@@ -65,7 +77,6 @@ export class Turn {
   }
 
   #refused(error: unknown): void {
-    if (this.#gone) return;
     const name = (error as { name?: unknown } | null)?.name;
     const stolen = this.state === 'granted';
     this.#end(name === 'NotSupportedError' || name === 'SecurityError' ? 'unavailable' : 'failed', error);

@@ -35,7 +35,7 @@ impl Script<'_> {
     pub(super) fn made(&self) -> Vec<u8> {
         let Self { name, .. } = self;
         let mut text = format!("{SHELL}{BEGIN}{MADE}\n");
-        text.push_str(&format!("command -v jit >/dev/null 2>&1 && exec jit hook {name} \"$@\"\n"));
+        text.push_str(&format!("command -v jit >/dev/null && exec jit hook {name} \"$@\"\n"));
         if let Some(program) = self.quoted() {
             text.push_str(&format!("[ -x {program} ] && exec {program} hook {name} \"$@\"\n"));
         }
@@ -70,7 +70,7 @@ impl Script<'_> {
             ("", "", "")
         };
         let mut text = format!(
-            "{BEGIN}\n{before}if command -v jit >/dev/null 2>&1; then {feed}jit hook {name} \"$@\"\n"
+            "{BEGIN}\n{before}if command -v jit >/dev/null; then {feed}jit hook {name} \"$@\"\n"
         );
         if let Some(program) = self.quoted() {
             text.push_str(&format!("elif [ -x {program} ]; then {feed}{program} hook {name} \"$@\"\n"));

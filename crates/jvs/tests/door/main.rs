@@ -24,4 +24,5 @@ mod snapshot;
 mod steal;
 mod stopped;
 mod tamper;
+mod terminal;
 mod worktree;

@@ -7,14 +7,14 @@ use std::process::{Child, Command, Stdio};
 use crate::bench::{Answer, Bench, ends, has, until};
 
 /// A payload that takes a while to copy.
-fn fill(bench: &Bench) {
+pub(crate) fn fill(bench: &Bench) {
     for n in 0..1_200 {
         bench.put(&format!("d{}/f{n}", n % 20), &"x".repeat(40_000));
     }
 }
 
 /// Signals a command and whatever it runs.
-fn signal(child: &Child, name: &str) {
+pub(crate) fn signal(child: &Child, name: &str) {
     let group = format!("-{}", child.id());
     assert!(Command::new("kill").args([&format!("-{name}"), "--", &group]).status().unwrap().success());
 }

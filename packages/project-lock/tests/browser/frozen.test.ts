@@ -3,9 +3,10 @@
 
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Page } from 'playwright-core';
-import { Chromium, ready } from './support/chromium.js';
+import { Chromium, ready, waiting } from './support/chromium.js';
 import { rendererOf } from './support/processes.js';
 import { files } from './support/storage.js';
+import type { Told } from './support/tab.js';
 
 let browser: Chromium;
 beforeEach(async () => void (browser = await Chromium.start()));
@@ -96,6 +97,28 @@ describe('a page in the back/forward cache', () => {
     else expect(await holder.evaluate(() => window.tab.isLost())).toBeNull();
     expect(await acquire(holder, { maxWaitMs: 0 })).toMatchObject({ error: { code: 'web-lock-unavailable' } });
     expect(await next.evaluate(() => window.tab.release())).toEqual({});
+  });
+
+  it('that waited is in nobody\'s way, and goes on waiting when it comes back', async () => {
+    const [holder, waiter, next] = [await browser.tab(), await browser.tab(), await browser.tab()];
+    await acquire(holder);
+    await waiter.evaluate((options) => {
+      void window.tab.acquire(options).then((got) => Object.assign(window, { got }));
+    }, PATIENT);
+    await waiting(holder, 1);
+    await leave(waiter);
+    await waiting(holder, 0);
+    const acquired = acquire(next);
+    await waiting(holder, 1);
+    expect(await holder.evaluate(() => window.tab.release())).toEqual({});
+    const first = (await acquired).lease;
+    expect(await comeBack(waiter)).toBe(true);
+    await waiting(next, 1);
+    expect(await next.evaluate(() => window.tab.release())).toEqual({});
+    await waiter.waitForFunction(() => 'got' in window);
+    const { lease } = await waiter.evaluate(() => (window as unknown as { got: Told }).got);
+    expect(lease?.fence).toBeGreaterThan(first?.fence as number);
+    expect(await waiter.evaluate(() => window.tab.release())).toEqual({});
   });
 
   it.each([

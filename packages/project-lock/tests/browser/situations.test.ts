@@ -1,5 +1,6 @@
 // What each situation of a browser gives: the table of the README, row by row, in a real Chromium.
 
+import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { Chromium, INSECURE_HOST, ready } from './support/chromium.js';
 import { files, rows } from './support/storage.js';
@@ -9,6 +10,29 @@ beforeAll(async () => void (browser = await Chromium.start()));
 afterAll(() => browser.stop());
 
 const UUID = /^[\da-f]{8}-[\da-f]{4}-4[\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12}$/;
+
+it('the example of the README saves the project', async () => {
+  const readme = await readFile(new URL('../../README.md', import.meta.url), 'utf8');
+  const content = /```js\n(.*?)```/s.exec(readme)?.[1] ?? '';
+  expect(content.trim().split('\n').filter(Boolean).length).toBeLessThanOrEqual(5);
+  const page = await browser.context.newPage();
+  await page.goto(browser.url('/tests/browser/support/elsewhere.html'));
+  // What a bundler or an import map of the user's does: the name leads to the files.
+  await page.addScriptTag({ type: 'importmap', content: '{"imports":{"@holdfast/project-lock":"/dist/index.js"}}' });
+  await page.evaluate(() => {
+    const saveProject = async ({ fence, signal }: { fence: number; signal: AbortSignal }) => {
+      const { held } = await navigator.locks.query();
+      Object.assign(window, { saved: { fence, lost: signal.aborted, held: held?.length } });
+    };
+    Object.assign(window, { saveProject });
+  });
+  await page.addScriptTag({ type: 'module', content });
+  await page.waitForFunction(() => 'saved' in window);
+  const saved = await page.evaluate(() => (window as unknown as { saved: object }).saved);
+  expect(saved).toEqual({ fence: expect.any(Number), lost: false, held: 1 });
+  await expect.poll(() => page.evaluate(async () => (await navigator.locks.query()).held)).toEqual([]);
+  await page.close();
+});
 
 it('everything is there: the Web Lock, and the record in OPFS', async () => {
   const tab = await browser.tab();

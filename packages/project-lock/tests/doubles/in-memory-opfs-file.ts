@@ -45,7 +45,14 @@ export class InMemoryFolder {
     return new FileStore(() => this.#enter());
   }
 
+  /** Keeps everybody else out until it is left. */
+  async occupy(): Promise<() => void> {
+    const section = await this.#enter();
+    return () => section.leave(false);
+  }
+
   async #enter(): Promise<Section> {
+    const absent = this.record.text === null;
     const error = this.failures.shift();
     if (error) throw error;
     if (this.stuck) throw new StoreFailure('busy');
@@ -54,6 +61,6 @@ export class InMemoryFolder {
     this.#last = new Promise((left) => (leave = left));
     await before;
     this.entered += 1;
-    return { record: this.record, beside: this.beside, leave };
+    return { record: this.record, beside: this.beside, absent, leave };
   }
 }

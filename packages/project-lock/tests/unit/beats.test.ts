@@ -78,7 +78,7 @@ describe('a page that comes back', () => {
     const tab = browser.tab();
     const { lease } = await tab.lock.acquire();
     browser.clock.jump(14_000);
-    tab.lock.revalidate();
+    tab.lock.resume();
     await browser.clock.advance(0);
     expect(tab.probe.types).toEqual(['acquired', 'renewed']);
     expect(lease.signal?.aborted).toBe(false);
@@ -90,7 +90,7 @@ describe('a page that comes back', () => {
     const { lease } = await tab.lock.acquire();
     browser.clock.jump(20_000);
     await other.lock.acquire();
-    tab.lock.revalidate();
+    tab.lock.resume();
     await browser.clock.advance(0);
     expect(lease.signal?.aborted).toBe(true);
     expect(tab.probe.types.at(-1)).toBe('expired');
@@ -99,7 +99,7 @@ describe('a page that comes back', () => {
   it('has nothing to ask if it held nothing', async () => {
     const browser = new FakeBrowser();
     const tab = browser.tab();
-    tab.lock.revalidate();
+    tab.lock.resume();
     tab.lock.abandon();
     await browser.clock.advance(1000);
     expect(browser.folder.entered).toBe(0);

@@ -3,7 +3,7 @@
 
 import { describe, expect, it } from 'vitest';
 import { LONGEST_LEASE_MS, readBeside, readRecord, writeBeside, writeRecord } from '../../src/record.js';
-import { step, type Ask } from '../../src/step.js';
+import { needsRecord, step, type Ask } from '../../src/step.js';
 import { FakeBrowser } from '../doubles/browser.js';
 
 const NOW = 1_767_225_600_000;
@@ -117,4 +117,33 @@ it('what is written is what is read', () => {
   expect(readBeside(writeBeside({ next: 8, grant }), NOW)).toEqual({ next: 8, grant });
   expect(readBeside(writeBeside({ next: 8, grant: null }), NOW)).toEqual({ next: 8, grant: null });
   expect(readBeside(null, NOW)).toBeNull();
+});
+
+describe('the record is read', () => {
+  const grant = { leaseId: ID, expiresAt: NOW + 1000, fence: NOW, web: false };
+  const mine = { leaseId: ID, mine: [ID] };
+  const asks = {
+    acquire: { op: 'acquire', leaseId: ID, ttl: 15_000, webSince: null, mine: [] },
+    renew: { op: 'renew', ttl: 15_000, ...mine },
+    check: { op: 'check', fence: NOW, ...mine },
+    release: { op: 'release', ...mine },
+  } satisfies Record<string, Ask>;
+  const copies = {
+    'of nobody': writeBeside({ next: NOW, grant: null }),
+    'of this lease': writeBeside({ next: NOW, grant }),
+    'of another': writeBeside({ next: NOW, grant: { ...grant, leaseId: ID.replace(/a/g, 'b') } }),
+    'that is damaged': `{"next":${NOW},"grant":{"leaseId":7}}`,
+    'that is not there': null,
+  };
+  /** All that may go without: whatever another tab did meanwhile, the copy tells. */
+  const spared = ['acquire, absent, of nobody', 'release, absent, of this lease', 'release, there, of this lease'];
+
+  it('by every step that another tab could have made a difference to', () => {
+    const found: string[] = [];
+    for (const [op, ask] of Object.entries(asks))
+      for (const place of ['absent', 'there'])
+        for (const [copy, beside] of Object.entries(copies))
+          if (!needsRecord(beside, place === 'absent', ask, NOW)) found.push(`${op}, ${place}, ${copy}`);
+    expect(found).toEqual(spared);
+  });
 });

@@ -4,6 +4,7 @@ import { getEventListeners } from 'node:events';
 import { describe, expect, it } from 'vitest';
 import { step } from '../../src/step.js';
 import { FakeBrowser } from '../doubles/browser.js';
+import { settle } from '../doubles/fake-clock.js';
 
 const never = Symbol('not yet');
 const now = <T>(promise: Promise<T>) => Promise.race([promise, Promise.resolve(never)]);
@@ -77,6 +78,17 @@ describe('while another tab holds the project', () => {
     await browser.clock.advance(2000);
     expect((await acquired).lease.source).toBe('web-lock');
   });
+});
+
+it('tabs that all saw no record on their way in do not all get the project', async () => {
+  const browser = new FakeBrowser();
+  const tabs = Array.from({ length: 5 }, () => browser.tab({ webLocks: false }));
+  const leave = await browser.folder.occupy();
+  const tries = Promise.allSettled(tabs.map((tab) => tab.lock.acquire({ maxWaitMs: 0 })));
+  await settle();
+  leave();
+  const tried = await tries;
+  expect(tried.map(({ status }) => status).sort()).toEqual(['fulfilled', ...Array(4).fill('rejected')]);
 });
 
 describe('a worker that outlives its page', () => {
@@ -169,6 +181,68 @@ describe('a frozen holder', () => {
     const { lease } = await tab.lock.acquire();
     await expect(holder.lock.release({ lease: frozen.lease })).rejects.toMatchObject({ code: 'lease-expired' });
     expect(browser.record).toMatchObject({ leaseId: lease.leaseId });
+  });
+});
+
+describe('a page in the cache that waits for its turn', () => {
+  const three = async () => {
+    const browser = new FakeBrowser();
+    const [holder, cached, next] = [browser.tab(), browser.tab(), browser.tab()];
+    const { lease } = await holder.lock.acquire();
+    const waits = cached.lock.acquire({ maxWaitMs: 60_000 });
+    await browser.clock.advance(10);
+    return { browser, holder, cached, next, lease, waits };
+  };
+
+  it('leaves the queue, and the next one has the Web Lock at once', async () => {
+    const { browser, holder, cached, next, lease } = await three();
+    cached.lock.pause();
+    expect(browser.locks.waiting).toBe(0);
+    const acquired = next.lock.acquire();
+    await holder.lock.release({ lease });
+    expect((await acquired).didFallback).toBe(false);
+  });
+
+  it('lines up again when it comes back, once, and does not wait for a delay', async () => {
+    const { browser, holder, cached, lease, waits } = await three();
+    await browser.clock.advance(1500);
+    cached.lock.pause();
+    cached.lock.pause();
+    cached.lock.resume();
+    cached.lock.resume();
+    expect(browser.locks.waiting).toBe(1);
+    const before = browser.clock.now();
+    await holder.lock.release({ lease });
+    expect(await waits).toMatchObject({ lease: { source: 'web-lock' }, didFallback: false });
+    expect(browser.clock.now()).toBe(before);
+  });
+
+  it('is told the truth when its time was up meanwhile', async () => {
+    const { browser, cached, waits } = await three();
+    const failed = expect(waits).rejects.toMatchObject({ code: 'web-lock-unavailable' });
+    cached.lock.pause();
+    await browser.clock.advance(61_000);
+    cached.lock.resume();
+    await failed;
+    expect(browser.locks.waiting).toBe(0);
+  });
+
+  it('that gave up before is not put back into the queue', async () => {
+    const { browser, cached, waits } = await three();
+    const failed = expect(waits).rejects.toMatchObject({ code: 'web-lock-unavailable' });
+    await browser.clock.advance(61_000);
+    await failed;
+    cached.lock.pause();
+    cached.lock.resume();
+    expect(browser.locks.waiting).toBe(0);
+  });
+
+  it('keeps what it has: a lease is not given up for the cache', async () => {
+    const { browser, holder, lease } = await three();
+    holder.lock.pause();
+    await browser.clock.advance(0);
+    expect(lease.signal?.aborted).toBe(false);
+    expect(browser.locks.isHeld).toBe(true);
   });
 });
 

@@ -5,6 +5,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { chromium, type BrowserContext, type Page } from 'playwright-core';
+import { expect } from 'vitest';
 import { serve, type Site } from './server.js';
 
 /** What a tab is made to lack. */
@@ -72,4 +73,11 @@ export class Chromium {
 /** Waits until the tab has loaded the package. */
 export async function ready(page: Page): Promise<void> {
   await page.waitForFunction(() => 'tab' in window);
+}
+
+/** Waits until so many tabs are in the queue for the Web Lock. */
+export async function waiting(page: Page, tabs: number): Promise<void> {
+  const queued = () => page.evaluate(async () => (await navigator.locks.query()).pending?.length);
+  // Not `waitForFunction`, which takes the promise of an asynchronous function for its answer.
+  await expect.poll(queued, { timeout: 120_000 }).toBe(tabs);
 }

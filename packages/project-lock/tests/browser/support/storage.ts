@@ -48,3 +48,24 @@ export function rows(page: Page): Promise<Record<string, unknown>> {
       }),
   );
 }
+
+/** Puts this into the place of the record in the database. */
+export function putRow(page: Page, value: unknown): Promise<void> {
+  return page.evaluate(
+    (value) =>
+      new Promise<void>((resolve, reject) => {
+        const opening = indexedDB.open('project');
+        opening.onerror = () => reject(opening.error);
+        opening.onsuccess = () => {
+          const database = opening.result;
+          const transaction = database.transaction('lock', 'readwrite');
+          transaction.objectStore('lock').put(value, '.lock');
+          transaction.oncomplete = () => {
+            database.close();
+            resolve();
+          };
+        };
+      }),
+    value,
+  );
+}

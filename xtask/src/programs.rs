@@ -1,0 +1,91 @@
+//! The programs as they are shipped: optimised, and with the C library inside where that can be done. A hook or
+//! a lock lives for a millisecond, and a quarter of that goes into finding libraries.
+
+use std::path::{Path, PathBuf};
+
+use crate::child::Child;
+
+/// A package and its program.
+const PROGRAMS: [(&str, &str); 4] =
+    [("holdfast-jit", "jit"), ("holdfast-jvs", "jvs"), ("holdfast-kc", "kc_cli"), ("holdfast-ic", "ic")];
+
+/// Builds all programs.
+#[must_use]
+pub(crate) fn build(root: &Path) -> bool {
+    let inside: &[&str] = if can_be_inside(root) { &["--", "-C", "target-feature=+crt-static"] } else { &[] };
+    PROGRAMS.iter().all(|(package, program)| {
+        let words = ["rustc", "--release", "--quiet", "--package", package, "--bin", program];
+        Child::cargo(root, &[&words, inside].concat()).run().ok
+    })
+}
+
+/// Whether the C library can be linked into a program here. Cargo applies such a flag to everything or to one
+/// program, and a macro that was built with it cannot be loaded, so it is no setting of the workspace.
+fn can_be_inside(root: &Path) -> bool {
+    if !cfg!(all(target_os = "linux", target_env = "gnu")) {
+        return false;
+    }
+    let found = Child::new(root, "cc", &["-print-file-name=libc.a"]).quiet().run();
+    found.ok && Path::new(found.out.trim()).is_absolute()
+}
+
+/// Builds all programs and puts them into a directory: the one given, else where cargo installs to. Says where.
+#[must_use]
+pub fn install(root: &Path, to: Option<&str>) -> bool {
+    let Some(to) = to.map(PathBuf::from).or_else(usual_place) else {
+        eprintln!("neither CARGO_HOME nor HOME is set; say where: cargo xtask install DIRECTORY");
+        return false;
+    };
+    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
+    build(root) && PROGRAMS.iter().all(|(_, program)| told(put(&target.join("release").join(program), &to)))
+}
+
+fn usual_place() -> Option<PathBuf> {
+    let home = || std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".cargo"));
+    std::env::var_os("CARGO_HOME").map(PathBuf::from).or_else(home).map(|cargo| cargo.join("bin"))
+}
+
+/// Puts one program in place. Whoever runs the one that was there goes on with that one.
+fn put(built: &Path, to: &Path) -> Result<PathBuf, String> {
+    let name = built.file_name().unwrap_or_default();
+    let (beside, place) = (to.join(name).with_extension("new"), to.join(name));
+    std::fs::create_dir_all(to)
+        .and_then(|()| std::fs::copy(built, &beside))
+        .and_then(|_| std::fs::rename(&beside, &place))
+        .map(|()| place)
+        .map_err(|why| format!("{} cannot be put into {}: {why}", built.display(), to.display()))
+}
+
+fn told(done: Result<PathBuf, String>) -> bool {
+    match &done {
+        Ok(place) => println!("{}", place.display()),
+        Err(why) => eprintln!("{why}"),
+    }
+    done.is_ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::put;
+
+    #[test]
+    fn a_program_replaces_the_one_that_was_there() {
+        let folder = tempfile::tempdir().unwrap();
+        let (built, to) = (folder.path().join("jit"), folder.path().join("bin"));
+        for text in ["old", "new"] {
+            std::fs::write(&built, text).unwrap();
+            assert_eq!(put(&built, &to), Ok(to.join("jit")));
+            assert_eq!(std::fs::read_to_string(to.join("jit")).unwrap(), text);
+        }
+        assert_eq!(std::fs::read_dir(&to).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn a_place_that_is_no_directory_is_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let built = folder.path().join("jit");
+        std::fs::write(&built, "new").unwrap();
+        let why = put(&built, &built).unwrap_err();
+        assert!(why.contains("cannot be put into"), "{why}");
+    }
+}
