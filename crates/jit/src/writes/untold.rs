@@ -91,11 +91,13 @@ impl Teller<'_> {
         Ok(Some(note))
     }
 
-    /// What a worktree's log has for good. It is flushed first: whoever died may not have come to that, and a note
-    /// is not given up for what the power can still take.
+    /// What a worktree's log has for good. It is flushed first, where that is allowed: whoever died may not have
+    /// come to that, and a note is not given up for what the power can still take.
     fn log(&self, root: &Path) -> Option<Vec<u8>> {
         let path = local_log(root);
-        self.sys().files.open(&path, Open::Write).ok()?.sync().ok()?;
+        if let Ok(log) = self.sys().files.open(&path, Open::Write) {
+            log.sync().ok()?;
+        }
         durable::read(self.sys(), &path, LONGEST_LOG).ok().flatten().map(whole)
     }
 
@@ -138,9 +140,15 @@ pub fn untold(context: &Context, workspace: &Workspace, repair: bool) -> Result<
     for name in context.sys.files.list(locks.directory())? {
         let Some(lock) = name.to_str().and_then(|name| name.strip_suffix(SUFFIX)) else { continue };
         let path = locks.directory().join(format!("{lock}.lock"));
+        let mode = if repair { LockMode::Exclusive } else { LockMode::Shared };
+        // A look must not need what only writers may do.
+        let guard = match mode {
+            LockMode::Exclusive => Some(Guard::open(&context.sys, &path, locks.access().file())?),
+            LockMode::Shared => Guard::open_existing(&context.sys, &path, locks.access().file())?,
+        };
+        let Some(mut guard) = guard else { continue };
         // Whoever is at it right now will tell of it.
-        let mut guard = Guard::open(&context.sys, &path, locks.access().file())?;
-        let _section = guard.enter(&context.sys, LockMode::Exclusive)?;
+        let _section = guard.enter(&context.sys, mode)?;
         found += if repair {
             teller.settle(lock)?
         } else {
