@@ -7,6 +7,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 use holdfast_fuzz::machine::{FOLDER, content, holder, name, on_a_machine, path, policy, text, wanted};
+use holdfast_jit::issues::{Change, Document, Issue, Line};
 use holdfast_kernel::{Command, LeaseId, Millis, Mode, Request, Transfer};
 use holdfast_store::directory::{self, Directory};
 use holdfast_store::log::{self, Log};
@@ -27,10 +28,11 @@ fn main() {
         logs(&sys, &mut seeds).expect("a log");
         records(&sys, &mut seeds).expect("a record");
         locks(&sys, &mut seeds).expect("a lock directory");
+        issues(&mut seeds);
     });
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("seeds");
     let seeds = seeds.lock().expect("nobody else");
-    for target in ["log_reader", "index_reader", "record_reader", "owner_reader"] {
+    for target in ["log_reader", "index_reader", "record_reader", "owner_reader", "issue_reader"] {
         let folder = folder.join(target);
         fs::remove_dir_all(&folder).expect("the seeds of before");
         fs::create_dir_all(&folder).expect("a folder");
@@ -38,6 +40,27 @@ fn main() {
     for (name, bytes) in &*seeds {
         fs::write(folder.join(name), bytes).expect("a seed");
     }
+}
+
+/// Issues and sets, plain and odd.
+fn issues(seeds: &mut Seeds) {
+    let mut keep = |name: &str, bytes: Vec<u8>| drop(seeds.insert(format!("issue_reader/{name}"), bytes));
+    let (at, later) = ("2026-01-01T00:00:00.000Z", "2026-01-01T00:00:01.000Z");
+    let mut issue = Issue::new("01K0000000000000000000000A".into(), "Log in".into(), at.into());
+    keep("plain", issue.bytes());
+    issue.description = Some("two\nlines".into());
+    issue.assignee = Some("agent:one".into());
+    issue.gates.insert("tests".into());
+    issue.documents.insert("docs/a.md".into(), Document { added_at: later.into(), ..Document::default() });
+    issue.metadata.insert("points".into(), 1.5.into());
+    issue.rest.insert("later".into(), vec![1, 2].into());
+    (issue.fence, issue.fence_log) = (Some(7), Some("01K0000000000000000000000L".into()));
+    keep("full", issue.bytes());
+    let line = |id: &str, change| Line { id: id.into(), change, at: at.into(), agent_id: None }.bytes();
+    let add = line("1", Change::Add { value: "ui".into() });
+    let remove = line("2", Change::Remove { value: "ui".into(), lines: ["1".into()].into() });
+    keep("set", [add.clone(), remove.clone(), add.clone()].concat());
+    keep("set-conflict", [b"<<<<<<< ours\n".to_vec(), add, b"=======\n".to_vec(), remove].concat());
 }
 
 /// A log through everything that can happen to it, with its index at every stage.

@@ -9,7 +9,8 @@ mod ground;
 mod lanes;
 
 pub use agent::run as act;
-pub use director::run;
+pub use audit::{Story, Turn};
+pub use director::{Document, Verdict, run};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;

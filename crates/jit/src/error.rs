@@ -464,7 +464,9 @@ fn refusal_details(refusal: &Refusal) -> Value {
 
 fn config_details(error: &config::Error) -> Value {
     match error {
-        config::Error::Invalid(problems) => json!({ "problems": commands::config::problems(&problems.0) }),
+        config::Error::Invalid(problems) => {
+            json!({ "problems": commands::config::told::problems(&problems.0) })
+        }
         config::Error::UnknownKey { near, .. } => json!({ "candidates": near }),
         config::Error::BadValue { key, fault } => json!({ "key": key, "problem": fault.kind.code() }),
         _ => json!({}),

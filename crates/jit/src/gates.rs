@@ -6,6 +6,7 @@ mod run;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -19,13 +20,13 @@ use crate::writes;
 pub use run::{Outcome, Run};
 
 /// Where the gates are defined, below `.jit/`.
-const FILE: &str = "gates/registry.json";
+pub const FILE: &str = "gates/registry.json";
 
 /// The longest that a gate's command may be given, in seconds.
 pub const LONGEST_TIMEOUT: u64 = 86_400;
 
 /// Who says whether a gate is passed.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Mode {
     /// Somebody.
@@ -35,7 +36,7 @@ pub enum Mode {
 }
 
 /// A gate.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Gate {
     /// Who says whether it is passed.
     pub mode: Mode,
@@ -124,9 +125,15 @@ impl Registry {
     pub fn write(&self, context: &Context, workspace: &Workspace) -> Result<()> {
         let path = workspace.own_data()?.join(FILE);
         durable::make_dirs(&context.sys, path.parent().unwrap_or(&path), 0o755)?;
+        Ok(durable::replace(&context.sys, &path, &self.bytes(), 0o644)?)
+    }
+
+    /// The bytes of its file.
+    #[must_use]
+    pub fn bytes(&self) -> Vec<u8> {
         // Its keys are text, so it has a JSON form.
         let mut text = serde_json::to_vec_pretty(self).unwrap_or_default();
         text.push(b'\n');
-        Ok(durable::replace(&context.sys, &path, &text, 0o644)?)
+        text
     }
 }

@@ -1,10 +1,16 @@
 //! Tables and colours for people. Columns are as wide as a terminal shows them, colours never reach a pipe,
 //! and nothing from outside gets through that a terminal would act on.
 
-use unicode_width::UnicodeWidthStr;
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use crate::issues::{Priority, State};
 use crate::output::clean;
+
+/// What is between two columns.
+const GAP: usize = 2;
+
+/// A column that is narrower says nothing.
+const NARROWEST: usize = 12;
 
 /// What a text is painted with.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -65,21 +71,30 @@ impl From<Priority> for Colour {
     }
 }
 
-/// Whether there are colours.
+/// What can be shown: whether there are colours, and how wide a table may be.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Paint(bool);
+pub struct Paint {
+    colours: bool,
+    width: Option<usize>,
+}
 
 impl Paint {
     /// Colours, if `on`.
     #[must_use]
     pub const fn new(on: bool) -> Self {
-        Self(on)
+        Self { colours: on, width: None }
+    }
+
+    /// These colours, on a terminal with so many columns.
+    #[must_use]
+    pub const fn within(self, width: Option<usize>) -> Self {
+        Self { width, ..self }
     }
 
     /// A text that was cleaned, painted.
     #[must_use]
     pub fn paint(self, colour: Colour, text: &str) -> String {
-        if self.0 && colour != Colour::Plain && !text.is_empty() {
+        if self.colours && colour != Colour::Plain && !text.is_empty() {
             format!("{}{text}\x1b[0m", colour.code())
         } else {
             text.to_owned()
@@ -128,9 +143,25 @@ impl Cell {
     fn width(&self) -> usize {
         self.text.width()
     }
+
+    /// The cell in so many columns, with a sign that there is more.
+    fn cut(mut self, columns: usize) -> Self {
+        if self.width() > columns {
+            let mut shown = 0;
+            let is_too_far = |(_, c): &(usize, char)| {
+                shown += c.width().unwrap_or(0);
+                shown >= columns
+            };
+            let end = self.text.char_indices().find(is_too_far).map_or(self.text.len(), |(at, _)| at);
+            self.text.truncate(end);
+            self.text.push('…');
+        }
+        self
+    }
 }
 
-/// Rows as aligned columns under a heading. A column that is empty in every row is left out.
+/// Rows as aligned columns under a heading. A column that is empty in every row is left out; on a terminal that
+/// is too narrow the widest are cut, because lines that are wrapped are no table.
 #[must_use]
 pub fn grid<const N: usize>(paint: Paint, heading: [&str; N], rows: Vec<[Cell; N]>) -> String {
     let mut widths = [0; N];
@@ -143,12 +174,33 @@ pub fn grid<const N: usize>(paint: Paint, heading: [&str; N], rows: Vec<[Cell; N
     for (width, name) in widths.iter_mut().zip(heading) {
         *width = (*width).max(name.width());
     }
+    if let Some(room) = paint.width {
+        squeeze(&mut widths, &used, room);
+    }
     let heading = heading.map(|name| Cell::new(name, Colour::Bold));
     let mut text = String::new();
     for row in std::iter::once(heading).chain(rows) {
+        let mut columns = widths.iter();
+        let row = row.map(|cell| cell.cut(columns.next().copied().unwrap_or(usize::MAX)));
         line(&mut text, paint, &row, &widths, &used);
     }
     text
+}
+
+/// Makes the widest columns narrower until all fit, or none can give way any more.
+fn squeeze(widths: &mut [usize], used: &[bool], room: usize) {
+    loop {
+        let all: usize =
+            widths.iter().zip(used).filter(|(_, used)| **used).map(|(width, _)| width + GAP).sum();
+        let excess = all.saturating_sub(GAP + room);
+        let widest = widths.iter_mut().zip(used).filter(|(_, used)| **used).map(|(width, _)| width).max();
+        match widest {
+            Some(widest) if excess > 0 && *widest > NARROWEST => {
+                *widest = widest.saturating_sub(excess).max(NARROWEST);
+            }
+            _ => return,
+        }
+    }
 }
 
 fn line(text: &mut String, paint: Paint, row: &[Cell], widths: &[usize], used: &[bool]) {
@@ -160,7 +212,7 @@ fn line(text: &mut String, paint: Paint, row: &[Cell], widths: &[usize], used: &
             text.push_str(&paint.paint(cell.colour, &cell.text));
             missing = 0;
         }
-        missing += width - width_of_cell + 2;
+        missing += width - width_of_cell + GAP;
     }
     text.push('\n');
 }
@@ -187,6 +239,15 @@ mod tests {
             grid(Paint::new(true), ["AB", "C"], rows()),
             "\x1b[1mAB\x1b[0m  \x1b[1mC\x1b[0m\n\x1b[1;31mx\x1b[0m   y\n"
         );
+    }
+
+    #[test]
+    fn a_table_fits_the_terminal_as_far_as_it_can() {
+        let rows = || vec![[Cell::plain("01K8ZZ"), Cell::plain("日本 says a long title"), Cell::plain("x")]];
+        let shown = |width| grid(Paint::new(false).within(Some(width)), ["A", "TITLE", "C"], rows());
+        assert_eq!(shown(80), "A       TITLE                   C\n01K8ZZ  日本 says a long title  x\n");
+        assert_eq!(shown(28), "A       TITLE              C\n01K8ZZ  日本 says a long…  x\n");
+        assert!(shown(4).lines().all(|line| line.chars().count() <= 6 + 2 + 12 + 2 + 1), "{}", shown(4));
     }
 
     #[test]

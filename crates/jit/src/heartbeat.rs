@@ -9,6 +9,7 @@ use std::process::Stdio;
 
 use holdfast_kernel::Holder;
 use holdfast_sys::Sys;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use daemon::{Daemon, End, parent};
@@ -25,7 +26,7 @@ use crate::workspace::Workspace;
 const LONGEST: usize = 1 << 16;
 
 /// A sign of life.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Beat {
     /// Who.
     pub agent_id: String,

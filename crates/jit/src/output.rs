@@ -1,9 +1,10 @@
 //! What reaches a terminal or a pipe. Only this file prints. Names from outside lose what a terminal would
 //! act on, a pipe that was closed ends quietly, and colour is for terminals only.
-#![expect(clippy::disallowed_methods, reason = "NO_COLOR is the terminal's business")]
+#![expect(clippy::disallowed_methods, reason = "NO_COLOR and TERM are the terminal's business")]
 
 use std::io::{self, IsTerminal, Write as _};
 
+use holdfast_sys::os;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -102,9 +103,10 @@ impl Printer {
     /// As the flags say.
     #[must_use]
     pub fn new(global: &Global) -> Self {
-        let wanted = std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
+        let asked = std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
+        let wanted = asked && std::env::var_os("TERM").is_none_or(|kind| kind != "dumb");
         let colour = wanted && io::stderr().is_terminal();
-        let paint = Paint::new(wanted && io::stdout().is_terminal());
+        let paint = Paint::new(wanted && io::stdout().is_terminal()).within(os::columns());
         Self { json: global.json, quiet: global.quiet, colour, paint }
     }
 

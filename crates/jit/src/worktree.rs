@@ -2,10 +2,11 @@
 //! moved, and is never shared by a copy: (agent, worktree) is who holds a claim, so two worktrees with one
 //! identity would be one holder.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use holdfast_kernel::{Name, Stamp};
 use holdfast_sys::{Guard, LockMode, Open, Sys};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::context::Context;
@@ -25,7 +26,7 @@ const BESIDE: &str = ".worktree.json.new-";
 const LONGEST: usize = 1 << 16;
 
 /// The identity of a worktree.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Identity {
     /// The version of this form.
     pub schema_version: u32,
@@ -212,12 +213,15 @@ fn fresh(context: &Context, workspace: &Workspace, now: &Stamp) -> Result<Identi
 }
 
 /// A worktree of the repository.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Entry {
     /// Its identity, if it has one.
     pub worktree_id: Option<String>,
-    /// Where it is.
+    /// Where it is, as far as that is text.
     pub path: String,
+    /// Where it is, for this program.
+    #[serde(skip)]
+    pub root: PathBuf,
     /// Its branch, `HEAD` where there is none.
     pub branch: Option<String>,
     /// Whether it belongs to the repository itself.
@@ -242,6 +246,7 @@ pub fn all(context: &Context, workspace: &Workspace) -> Result<Vec<Entry>> {
         return Ok(vec![Entry {
             worktree_id: id(&root),
             path,
+            root,
             branch: None,
             main: true,
             current: true,
@@ -253,6 +258,7 @@ pub fn all(context: &Context, workspace: &Workspace) -> Result<Vec<Entry>> {
         .map(|worktree| Entry {
             worktree_id: id(&worktree.path),
             path: worktree.path.to_string_lossy().into_owned(),
+            root: worktree.path.clone(),
             branch: worktree
                 .head
                 .as_ref()

@@ -17,6 +17,7 @@ mod permit;
 mod results;
 mod shared;
 mod texts;
+mod untold;
 mod writer;
 
 pub use copy::results_of;
@@ -30,4 +31,5 @@ pub use locks::Locks;
 pub use members::{deps_of, labels_of};
 pub use results::{GateResult, Results, Verdict};
 pub use texts::{assignee, description, key, label, title};
+pub use untold::untold;
 pub use writer::{Changed, Writer};

@@ -8,6 +8,7 @@ mod files;
 mod folder;
 mod permission;
 mod process;
+mod terminal;
 
 pub use child::{has_ended, kill_group, pause};
 pub use clock::OsClock;
@@ -15,3 +16,4 @@ pub use entropy::OsEntropy;
 pub use files::OsFiles;
 pub use permission::keep_group_bits;
 pub use process::{OsProcesses, effective_user};
+pub use terminal::columns;

@@ -8,6 +8,7 @@ const KERNEL: &str = "holdfast-kernel";
 const SYS: &str = "holdfast-sys";
 const STORE: &str = "holdfast-store";
 const GIT: &str = "holdfast-git";
+const JIT: &str = "holdfast-jit";
 const SIM: &str = "holdfast-sim";
 const KC: &str = "holdfast-kc";
 
@@ -17,13 +18,13 @@ const LAYERS: [(&str, &[&str]); 12] = [
     (SYS, &[KERNEL]),
     (STORE, &[KERNEL, SYS]),
     (GIT, &[KERNEL, SYS]),
-    ("holdfast-jit", &[KERNEL, SYS, STORE, GIT]),
+    (JIT, &[KERNEL, SYS, STORE, GIT]),
     ("holdfast-jvs", &[KERNEL, SYS, STORE, GIT]),
     (KC, &[KERNEL, SYS, STORE, GIT]),
     ("holdfast-ic", &[KERNEL, SYS, STORE, GIT]),
     (SIM, &[KERNEL, SYS, STORE]),
     ("holdfast-benches", &[KERNEL, SYS, STORE, GIT, SIM, KC]),
-    ("holdfast-fuzz", &[KERNEL, SYS, STORE, GIT]),
+    ("holdfast-fuzz", &[KERNEL, SYS, STORE, GIT, JIT]),
     ("xtask", &[]),
 ];
 

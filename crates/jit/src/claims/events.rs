@@ -2,48 +2,68 @@
 
 use holdfast_kernel::{Cause, Event, Holder, Lease, Stamp, Term};
 use holdfast_store::log::Record;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::config::keys;
 use crate::times::rfc3339;
 
 /// An event.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Envelope {
+    /// The version of this form.
     schema_version: u32,
+    /// Its place in the log.
     #[serde(skip_serializing_if = "Option::is_none")]
     sequence: Option<u64>,
+    /// What happened.
     event_type: &'static str,
+    /// When.
     timestamp: String,
+    /// Who did it.
     actor: Actor,
+    /// What it was about.
     payload: Payload,
 }
 
 /// Who did it.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 struct Actor {
+    /// The agent; `system:jit` where time did it.
     agent_id: String,
+    /// In which worktree.
     worktree_id: Option<String>,
 }
 
 /// What it was about.
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
 struct Payload {
+    /// The lease.
     lease_id: String,
+    /// The issue that it is on.
     issue_id: String,
+    /// Its holder.
     agent_id: String,
+    /// The worktree of its holder.
     worktree_id: String,
+    /// The branch of that worktree.
     #[serde(skip_serializing_if = "Option::is_none")]
     branch: Option<String>,
+    /// The number of the grant.
     fence: u64,
+    /// The lease that was handed over.
     #[serde(skip_serializing_if = "Option::is_none")]
     from_lease_id: Option<String>,
+    /// How long it lasts from then on; 0 without a deadline.
     #[serde(skip_serializing_if = "Option::is_none")]
     ttl_secs: Option<u64>,
+    /// When it ends, unless something happens.
     #[serde(skip_serializing_if = "Option::is_none")]
     expires_at: Option<String>,
+    /// Why, as somebody said.
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<String>,
+    /// Why it was taken away: `expired`, `dead` or `forced`.
     #[serde(skip_serializing_if = "Option::is_none")]
     cause: Option<&'static str>,
 }

@@ -89,6 +89,42 @@ pub struct Renewed {
     pub renewed: bool,
 }
 
+/// A lease that gave a sign of life, as one JSON object.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Beaten {
+    /// The lease.
+    pub lease: Shown,
+    /// Always true.
+    pub beaten: bool,
+}
+
+/// A lease that was given back, as one JSON object.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Released {
+    /// The lease.
+    pub lease: Shown,
+    /// Always true.
+    pub released: bool,
+}
+
+/// The lease that another agent was handed, as one JSON object.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Transferred {
+    /// The lease.
+    pub lease: Shown,
+    /// Always true.
+    pub transferred: bool,
+}
+
+/// A lease that was taken away, as one JSON object.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Evicted {
+    /// The lease.
+    pub lease: Shown,
+    /// Always true.
+    pub evicted: bool,
+}
+
 /// Several leases.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Many {

@@ -9,7 +9,8 @@ use crate::context::Context;
 use crate::error::Result;
 use crate::output::Report;
 
-pub use take::create;
+pub use look::History;
+pub use take::{Created, create};
 
 /// Does what was typed.
 ///

@@ -5,7 +5,8 @@ use std::ffi::OsString;
 use std::path::Path;
 
 use holdfast_git::{Config, Git, Repository, hooks as git_hooks};
-use serde_json::json;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use crate::cli::Commit;
 use crate::context::Context;
@@ -32,6 +33,22 @@ const HOOKS: [&str; 9] = [
 const FORWARD: &str = "#!/bin/sh\n# Written by `jit commit`.\nname=${0##*/}\ncase $name in\n\
     pre-commit|prepare-commit-msg|commit-msg) \"$JIT_PROGRAM\" hook \"$name\" \"$@\" || exit $? ;;\nesac\n\
     [ ! -x \"$JIT_HOOKS/$name\" ] || exec \"$JIT_HOOKS/$name\" \"$@\"\n";
+
+/// What came of a commit, as one JSON object.
+#[derive(Serialize, JsonSchema)]
+pub struct Document {
+    /// What came of it.
+    pub commit: Outcome,
+}
+
+/// What came of a commit.
+#[derive(Serialize, JsonSchema)]
+pub struct Outcome {
+    /// Whether git committed.
+    pub ok: bool,
+    /// The commit that HEAD is on; none on a branch without one.
+    pub head: Option<String>,
+}
 
 /// Commits.
 ///
@@ -60,9 +77,9 @@ pub fn run(context: &Context, typed: &Commit) -> Result<Report> {
     } else {
         git.attended(&args)?
     };
-    let commit = git.head_commit()?.map(|id| id.to_string());
-    let json = json!({ "commit": { "ok": code == Some(0), "head": commit } });
-    Ok(Report::new("", &json).exit(if code == Some(0) { Exit::Ok } else { Exit::Failed }))
+    let commit = Outcome { ok: code == Some(0), head: git.head_commit()?.map(|id| id.to_string()) };
+    let exit = if commit.ok { Exit::Ok } else { Exit::Failed };
+    Ok(Report::new("", &Document { commit }).exit(exit))
 }
 
 fn are_installed(context: &Context, hooks: &Path) -> Result<bool> {

@@ -2,17 +2,18 @@
 //! wrong, because that is when it is needed.
 
 mod gate;
-
-use serde_json::{Value as Json, json};
+pub mod told;
 
 use crate::cli::Config as Command;
-use crate::config::{self, AgentFile, Change, Config, Origin, Places, Problem, Scope, Shown, Value};
+use crate::commands::validate::Check;
+use crate::config::{self, AgentFile, Change, Config, Places, Problem, Scope, Shown};
 use crate::context::Context;
 use crate::durable;
 use crate::error::{Error, Exit, Result};
 use crate::output::{Report, clean, table};
 use crate::times::rfc3339;
 use crate::workspace::Ground;
+use told::{Changed, Hierarchy, Level, Many, One, Place, Setting, Validated, problems};
 
 /// Does what was typed.
 ///
@@ -59,8 +60,9 @@ fn show(context: &Context) -> Result<Report> {
     let all = config::show(&config, &agent);
     let rows: Vec<_> = all.iter().map(row).collect();
     let brief: Vec<_> = rows.iter().map(|[key, value, _]| format!("{key} = {value}")).collect();
-    let json = json!({ "config": all.iter().map(shown).collect::<Vec<_>>(), "count": all.len() });
-    Ok(Report::new(table(["KEY", "VALUE", "FROM"], &rows), &json).brief(clean(&brief.join("\n"))))
+    let count = all.len();
+    let many = Many { config: all.into_iter().map(Setting::from).collect(), count };
+    Ok(Report::new(table(["KEY", "VALUE", "FROM"], &rows), &many).brief(clean(&brief.join("\n"))))
 }
 
 fn row(shown: &Shown) -> [String; 3] {
@@ -71,10 +73,10 @@ fn row(shown: &Shown) -> [String; 3] {
 fn get(context: &Context, key: &str) -> Result<Report> {
     let (config, agent) = load(context)?;
     let found = config::get(&config, &agent, key)?;
-    let Some(value) = &found.value else {
+    let Some(bare) = found.value.as_ref().map(config::Value::bare) else {
         return Err(config::Error::NotSet { key: found.key }.into());
     };
-    Ok(Report::new(value.bare(), &json!({ "setting": shown(&found) })).brief(value.bare()))
+    Ok(Report::new(bare.clone(), &One { setting: found.into() }).brief(bare))
 }
 
 fn changed(
@@ -131,78 +133,27 @@ fn told(change: &Change) -> Report {
         (None, true) => format!("{} is no longer set in {path}", change.key),
         (None, false) => format!("{} is not set in {path}", change.key),
     };
-    let json = json!({ "setting": {
-        "key": change.key,
-        "value": value(change.after.as_ref()),
-        "previous": value(change.before.as_ref()),
-        "path": path,
-        "changed": change.changed,
-    }});
-    Report::new(clean(&text), &json)
+    Report::new(clean(&text), &Changed::from(change))
 }
 
 fn validated(found: &[Problem]) -> Report {
     let told: Vec<_> = found.iter().map(ToString::to_string).collect();
     let ok = found.is_empty();
-    let check = json!({ "name": "config", "ok": ok, "problems": told });
-    let json = json!({ "checks": [check], "problems": problems(found) });
     let text = if ok { "the configuration is valid".to_owned() } else { told.join("\n") };
     let exit = if ok { Exit::Ok } else { Exit::Problems };
-    Report::new(clean(&text), &json).brief(clean(&told.join("\n"))).exit(exit)
+    let brief = clean(&told.join("\n"));
+    let document = Validated { checks: vec![Check::new("config", told)], problems: problems(found) };
+    Report::new(clean(&text), &document).brief(brief).exit(exit)
 }
 
 fn hierarchy(context: &Context) -> Result<Report> {
     let (config, _) = load(context)?;
     let types = &config.types.hierarchy;
     let lines = types.iter().enumerate().map(|(depth, name)| format!("{:1$}{name}", "", depth * 2));
-    let levels = types.iter().enumerate().map(|(depth, name)| json!({ "type": name, "level": depth + 1 }));
-    let json = json!({
-        "hierarchy": levels.collect::<Vec<_>>(),
-        "origin": origin(&config.origin("types.hierarchy")),
-    });
-    Ok(Report::new(lines.collect::<Vec<_>>().join("\n"), &json).brief(types.join("\n")))
-}
-
-fn shown(shown: &Shown) -> Json {
-    json!({
-        "key": shown.key,
-        "value": value(shown.value.as_ref()),
-        "default": value(shown.default.as_ref()),
-        "origin": origin(&shown.origin),
-        "about": shown.about,
-    })
-}
-
-fn value(value: Option<&Value>) -> Json {
-    match value {
-        None => Json::Null,
-        Some(Value::Switch(yes)) => json!(yes),
-        Some(Value::Number(number)) => json!(number),
-        Some(Value::Text(text)) => json!(text),
-        Some(Value::List(texts)) => json!(texts),
-    }
-}
-
-fn origin(origin: &Origin) -> Json {
-    match origin {
-        Origin::Default => json!({ "kind": "default", "path": null, "line": null }),
-        Origin::File { layer, path, line } => {
-            json!({ "kind": layer.code(), "path": path.to_string_lossy(), "line": line })
-        }
-    }
-}
-
-/// Problems as programs read them.
-pub(crate) fn problems(problems: &[Problem]) -> Vec<Json> {
-    let told = |problem: &Problem| {
-        json!({
-            "code": problem.fault.kind.code(),
-            "path": problem.path.to_string_lossy(),
-            "line": problem.line,
-            "key": problem.key,
-            "message": problem.fault.what,
-            "fix": problem.fault.fix,
-        })
+    let level = |(depth, name): (usize, &String)| Level { kind: name.clone(), level: depth + 1 };
+    let document = Hierarchy {
+        hierarchy: types.iter().enumerate().map(level).collect(),
+        origin: Place::from(&config.origin("types.hierarchy")),
     };
-    problems.iter().map(told).collect()
+    Ok(Report::new(lines.collect::<Vec<_>>().join("\n"), &document).brief(types.join("\n")))
 }

@@ -1,14 +1,29 @@
 //! `jit dep`: what waits for what. A circle is refused with the circle shown.
 
-use serde_json::json;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use crate::cli::Dep as Command;
+use crate::commands::issue::show::Whole;
 use crate::context::Context;
 use crate::error::Result;
 use crate::ids::IssueId;
 use crate::output::{Report, clean};
 use crate::workspace::Workspace;
 use crate::writes::{Changed, Writer};
+
+/// An issue whose dependencies were changed, as one JSON object.
+#[derive(Serialize, JsonSchema)]
+pub struct Document {
+    /// The issue.
+    pub issue: Whole,
+    /// Whether anything was written.
+    pub changed: bool,
+    /// The ids of the issues that it waits for since then.
+    pub added: Vec<String>,
+    /// The ids of the issues that it waited for until then.
+    pub removed: Vec<String>,
+}
 
 /// Does what was typed.
 ///
@@ -28,7 +43,7 @@ pub fn run(context: &Context, command: &Command) -> Result<Report> {
     } else {
         remove(&writer, from, to)?
     };
-    Ok(report(&changed, there))
+    Ok(report(changed, there))
 }
 
 /// Removes dependencies, also on issues that are not there any more.
@@ -48,13 +63,15 @@ fn remove(writer: &Writer<'_>, from: IssueId, to: &[String]) -> Result<Changed<V
     })
 }
 
-fn report(changed: &Changed<Vec<String>>, there: bool) -> Report {
+fn report(changed: Changed<Vec<String>>, there: bool) -> Report {
     let issue = changed.draft.issue();
     let verb = if there { "waits for" } else { "no longer waits for" };
     let mut text: String = changed.value.iter().map(|on| format!("{} {verb} {on}\n", issue.id)).collect();
     if text.is_empty() {
         text = format!("unchanged {}\n", issue.id);
     }
-    let json = json!({ "issue": super::issue::shown(&changed.draft), "changed": changed.value });
-    Report::new(clean(&text), &json).brief(changed.value.join("\n"))
+    let brief = changed.value.join("\n");
+    let (added, removed) = if there { (changed.value, Vec::new()) } else { (Vec::new(), changed.value) };
+    let document = Document { issue: Whole::from(&changed.draft), changed: changed.written, added, removed };
+    Report::new(clean(&text), &document).brief(brief)
 }

@@ -2,17 +2,88 @@
 
 use holdfast_git::objects::Change;
 use holdfast_kernel::Stamp;
-use serde_json::json;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use crate::cli::Doc as Command;
+use crate::commands::issue::{Written, show::Whole};
 use crate::context::Context;
 use crate::documents::{DocPath, committed};
 use crate::error::Result;
-use crate::issues::{Issue, Issues};
+use crate::issues::{self, Issue, Issues};
 use crate::output::{Report, clean, table};
 use crate::times::rfc3339;
 use crate::workspace::Workspace;
 use crate::writes::{self, Writer};
+
+/// A document of an issue.
+#[derive(Serialize, JsonSchema)]
+pub struct Told {
+    /// Where it is, from the root of the worktree on.
+    pub path: String,
+    /// What the issue has of it.
+    #[serde(flatten)]
+    pub document: issues::Document,
+}
+
+/// A document that was attached, as one JSON object.
+#[derive(Serialize, JsonSchema)]
+pub struct Added {
+    /// The document.
+    pub document: Told,
+    /// The issue.
+    pub issue: Whole,
+    /// Whether anything was written.
+    pub changed: bool,
+}
+
+/// The documents of an issue, as one JSON object.
+#[derive(Serialize, JsonSchema)]
+pub struct Many {
+    /// The documents.
+    pub documents: Vec<Told>,
+    /// How many.
+    pub count: usize,
+}
+
+/// A document with what it holds, as one JSON object.
+#[derive(Serialize, JsonSchema)]
+pub struct Shown {
+    /// The document.
+    pub document: Content,
+}
+
+/// A document with what it holds.
+#[derive(Serialize, JsonSchema)]
+pub struct Content {
+    /// The document.
+    #[serde(flatten)]
+    pub told: Told,
+    /// What it holds; what is no text is replaced.
+    pub content: String,
+}
+
+/// The commits that changed a document, as one JSON object.
+#[derive(Serialize, JsonSchema)]
+pub struct History {
+    /// The document.
+    pub path: String,
+    /// The commits, the latest first.
+    pub history: Vec<Commit>,
+    /// How many.
+    pub count: usize,
+}
+
+/// A commit that changed a document.
+#[derive(Serialize, JsonSchema)]
+pub struct Commit {
+    /// Its id.
+    pub commit: String,
+    /// When it was made.
+    pub at: String,
+    /// What it says of itself.
+    pub subject: String,
+}
 
 /// Does what was typed.
 ///
@@ -46,12 +117,12 @@ fn add(
         Ok(())
     })?;
     let text = format!("{} belongs to {id}\n", path.as_str());
-    let json = json!({
-        "document": told(changed.draft.issue(), path.as_str()),
-        "issue": super::issue::shown(&changed.draft),
-        "changed": changed.written,
-    });
-    Ok(Report::new(clean(&text), &json).brief(path.as_str()))
+    let added = Added {
+        document: told(changed.draft.issue(), path.as_str()),
+        issue: Whole::from(&changed.draft),
+        changed: changed.written,
+    };
+    Ok(Report::new(clean(&text), &added).brief(path.as_str()))
 }
 
 fn remove(context: &Context, workspace: &Workspace, id: &str, path: &str) -> Result<Report> {
@@ -63,20 +134,16 @@ fn remove(context: &Context, workspace: &Workspace, id: &str, path: &str) -> Res
         gone.map(drop).ok_or_else(|| absent(draft.issue(), path.as_str()))
     })?;
     let text = format!("{} no longer belongs to {id}\n", path.as_str());
-    let json = json!({ "issue": super::issue::shown(&changed.draft), "changed": changed.written });
-    Ok(Report::new(clean(&text), &json).brief(path.as_str()))
+    Ok(Report::new(clean(&text), &Written::from(&changed)).brief(path.as_str()))
 }
 
 fn absent(issue: &Issue, path: &str) -> crate::error::Error {
     writes::Error::NoDocument { issue: issue.id.clone(), path: path.to_owned() }.into()
 }
 
-fn told(issue: &Issue, path: &str) -> serde_json::Value {
-    let mut told = json!(issue.documents.get(path));
-    if let Some(fields) = told.as_object_mut() {
-        fields.insert("path".into(), json!(path));
-    }
-    told
+fn told(issue: &Issue, path: &str) -> Told {
+    // Whoever asks has found it in the issue.
+    Told { path: path.to_owned(), document: issue.documents.get(path).cloned().unwrap_or_default() }
 }
 
 fn list(context: &Context, workspace: &Workspace, id: &str) -> Result<Report> {
@@ -99,8 +166,8 @@ fn list(context: &Context, workspace: &Workspace, id: &str) -> Result<Report> {
     };
     let documents: Vec<_> = issue.documents.keys().map(|path| told(&issue, path)).collect();
     let brief: Vec<_> = issue.documents.keys().map(|path| clean(path)).collect();
-    let json = json!({ "documents": documents, "count": documents.len() });
-    Ok(Report::new(text, &json).brief(brief.join("\n")))
+    let count = documents.len();
+    Ok(Report::new(text, &Many { documents, count }).brief(brief.join("\n")))
 }
 
 /// The document that was meant, which must be one of the issue's.
@@ -119,14 +186,11 @@ fn show(context: &Context, workspace: &Workspace, id: &str, path: &str) -> Resul
     let (issue, path) = meant(context, workspace, id, path)?;
     let bytes = path.read(context, workspace)?;
     let content = String::from_utf8_lossy(&bytes);
-    let mut json = told(&issue, path.as_str());
-    if let Some(fields) = json.as_object_mut() {
-        fields.insert("content".into(), json!(content));
-    }
     // A tab is part of many texts, and no terminal is harmed by it.
     let text: Vec<_> = content.split('\t').map(clean).collect();
     let text = text.join("\t");
-    Ok(Report::new(text.clone(), &json!({ "document": json })).brief(text))
+    let document = Content { told: told(&issue, path.as_str()), content: content.into_owned() };
+    Ok(Report::new(text.clone(), &Shown { document }).brief(text))
 }
 
 fn history(context: &Context, workspace: &Workspace, id: &str, path: &str, limit: usize) -> Result<Report> {
@@ -144,11 +208,15 @@ fn history(context: &Context, workspace: &Workspace, id: &str, path: &str, limit
     } else {
         table(["COMMIT", "WHEN", "SUBJECT"], &rows)
     };
-    let one = |change: &Change| json!({ "commit": change.commit.to_string(), "at": when(change), "subject": subject(change) });
+    let one = |change: &Change| Commit {
+        commit: change.commit.to_string(),
+        at: when(change),
+        subject: subject(change),
+    };
     let history: Vec<_> = changes.iter().map(one).collect();
     let brief: Vec<_> = changes.iter().map(|change| change.commit.to_string()).collect();
-    let json = json!({ "path": path.as_str(), "history": history, "count": history.len() });
-    Ok(Report::new(text, &json).brief(brief.join("\n")))
+    let document = History { path: path.as_str().to_owned(), count: history.len(), history };
+    Ok(Report::new(text, &document).brief(brief.join("\n")))
 }
 
 fn when(change: &Change) -> String {

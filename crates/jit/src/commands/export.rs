@@ -1,15 +1,39 @@
 //! `jit export`: issues as lines of JSON, each with everything that belongs to it.
 
-use serde_json::{Value, json};
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use crate::cli::Export;
+use crate::commands::issue::show::Whole;
 use crate::context::Context;
 use crate::error::Result;
 use crate::ids::IssueId;
-use crate::issues::{Issue, Issues};
+use crate::issues::{Issue, Issues, Set};
 use crate::output::Report;
 use crate::workspace::Workspace;
-use crate::writes::{deps_of, labels_of, results_of};
+use crate::writes::{GateResult, deps_of, labels_of, results_of};
+
+/// Issues with everything that belongs to them, as one JSON object.
+#[derive(Serialize, JsonSchema)]
+pub struct Document {
+    /// The issues.
+    pub issues: Vec<Exported>,
+    /// How many.
+    pub count: usize,
+}
+
+/// An issue with everything that belongs to it. It has no fence, which says something in this repository only.
+#[derive(Serialize, JsonSchema)]
+pub struct Exported {
+    /// The issue.
+    #[serde(flatten)]
+    pub issue: Whole,
+    /// What came of its gates, by key.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub gate_results: BTreeMap<String, GateResult>,
+}
 
 /// Does what was typed.
 ///
@@ -30,25 +54,20 @@ pub fn run(context: &Context, typed: &Export) -> Result<Report> {
         let id = issues.resolve(id)?;
         exported.push(whole(&issues, id, &issues.read(id)?)?);
     }
-    let text: Vec<_> = exported.iter().map(ToString::to_string).collect();
-    let json = json!({ "issues": exported, "count": exported.len() });
-    Ok(Report::new(text.join("\n"), &json).brief(text.join("\n")))
+    // As values, so that a name which an issue has twice is written once.
+    let line = |issue: &Exported| serde_json::to_value(issue).unwrap_or_default().to_string();
+    let text = exported.iter().map(line).collect::<Vec<_>>().join("\n");
+    let count = exported.len();
+    Ok(Report::new(text.clone(), &Document { issues: exported, count }).brief(text))
 }
 
 /// An issue with everything that belongs to it.
-fn whole(issues: &Issues<'_>, id: IssueId, issue: &Issue) -> Result<Value> {
-    let mut document = json!(issue);
-    let (labels, deps) = (labels_of(issues, id)?, deps_of(issues, id)?);
-    if let Some(fields) = document.as_object_mut() {
-        // A fence says something in this repository only.
-        fields.remove("fence");
-        fields.remove("fence_log");
-        fields.insert("labels".into(), json!(labels.members().collect::<Vec<_>>()));
-        fields.insert("dependencies".into(), json!(deps.members().collect::<Vec<_>>()));
-        let results = results_of(issues, id)?;
-        if !results.0.is_empty() {
-            fields.insert("gate_results".into(), json!(results.0));
-        }
-    }
-    Ok(document)
+fn whole(issues: &Issues<'_>, id: IssueId, issue: &Issue) -> Result<Exported> {
+    let list = |set: &Set| set.members().map(ToOwned::to_owned).collect();
+    let issue = Whole {
+        issue: Issue { fence: None, fence_log: None, ..issue.clone() },
+        labels: list(&labels_of(issues, id)?),
+        dependencies: list(&deps_of(issues, id)?),
+    };
+    Ok(Exported { issue, gate_results: results_of(issues, id)?.0 })
 }

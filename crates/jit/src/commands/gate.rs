@@ -1,18 +1,87 @@
 //! `jit gate`: what must be passed before an issue is done.
 
-mod check;
-mod define;
+pub mod check;
+pub mod define;
 
-use serde_json::{Value, json};
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::Value;
 
 use crate::cli::Gate as Command;
+use crate::commands::issue::show::Whole;
 use crate::context::Context;
 use crate::error::Result;
-use crate::gates::{Gate, Registry};
+use crate::gates::Registry;
 use crate::issues::State;
 use crate::output::{Report, clean, table};
 use crate::workspace::Workspace;
-use crate::writes::{self, Changed, Draft, Finished, Results, Verdict, Writer};
+use crate::writes::{self, Changed, Draft, Finished, GateResult, Results, Verdict, Writer};
+
+/// The gates of an issue after a change, as one JSON object.
+#[derive(Serialize, JsonSchema)]
+pub struct Written {
+    /// The issue.
+    pub issue: Whole,
+    /// How each of its gates stands.
+    pub gates: Vec<Standing>,
+    /// Whether anything was written.
+    pub changed: bool,
+}
+
+/// How the gates of an issue stand, as one JSON object.
+#[derive(Serialize, JsonSchema)]
+pub struct Status {
+    /// How each of them stands.
+    pub gates: Vec<Standing>,
+    /// How many there are.
+    pub count: usize,
+    /// The keys of those that are not passed.
+    pub open: Vec<String>,
+}
+
+/// How a gate of an issue stands.
+#[derive(Serialize, JsonSchema)]
+pub struct Standing {
+    /// The gate.
+    pub key: String,
+    /// How it stands.
+    pub status: Word,
+    /// When it was judged.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub at: Option<String>,
+    /// Who judged, or had a program judge.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub agent_id: Option<String>,
+    /// What there is to say about it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
+    /// The exit code of the program, if one judged and ended by itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub exit_code: Option<i32>,
+    /// Whether the program took too long.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub timed_out: bool,
+    /// The end of what the program wrote.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub output: Option<String>,
+    /// Everything else.
+    #[serde(flatten)]
+    pub rest: BTreeMap<String, Value>,
+}
+
+/// How a gate stands, in a word.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Word {
+    /// Nobody has judged it.
+    Open,
+    /// It is passed.
+    Passed,
+    /// It is not.
+    Failed,
+}
 
 /// Does what was typed.
 ///
@@ -91,12 +160,12 @@ fn report<T>(changed: &Changed<T>) -> Report {
         Some(Finished::Gated(open)) => text.push_str(&format!("gated: {} open\n", open.join(", "))),
         _ => {}
     }
-    let json = json!({
-        "issue": super::issue::shown(draft),
-        "gates": told(draft.issue(), draft.results()),
-        "changed": changed.written,
-    });
-    Report::new(clean(&text), &json).brief(draft.open_gates().join("\n"))
+    let document = Written {
+        issue: Whole::from(draft),
+        gates: told(draft.issue(), draft.results()),
+        changed: changed.written,
+    };
+    Report::new(clean(&text), &document).brief(draft.open_gates().join("\n"))
 }
 
 fn status(context: &Context, workspace: &Workspace, id: &str) -> Result<Report> {
@@ -108,8 +177,9 @@ fn status(context: &Context, workspace: &Workspace, id: &str) -> Result<Report> 
     if issue.state == State::Gated {
         text.push_str(&format!("gated: {} open\n", open.join(", ")));
     }
-    let json = json!({ "gates": told(&issue, &results), "count": issue.gates.len(), "open": open });
-    Ok(Report::new(clean(&text), &json).brief(open.join("\n")))
+    let brief = open.join("\n");
+    let document = Status { gates: told(&issue, &results), count: issue.gates.len(), open };
+    Ok(Report::new(clean(&text), &document).brief(brief))
 }
 
 /// How each gate of an issue stands, as a table.
@@ -135,25 +205,33 @@ fn standing(issue: &crate::issues::Issue, results: &Results) -> String {
 }
 
 /// How each gate of an issue stands, as programs read it.
-fn told(issue: &crate::issues::Issue, results: &Results) -> Vec<Value> {
-    let one = |key: &String| match results.0.get(key) {
-        None => json!({ "key": key, "status": "open" }),
-        Some(result) => {
-            let mut told = json!(result);
-            if let Some(fields) = told.as_object_mut() {
-                fields.insert("key".into(), json!(key));
-            }
-            told
-        }
-    };
-    issue.gates.iter().map(one).collect()
+fn told(issue: &crate::issues::Issue, results: &Results) -> Vec<Standing> {
+    issue.gates.iter().map(|key| Standing::new(key, results.0.get(key).cloned())).collect()
 }
 
-/// A definition, as programs read it.
-fn defined(key: &str, gate: &Gate) -> Value {
-    let mut told = json!(gate);
-    if let Some(fields) = told.as_object_mut() {
-        fields.insert("key".into(), json!(key));
+impl Standing {
+    fn new(key: &str, judged: Option<GateResult>) -> Self {
+        let status = match &judged {
+            None => Word::Open,
+            Some(GateResult { status: Verdict::Passed, .. }) => Word::Passed,
+            Some(GateResult { status: Verdict::Failed, .. }) => Word::Failed,
+        };
+        let key = key.to_owned();
+        match judged {
+            None => Self {
+                key,
+                status,
+                at: None,
+                agent_id: None,
+                note: None,
+                exit_code: None,
+                timed_out: false,
+                output: None,
+                rest: BTreeMap::new(),
+            },
+            Some(GateResult { status: _, at, agent_id, note, exit_code, timed_out, output, rest }) => {
+                Self { key, status, at: Some(at), agent_id, note, exit_code, timed_out, output, rest }
+            }
+        }
     }
-    told
 }

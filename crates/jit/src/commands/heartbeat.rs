@@ -2,17 +2,41 @@
 
 use holdfast_kernel::Millis;
 use holdfast_sys::{LockMode, Open};
-use serde_json::json;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use crate::claims::{Claimant, Claims};
 use crate::cli::Heartbeat as Command;
 use crate::context::Context;
 use crate::error::{Error, Exit, Result};
-use crate::heartbeat::{self, Daemon, End};
+use crate::heartbeat::{self, Beat, Daemon, End};
 use crate::interrupt::Interrupt;
 use crate::output::{Report, table};
 use crate::times::span;
 use crate::workspace::Workspace;
+
+/// A loop that has ended, as one JSON object.
+#[derive(Serialize, JsonSchema)]
+pub struct Ended {
+    /// The loop.
+    pub heartbeat: Ending,
+}
+
+/// How a loop ended.
+#[derive(Serialize, JsonSchema)]
+pub struct Ending {
+    /// Why.
+    pub ended: &'static str,
+}
+
+/// Signs of life, as one JSON object.
+#[derive(Serialize, JsonSchema)]
+pub struct Beats {
+    /// The last one of each agent.
+    pub heartbeats: Vec<Beat>,
+    /// How many.
+    pub count: usize,
+}
 
 /// Does what was typed.
 ///
@@ -59,7 +83,7 @@ fn beat(context: &Context, interval: Option<u64>, auto_renew: bool, parent: Opti
     let end = daemon.run(&interrupt)?;
     let exit = if end == End::Lapsed { Exit::Lease } else { Exit::Ok };
     let text = format!("heartbeat of {} ended: {}\n", who.holder, end.as_str());
-    Ok(Report::new(text, &json!({ "heartbeat": { "ended": end.as_str() } })).exit(exit))
+    Ok(Report::new(text, &Ended { heartbeat: Ending { ended: end.as_str() } }).exit(exit))
 }
 
 fn status(context: &Context) -> Result<Report> {
@@ -86,5 +110,6 @@ fn status(context: &Context) -> Result<Report> {
     } else {
         table(["AGENT", "WORKTREE", "HEARD OF", "PROCESS"], &rows)
     };
-    Ok(Report::new(text, &json!({ "heartbeats": beats, "count": beats.len() })))
+    let count = beats.len();
+    Ok(Report::new(text, &Beats { heartbeats: beats, count }))
 }

@@ -3,7 +3,8 @@
 use std::io::{self, Read as _};
 use std::path::Path;
 
-use serde_json::json;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use crate::cli::Hook as Command;
 use crate::context::Context;
@@ -12,6 +13,22 @@ use crate::hooks::commit;
 use crate::hooks::message::{self, Source};
 use crate::hooks::push::{self, Update};
 use crate::output::Report;
+
+/// A hook that had nothing to object to, as one JSON object.
+#[derive(Serialize, JsonSchema)]
+pub struct Document {
+    /// The hook.
+    pub hook: Passed,
+}
+
+/// A hook that had nothing to object to.
+#[derive(Serialize, JsonSchema)]
+pub struct Passed {
+    /// Its name.
+    pub name: &'static str,
+    /// Always true.
+    pub ok: bool,
+}
 
 /// Does what git asked for.
 ///
@@ -41,7 +58,7 @@ pub fn run(context: &Context, command: &Command) -> Result<Report> {
             "pre-receive"
         }
     };
-    Ok(Report::new("", &json!({ "hook": { "name": name, "ok": true } })))
+    Ok(Report::new("", &Document { hook: Passed { name, ok: true } }))
 }
 
 /// A message without trailers is better than no commit: whether it may be made was asked before.

@@ -4,7 +4,8 @@ use std::path::Path;
 
 use holdfast_git::config::Scope;
 use holdfast_git::{Config, Environment, Found, Git, Objects, Repository, discover, hooks as git_hooks};
-use serde_json::json;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use crate::cli::Hooks as Command;
 use crate::context::Context;
@@ -16,6 +17,31 @@ use crate::workspace::{Ground, Workspace};
 
 /// The merge driver of issues, as `.gitattributes` names it.
 const DRIVER: &str = "merge.jit-issue";
+
+/// The hooks of a repository, as one JSON object.
+#[derive(Serialize, JsonSchema)]
+pub struct Document {
+    /// The hooks.
+    pub hooks: Vec<Shown>,
+    /// Where git looks for them.
+    pub directory: String,
+    /// Whether they serve every repository of this user.
+    pub shared: bool,
+    /// How many.
+    pub count: usize,
+}
+
+/// A hook.
+#[derive(Serialize, JsonSchema)]
+pub struct Shown {
+    /// Its name.
+    pub name: &'static str,
+    /// How it stands with it: `installed`, `outdated`, `not_executable` or `missing`.
+    #[schemars(with = "String")]
+    pub state: State,
+    /// Whether there is a hook besides ours.
+    pub other: bool,
+}
 
 /// Does what was typed.
 ///
@@ -158,10 +184,15 @@ impl<'a> Target<'a> {
         if let Some(origin) = &shared {
             text.push_str(&format!("these hooks serve every repository of this user: {origin}\n"));
         }
-        let json =
-            json!({ "hooks": hooks, "directory": path, "shared": shared.is_some(), "count": hooks.len() });
         let brief: Vec<_> = rows.iter().map(|[name, state, _]| format!("{name} {state}")).collect();
-        Ok(Report::new(clean(&text), &json).brief(brief.join("\n")))
+        let shown = |hook: &Hook| Shown { name: hook.name, state: hook.state, other: hook.other };
+        let document = Document {
+            hooks: hooks.iter().map(shown).collect(),
+            directory: path,
+            shared: shared.is_some(),
+            count: hooks.len(),
+        };
+        Ok(Report::new(clean(&text), &document).brief(brief.join("\n")))
     }
 }
 

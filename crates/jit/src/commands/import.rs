@@ -11,7 +11,9 @@ use std::io::Read as _;
 use std::path::Path;
 
 use holdfast_sys::LockMode;
-use serde_json::{Map, Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::{Map, Value};
 
 use crate::cli::Import;
 use crate::context::Context;
@@ -25,6 +27,26 @@ use item::Item;
 
 /// The largest file that is imported.
 const LONGEST: usize = 256 << 20;
+
+/// What became of an import, as one JSON object.
+#[derive(Serialize, JsonSchema)]
+pub struct Document {
+    /// What became of it.
+    pub imported: Imported,
+}
+
+/// What became of an import.
+#[derive(Serialize, JsonSchema)]
+pub struct Imported {
+    /// The ids of the issues that are new here.
+    pub created: Vec<String>,
+    /// The ids of the issues that were changed.
+    pub updated: Vec<String>,
+    /// The ids of the issues that were the same already.
+    pub unchanged: Vec<String>,
+    /// What was left out or looked odd.
+    pub notes: Vec<String>,
+}
 
 /// What became of the lines.
 #[derive(Default)]
@@ -54,7 +76,7 @@ pub fn run(context: &Context, typed: &Import) -> Result<Report> {
     }
     let done = write(&writer, &items, &sequence, &standing)?;
     notes.iter().for_each(|note| context.printer.warn(note));
-    Ok(report(&done, &notes))
+    Ok(report(&done, notes))
 }
 
 fn read(context: &Context, file: &str) -> Result<Vec<u8>> {
@@ -160,19 +182,14 @@ fn write(
     Ok(done)
 }
 
-fn report(done: &Done, notes: &[String]) -> Report {
+fn report(done: &Done, notes: Vec<String>) -> Report {
     let ids = |ids: &[IssueId]| ids.iter().map(ToString::to_string).collect::<Vec<_>>();
     let (created, updated) = (ids(&done.created), ids(&done.updated));
     let text =
         format!("{} created, {} updated, {} unchanged\n", created.len(), updated.len(), done.unchanged.len());
     let brief = [created.as_slice(), updated.as_slice()].concat().join("\n");
-    let json = json!({ "imported": {
-        "created": created,
-        "updated": updated,
-        "unchanged": ids(&done.unchanged),
-        "notes": notes,
-    }});
-    Report::new(clean(&text), &json).brief(brief)
+    let imported = Imported { created, updated, unchanged: ids(&done.unchanged), notes };
+    Report::new(clean(&text), &Document { imported }).brief(brief)
 }
 
 /// The texts of a list of names.

@@ -3,14 +3,15 @@
 use std::path::Path;
 
 use holdfast_sys::Sys;
-use serde_json::json;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use crate::context::Context;
 use crate::durable;
 use crate::error::Result;
 use crate::output::Report;
 use crate::workspace::Workspace;
-use crate::worktree;
+use crate::worktree::{self, Identity};
 
 /// What belongs to one worktree or one machine and must not be committed.
 const IGNORED: &str = "# What belongs to this worktree alone.\n\
@@ -27,6 +28,26 @@ const ATTRIBUTES: &str = "# Lines that two branches added are both kept.\n\
     # Made anew when needed.\n\
     /cache/** binary\n*.db binary\n*.sqlite binary\n";
 
+/// Where issues are tracked, as one JSON object.
+#[derive(Serialize, JsonSchema)]
+pub struct Document {
+    /// Where they are kept.
+    pub jit: Home,
+    /// This worktree.
+    pub worktree: Identity,
+}
+
+/// Where issues are kept.
+#[derive(Serialize, JsonSchema)]
+pub struct Home {
+    /// The directory of the issues.
+    pub path: String,
+    /// The directory of the claims, which all worktrees share.
+    pub control: String,
+    /// Whether it was made by this command.
+    pub created: bool,
+}
+
 /// Starts tracking issues here.
 ///
 /// # Errors
@@ -38,13 +59,11 @@ pub fn run(context: &Context) -> Result<Report> {
     lay_out(&context.sys, &data)?;
     let identity = worktree::ensure(context, &workspace)?;
     let verb = if known { "issues are already tracked" } else { "issues are tracked" };
-    let json = json!({ "jit": {
-        "path": data.to_string_lossy(),
-        "control": workspace.control.to_string_lossy(),
-        "created": !known,
-    }, "worktree": identity });
     let text = format!("{verb} in {} (worktree {})\n", data.display(), identity.worktree_id);
-    Ok(Report::new(text, &json).brief(data.to_string_lossy()))
+    let path = data.to_string_lossy().into_owned();
+    let control = workspace.control.to_string_lossy().into_owned();
+    let jit = Home { path: path.clone(), control, created: !known };
+    Ok(Report::new(text, &Document { jit, worktree: identity }).brief(path))
 }
 
 /// Makes the directories of a data plane that are missing.

@@ -1,13 +1,13 @@
 //! `jit issue`: making, showing, changing, deleting and listing issues.
 
-mod create;
-mod delete;
-mod update;
-
+pub mod create;
+pub mod delete;
 pub mod list;
 pub mod show;
+pub mod update;
 
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use crate::cli::{Issue as Command, Terms};
 use crate::context::Context;
@@ -16,7 +16,8 @@ use crate::issues::Scope;
 use crate::output::Report;
 use crate::queries::Filter;
 use crate::workspace::Workspace;
-use crate::writes::Draft;
+use crate::writes::Changed;
+use show::Whole;
 
 pub use create::create;
 
@@ -36,13 +37,17 @@ pub fn run(context: &Context, command: &Command) -> Result<Report> {
     }
 }
 
-/// An issue with its sets, as programs read it.
-#[must_use]
-pub fn shown(draft: &Draft) -> Value {
-    let mut document = json!(draft.issue());
-    if let Some(fields) = document.as_object_mut() {
-        fields.insert("labels".into(), json!(draft.labels()));
-        fields.insert("dependencies".into(), json!(draft.dependencies()));
+/// An issue after a change, as one JSON object.
+#[derive(Serialize, JsonSchema)]
+pub struct Written {
+    /// The issue.
+    pub issue: Whole,
+    /// Whether anything was written.
+    pub changed: bool,
+}
+
+impl<T> From<&Changed<T>> for Written {
+    fn from(changed: &Changed<T>) -> Self {
+        Self { issue: Whole::from(&changed.draft), changed: changed.written }
     }
-    document
 }

@@ -1,8 +1,7 @@
 //! `jit label`: words on issues.
 
-use serde_json::json;
-
 use crate::cli::Label as Command;
+use crate::commands::issue::Written;
 use crate::context::Context;
 use crate::error::Result;
 use crate::output::{Report, clean};
@@ -28,8 +27,7 @@ pub fn run(context: &Context, command: &Command) -> Result<Report> {
         labels.iter().try_for_each(|label| draft.label(label, there).map(drop))
     })?;
     let text = format!("{id} has {}\n", named(&changed.draft.labels()));
-    let json = json!({ "issue": super::issue::shown(&changed.draft), "changed": changed.written });
-    Ok(Report::new(clean(&text), &json).brief(changed.draft.labels().join("\n")))
+    Ok(Report::new(clean(&text), &Written::from(&changed)).brief(changed.draft.labels().join("\n")))
 }
 
 fn named(labels: &[String]) -> String {

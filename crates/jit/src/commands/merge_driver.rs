@@ -4,7 +4,8 @@
 use std::path::Path;
 
 use holdfast_git::Git;
-use serde_json::json;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use crate::cli::MergeDriver;
 use crate::context::Context;
@@ -18,6 +19,20 @@ const LONGEST: usize = 16 << 20;
 
 /// No marks are that long.
 const WIDEST: usize = 200;
+
+/// What came of a merge, as one JSON object.
+#[derive(Serialize, JsonSchema)]
+pub struct Document {
+    /// What came of it.
+    pub merge: Outcome,
+}
+
+/// What came of a merge.
+#[derive(Serialize, JsonSchema)]
+pub struct Outcome {
+    /// How many conflicts are left in the file.
+    pub conflicts: usize,
+}
 
 /// Merges.
 ///
@@ -40,7 +55,7 @@ pub fn run(context: &Context, files: &MergeDriver) -> Result<Report> {
         None => as_text(context, files, size)?,
     };
     let exit = if conflicts == 0 { Exit::Ok } else { Exit::Failed };
-    Ok(Report::new("", &json!({ "merge": { "conflicts": conflicts } })).exit(exit))
+    Ok(Report::new("", &Document { merge: Outcome { conflicts } }).exit(exit))
 }
 
 /// Has git merge the files line by line; gives how many conflicts there are.

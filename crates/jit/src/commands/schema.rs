@@ -1,12 +1,23 @@
 //! `jit schema`: the form of what `--json` prints, made from the types that are printed. Whoever adds a command
-//! adds it to [`OUTPUTS`]; a test holds real output to what is said here.
+//! adds it to [`OUTPUTS`]; a test fails for a command that is missing there, and holds real output of each to
+//! what is said here.
 
-use schemars::{JsonSchema, Schema as Form, schema_for};
-use serde_json::{Map, Value, json};
+use std::collections::BTreeMap;
 
-use crate::claims::lease::{Many, One, Renewed};
+use schemars::generate::SchemaSettings;
+use schemars::{JsonSchema, Schema as Form};
+use serde::Serialize;
+
+use crate::claims::lease::{Beaten, Evicted, Many, One, Released, Renewed, Transferred};
 use crate::cli::Schema;
-use crate::commands::{issue, status};
+use crate::commands::config::told as config;
+use crate::commands::gate::{check, define};
+use crate::commands::issue::{create, delete, show, update};
+use crate::commands::{
+    claim, commit, dep, doc, export, gate, heartbeat, hook, hooks, import, init, issue, merge_driver,
+    recover, shell, status, validate, worktree,
+};
+use crate::demo;
 use crate::error::{Error, ErrorDocument, Result};
 use crate::output::Report;
 use crate::queries::item::Items;
@@ -15,29 +26,98 @@ use crate::queries::{graph, search};
 /// A command and the form of its answer.
 pub type Output = (&'static str, fn() -> Form);
 
-/// Every command whose answer has a form, and `error` for what goes wrong.
+/// Every command, and `error` for what goes wrong.
 pub const OUTPUTS: &[Output] = &[
     ("claim acquire", of::<One>),
+    ("claim create", of::<claim::Created>),
+    ("claim force-evict", of::<Evicted>),
+    ("claim heartbeat", of::<Beaten>),
+    ("claim history", of::<claim::History>),
     ("claim list", of::<Many>),
     ("claim next", of::<One>),
+    ("claim release", of::<Released>),
     ("claim renew", of::<Renewed>),
     ("claim status", of::<Many>),
+    ("claim transfer", of::<Transferred>),
+    ("commit", of::<commit::Document>),
+    ("completions", of::<shell::Page>),
+    ("config get", of::<config::One>),
+    ("config reset", of::<config::Changed>),
+    ("config set", of::<config::Changed>),
+    ("config show", of::<config::Many>),
+    ("config show-hierarchy", of::<config::Hierarchy>),
+    ("config validate", of::<config::Validated>),
+    ("demo", of::<demo::Document>),
+    ("dep add", of::<dep::Document>),
+    ("dep rm", of::<dep::Document>),
+    ("doc add", of::<doc::Added>),
+    ("doc history", of::<doc::History>),
+    ("doc list", of::<doc::Many>),
+    ("doc remove", of::<issue::Written>),
+    ("doc show", of::<doc::Shown>),
     ("error", of::<ErrorDocument>),
+    ("export", of::<export::Document>),
+    ("gate add", of::<gate::Written>),
+    ("gate check", of::<check::Document>),
+    ("gate define", of::<define::Written>),
+    ("gate fail", of::<gate::Written>),
+    ("gate list", of::<define::Many>),
+    ("gate pass", of::<gate::Written>),
+    ("gate remove", of::<gate::Written>),
+    ("gate show", of::<define::One>),
+    ("gate status", of::<gate::Status>),
     ("graph downstream", of::<graph::Document>),
     ("graph export", of::<graph::Document>),
     ("graph roots", of::<graph::Document>),
     ("graph show", of::<graph::Document>),
+    ("heartbeat run", of::<heartbeat::Ended>),
+    ("heartbeat status", of::<heartbeat::Beats>),
+    ("hook commit-msg", of::<hook::Document>),
+    ("hook pre-commit", of::<hook::Document>),
+    ("hook pre-push", of::<hook::Document>),
+    ("hook pre-receive", of::<hook::Document>),
+    ("hook prepare-commit-msg", of::<hook::Document>),
+    ("hooks install", of::<hooks::Document>),
+    ("hooks status", of::<hooks::Document>),
+    ("hooks uninstall", of::<hooks::Document>),
+    ("import", of::<import::Document>),
+    ("init", of::<init::Document>),
+    ("issue create", of::<create::Document>),
+    ("issue delete", of::<delete::Document>),
     ("issue list", of::<Items<'static>>),
-    ("issue show", of::<issue::show::Document>),
+    ("issue show", of::<show::Document>),
+    ("issue update", of::<update::Document>),
+    ("label add", of::<issue::Written>),
+    ("label rm", of::<issue::Written>),
+    ("man", of::<shell::Page>),
+    ("merge-driver", of::<merge_driver::Document>),
     ("query all", of::<Items<'static>>),
     ("query available", of::<Items<'static>>),
     ("query blocked", of::<Items<'static>>),
+    ("recover", of::<recover::Document>),
+    ("schema", of::<All>),
     ("search", of::<search::Results>),
     ("status", of::<status::Document>),
+    ("validate all", of::<validate::Document>),
+    ("validate config", of::<validate::Document>),
+    ("validate divergence", of::<validate::Document>),
+    ("validate leases", of::<validate::Document>),
+    ("worktree info", of::<worktree::One>),
+    ("worktree init", of::<worktree::One>),
+    ("worktree list", of::<worktree::Many>),
 ];
 
+/// The forms of all answers, as one JSON object. The form of one answer is printed bare, as other programs
+/// take it.
+#[derive(Serialize, JsonSchema)]
+pub struct All {
+    /// The forms, by command.
+    pub schemas: BTreeMap<&'static str, Form>,
+}
+
+/// What is always printed is required: a program need not ask whether it is there.
 fn of<T: JsonSchema>() -> Form {
-    schema_for!(T)
+    SchemaSettings::default().for_serialize().into_generator().into_root_schema_for::<T>()
 }
 
 /// Prints the form of one answer, or of all.
@@ -46,21 +126,23 @@ fn of<T: JsonSchema>() -> Form {
 /// When there is no such command.
 pub fn run(typed: &Schema) -> Result<Report> {
     let name = typed.command.join(" ");
-    let document = if name.is_empty() {
-        let all: Map<String, Value> =
-            OUTPUTS.iter().map(|(name, form)| ((*name).to_owned(), form().to_value())).collect();
-        json!({ "schemas": all })
-    } else {
-        let found = OUTPUTS.iter().find(|(known, _)| *known == name);
-        let names: Vec<&str> = OUTPUTS.iter().map(|(name, _)| *name).collect();
-        let unknown = || Error::BadValue {
-            what: "a command with a schema",
-            given: name.clone(),
-            why: format!("it is one of {}", names.join(", ")),
-        };
-        found.ok_or_else(unknown)?.1().to_value()
+    if name.is_empty() {
+        return Ok(page(&All { schemas: OUTPUTS.iter().map(|(name, form)| (*name, form())).collect() }));
+    }
+    let found = OUTPUTS.iter().find(|(known, _)| *known == name);
+    let names: Vec<&str> = OUTPUTS.iter().map(|(name, _)| *name).collect();
+    let unknown = || Error::BadValue {
+        what: "a command with a schema",
+        given: name.clone(),
+        why: format!("it is one of {}", names.join(", ")),
     };
-    // For people too it is a document, only indented.
-    let text = serde_json::to_string_pretty(&document).unwrap_or_default();
-    Ok(Report::new(text.clone(), &document).brief(text))
+    Ok(page(&found.ok_or_else(unknown)?.1()))
+}
+
+/// For people too it is a document, only indented.
+fn page(document: &impl Serialize) -> Report {
+    let mut report = Report::new("", document);
+    report.text = serde_json::to_string_pretty(&report.json).unwrap_or_default();
+    let brief = report.text.clone();
+    report.brief(brief)
 }

@@ -1,10 +1,19 @@
 //! `jit completions` and `jit man`: made from the definitions of the commands, so that they cannot lag behind.
 
 use clap::CommandFactory;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use crate::cli::{Cli, Man, Shell};
 use crate::error::{Error, Result};
 use crate::output::Report;
+
+/// A page, as one JSON object.
+#[derive(Serialize, JsonSchema)]
+pub struct Page {
+    /// What it says.
+    pub text: String,
+}
 
 /// The completions of a shell.
 #[must_use]
@@ -37,5 +46,5 @@ pub fn man(typed: &Man) -> Result<Report> {
 
 fn page(bytes: &[u8]) -> Report {
     let text = String::from_utf8_lossy(bytes).into_owned();
-    Report::new(text.clone(), &serde_json::json!({ "text": text })).brief(text)
+    Report::new(text.clone(), &Page { text: text.clone() }).brief(text)
 }

@@ -2,12 +2,10 @@
 
 mod data;
 
-use std::path::Path;
-
 use holdfast_kernel::{Lease, Standing};
 use holdfast_store::Error as StoreError;
+use schemars::JsonSchema;
 use serde::Serialize;
-use serde_json::json;
 
 use crate::claims::Claims;
 use crate::cli::Validate as Command;
@@ -18,16 +16,26 @@ use crate::times::span;
 use crate::workspace::{DATA, Workspace};
 use crate::worktree::{self, Entry};
 
+/// What was looked at, as one JSON object.
+#[derive(Serialize, JsonSchema)]
+pub struct Document {
+    /// What was looked at.
+    pub checks: Vec<Check>,
+}
+
 /// One thing that was looked at.
-#[derive(Debug, Serialize)]
-struct Check {
-    name: &'static str,
-    ok: bool,
-    problems: Vec<String>,
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Check {
+    /// What.
+    pub name: &'static str,
+    /// Whether nothing is wrong with it.
+    pub ok: bool,
+    /// What is wrong with it.
+    pub problems: Vec<String>,
 }
 
 impl Check {
-    fn new(name: &'static str, problems: Vec<String>) -> Self {
+    pub(super) const fn new(name: &'static str, problems: Vec<String>) -> Self {
         Self { name, ok: problems.is_empty(), problems }
     }
 }
@@ -51,7 +59,7 @@ pub fn run(context: &Context, command: &Command) -> Result<Report> {
         }
     }
     let exit = if checks.iter().all(|check| check.ok) { Exit::Ok } else { Exit::Problems };
-    Ok(Report::new(crate::output::clean(&text), &json!({ "checks": checks })).exit(exit))
+    Ok(Report::new(crate::output::clean(&text), &Document { checks }).exit(exit))
 }
 
 /// Everything. Where the configuration is wrong, nothing else can be found, so that comes first.
@@ -120,7 +128,7 @@ fn leases(context: &Context) -> Result<Vec<Check>> {
 
 fn has_issue(context: &Context, worktrees: &[Entry], lease: &Lease) -> Result<bool> {
     for entry in worktrees {
-        let directory = Path::new(&entry.path).join(DATA).join("issues").join(lease.resource.as_str());
+        let directory = entry.root.join(DATA).join("issues").join(lease.resource.as_str());
         if crate::durable::is_dir(&context.sys, &directory).map_err(Error::from)? {
             return Ok(true);
         }

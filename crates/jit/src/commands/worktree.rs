@@ -1,13 +1,51 @@
 //! `jit worktree`: which worktree this is, and which others there are.
 
-use serde_json::json;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use crate::cli::Worktree as Command;
 use crate::context::Context;
 use crate::error::Result;
 use crate::output::{Report, table};
 use crate::workspace::Workspace;
-use crate::worktree::{self, Entry};
+use crate::worktree::{self, Entry, Identity};
+
+/// This worktree, as one JSON object.
+#[derive(Serialize, JsonSchema)]
+pub struct One {
+    /// The worktree.
+    pub worktree: Here,
+}
+
+/// This worktree.
+#[derive(Serialize, JsonSchema)]
+pub struct Here {
+    /// The version of its identity's form.
+    pub schema_version: u32,
+    /// Its id.
+    pub worktree_id: String,
+    /// Where it is.
+    pub root: String,
+    /// When its identity was made.
+    pub created_at: String,
+    /// When it was found somewhere else.
+    pub relocated_at: Option<String>,
+    /// The branch that it is on, `HEAD` where there is none.
+    pub branch: Option<String>,
+    /// Whether it belongs to the repository itself.
+    pub main: bool,
+    /// The directory of the claims, which all worktrees share.
+    pub control: String,
+}
+
+/// All worktrees, as one JSON object.
+#[derive(Serialize, JsonSchema)]
+pub struct Many {
+    /// The worktrees.
+    pub worktrees: Vec<Entry>,
+    /// How many.
+    pub count: usize,
+}
 
 /// Does what was typed.
 ///
@@ -26,13 +64,6 @@ fn info(context: &Context, workspace: &Workspace) -> Result<Report> {
     let identity = worktree::ensure(context, workspace)?;
     let branch = workspace.branch(context)?;
     let linked = workspace.repository.as_ref().is_some_and(holdfast_git::Repository::is_linked);
-    let mut json = json!({ "worktree": identity });
-    if let Some(shown) = json.get_mut("worktree").and_then(serde_json::Value::as_object_mut) {
-        shown.insert("branch".into(), json!(branch));
-        shown.insert("main".into(), json!(!linked));
-        shown.insert("control".into(), json!(workspace.control.to_string_lossy()));
-        shown.entry("relocated_at").or_insert(serde_json::Value::Null);
-    }
     let text = format!(
         "{}  {}\nbranch: {}  {}\ncontrol plane: {}\n",
         identity.worktree_id,
@@ -41,7 +72,12 @@ fn info(context: &Context, workspace: &Workspace) -> Result<Report> {
         if linked { "linked worktree" } else { "main worktree" },
         workspace.control.display()
     );
-    Ok(Report::new(crate::output::clean(&text), &json).brief(identity.worktree_id))
+    let brief = identity.worktree_id.clone();
+    let Identity { schema_version, worktree_id, root, created_at, relocated_at, .. } = identity;
+    let control = workspace.control.to_string_lossy().into_owned();
+    let worktree =
+        Here { schema_version, worktree_id, root, created_at, relocated_at, branch, main: !linked, control };
+    Ok(Report::new(crate::output::clean(&text), &One { worktree }).brief(brief))
 }
 
 fn list(context: &Context) -> Result<Report> {
@@ -50,8 +86,8 @@ fn list(context: &Context) -> Result<Report> {
     let rows: Vec<_> = entries.iter().map(row).collect();
     let text = table(["WORKTREE", "BRANCH", "PATH", ""], &rows);
     let brief: Vec<_> = entries.iter().filter_map(|entry| entry.worktree_id.clone()).collect();
-    let json = json!({ "worktrees": entries, "count": entries.len() });
-    Ok(Report::new(text, &json).brief(brief.join("\n")))
+    let count = entries.len();
+    Ok(Report::new(text, &Many { worktrees: entries, count }).brief(brief.join("\n")))
 }
 
 fn row(entry: &Entry) -> [String; 4] {

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -18,21 +19,27 @@ pub(super) struct Audit {
 }
 
 /// What happened to one issue.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
-pub(super) struct Story {
-    pub(super) issue_id: String,
-    pub(super) title: String,
-    pub(super) state: String,
-    pub(super) holders: Vec<Turn>,
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, JsonSchema)]
+pub struct Story {
+    /// The issue.
+    pub issue_id: String,
+    /// What it is about.
+    pub title: String,
+    /// Where it stands.
+    pub state: String,
+    /// Who held it, in the order of the log.
+    pub holders: Vec<Turn>,
 }
 
 /// One grant.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
-pub(super) struct Turn {
-    pub(super) agent_id: String,
-    pub(super) fence: u64,
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, JsonSchema)]
+pub struct Turn {
+    /// Who got it.
+    pub agent_id: String,
+    /// The number of the grant.
+    pub fence: u64,
     /// How it ended; none if it has not.
-    pub(super) end: Option<String>,
+    pub end: Option<String>,
 }
 
 impl Audit {

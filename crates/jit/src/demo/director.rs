@@ -7,15 +7,38 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 
 use holdfast_kernel::Stamp;
 use holdfast_sys::os;
-use serde_json::json;
+use schemars::JsonSchema;
+use serde::Serialize;
 
-use super::audit::Audit;
+use super::audit::{Audit, Story};
 use super::ground::Ground;
 use super::lanes::{Lanes, Mark};
 use super::{CAST, Told};
 use crate::context::Context;
 use crate::error::{Exit, Result};
 use crate::output::Report;
+
+/// How the demonstration ended, as one JSON object.
+#[derive(Serialize, JsonSchema)]
+pub struct Document {
+    /// How it ended.
+    pub demo: Verdict,
+}
+
+/// How the demonstration ended.
+#[derive(Serialize, JsonSchema)]
+pub struct Verdict {
+    /// Whether nothing was lost and nothing was done twice.
+    pub ok: bool,
+    /// What happened to each issue.
+    pub issues: Vec<Story>,
+    /// What is wrong.
+    pub problems: Vec<String>,
+    /// Whether the agent that was stopped could not write any more.
+    pub late_write_refused: bool,
+    /// Where the repository is, if it is kept.
+    pub repository: Option<String>,
+}
 
 /// Shows it.
 ///
@@ -43,14 +66,14 @@ pub fn run(context: &Context, keep: bool) -> Result<Report> {
     if let Some(path) = &path {
         text.push_str(&format!("the repository is kept: cd {}\n", path.display()));
     }
-    let json = json!({ "demo": {
-        "ok": ok,
-        "issues": audit.stories,
-        "problems": audit.problems,
-        "late_write_refused": play.refused,
-        "repository": path.map(|path| path.to_string_lossy().into_owned()),
-    }});
-    Ok(Report::new(text, &json).brief(verdict).exit(if ok { Exit::Ok } else { Exit::Problems }))
+    let demo = Verdict {
+        ok,
+        issues: audit.stories,
+        problems: audit.problems,
+        late_write_refused: play.refused,
+        repository: path.map(|path| path.to_string_lossy().into_owned()),
+    };
+    Ok(Report::new(text, &Document { demo }).brief(verdict).exit(if ok { Exit::Ok } else { Exit::Problems }))
 }
 
 /// A play that is on.

@@ -11,7 +11,7 @@ use crate::ids::IssueId;
 
 const ID: &str = "01K8ZZZZZZ0000000000000001";
 const LOG: &str = "01K8ZZZZZZ00000000000000L0";
-const LAYERS: [Layer; 3] = [Layer::Local, Layer::Head, Layer::Main];
+const LAYERS: [Layer; 4] = [Layer::Local, Layer::Head, Layer::Main, Layer::Shared];
 
 fn id() -> IssueId {
     IssueId::parse(ID).unwrap()
@@ -62,41 +62,37 @@ fn judged(copies: &[(Layer, &Raw)]) -> (Option<Made>, Vec<String>) {
     (seen, problems)
 }
 
+/// A copy in some layer, absent or with a fence and an age.
+type Kind = Option<(Fence, u32)>;
+
 /// Every layer absent or with every mixture of no fence, a fence of ours and a higher one of another log, and
 /// of ages: the highest fence of our log counts, then the newest, then the nearest.
 #[test]
 fn the_copy_that_counts_in_every_combination() {
     let fences = [None, Some((3, LOG)), Some((5, LOG)), Some((9, "01K8ZZZZZZ00000000000000X0"))];
-    let kinds: Vec<Option<(Fence, u32)>> =
+    let kinds: Vec<Kind> =
         std::iter::once(None).chain(fences.iter().flat_map(|f| [1, 2].map(|m| Some((*f, m))))).collect();
-    let mut tried = 0;
-    for local in &kinds {
-        for head in &kinds {
-            for main in &kinds {
-                let given = [local, head, main];
-                let raws: Vec<(Layer, Raw)> = LAYERS
-                    .into_iter()
-                    .zip(given)
-                    .filter_map(|(layer, kind)| {
-                        kind.map(|(fence, minute)| (layer, copy(layer, fence, minute)))
-                    })
-                    .collect();
-                let copies: Vec<(Layer, &Raw)> = raws.iter().map(|(layer, raw)| (*layer, raw)).collect();
-                let ours = |fence: Fence| fence.filter(|(_, log)| *log == LOG).map(|(f, _)| f);
-                let expected = LAYERS
-                    .into_iter()
-                    .zip(given)
-                    .filter_map(|(layer, kind)| kind.map(|(f, minute)| (ours(f), minute, Reverse(layer))))
-                    .max()
-                    .map(|(_, _, Reverse(layer))| layer);
-                let (seen, problems) = judged(&copies);
-                assert_eq!(seen.map(|seen| seen.0), expected, "{given:?}");
-                assert_eq!(problems, Vec::<String>::new(), "{given:?}");
-                tried += 1;
-            }
-        }
+    let count = kinds.len().pow(u32::try_from(LAYERS.len()).unwrap());
+    for number in 0..count {
+        let digit = |place: u32| kinds[number / kinds.len().pow(place) % kinds.len()];
+        counts([0, 1, 2, 3].map(digit));
     }
-    assert_eq!(tried, 9 * 9 * 9);
+    assert_eq!(count, 9 * 9 * 9 * 9);
+}
+
+/// Holds what is made of these copies, one a layer, to what the rule says.
+fn counts(given: [Kind; 4]) {
+    let there = LAYERS.into_iter().zip(given).filter_map(|(layer, kind)| kind.map(|kind| (layer, kind)));
+    let raws: Vec<(Layer, Raw)> =
+        there.clone().map(|(layer, (fence, minute))| (layer, copy(layer, fence, minute))).collect();
+    let copies: Vec<(Layer, &Raw)> = raws.iter().map(|(layer, raw)| (*layer, raw)).collect();
+    let ours = |fence: Fence| fence.filter(|(_, log)| *log == LOG).map(|(fence, _)| fence);
+    let nearness = |layer: Layer| Reverse(LAYERS.iter().position(|known| *known == layer));
+    let rank = |(layer, (fence, minute)): &(Layer, (Fence, u32))| (ours(*fence), *minute, nearness(*layer));
+    let expected = there.max_by_key(rank).map(|(layer, _)| layer);
+    let (seen, problems) = judged(&copies);
+    assert_eq!(seen.map(|seen| seen.0), expected, "{given:?}");
+    assert_eq!(problems, Vec::<String>::new(), "{given:?}");
 }
 
 #[test]
@@ -118,8 +114,14 @@ fn sets_are_the_union_of_all_layers_whichever_copy_counts() {
     let mut main = copy(Layer::Main, None, 1);
     main.labels = set(&[("4", add("new"))]);
     main.deps = set(&[("5", add("X"))]);
-    let (seen, problems) = judged(&[(Layer::Local, &local), (Layer::Head, &head), (Layer::Main, &main)]);
-    let expected = (Layer::Local, vec!["new".to_owned(), "old".into()], vec!["X".to_owned()], false);
+    let mut shared = copy(Layer::Shared, None, 1);
+    shared.labels = set(&[("6", add("handed"))]);
+    shared.deps = set(&[("7", add("Y"))]);
+    let copies =
+        [(Layer::Local, &local), (Layer::Head, &head), (Layer::Main, &main), (Layer::Shared, &shared)];
+    let (seen, problems) = judged(&copies);
+    let texts = |texts: &[&str]| texts.iter().map(ToString::to_string).collect::<Vec<_>>();
+    let expected = (Layer::Local, texts(&["handed", "new", "old"]), texts(&["X", "Y"]), false);
     assert_eq!((seen, problems), (Some(expected), vec![]));
 }
 

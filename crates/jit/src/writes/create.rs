@@ -7,8 +7,9 @@ use serde_json::json;
 use super::deleted;
 use super::draft::Draft;
 use super::error::Error as WriteError;
-use super::events::Event;
+use super::events::{Event, Witness};
 use super::files::{Content, Place};
+use super::locks::Locks;
 use super::members::Members;
 use super::results::Results;
 use super::writer::Writer;
@@ -78,11 +79,15 @@ impl Writer<'_> {
             deps: draft.deps.bytes.clone(),
             results: (!draft.results().0.is_empty()).then(|| draft.results().bytes(id)),
         };
-        if !Place::new(sys, &data, id).create(&content)? {
-            return Err(WriteError::Exists(id.to_string()).into());
-        }
-        deleted::unmark(sys, &data, id)?;
-        self.record(&[created(&draft)], None, &now)?;
+        // Nobody else has this id; the lock is for what is noted beside it.
+        let mut lock = self.locks.issue(id)?;
+        let _section = lock.enter(sys, LockMode::Exclusive)?;
+        self.tell(&Locks::of(id), vec![created(&draft)], None, &now, || {
+            if !Place::new(sys, &data, id).create(&content)? {
+                return Err(WriteError::Exists(id.to_string()).into());
+            }
+            deleted::unmark(sys, &data, id)
+        })?;
         Ok(draft)
     }
 
@@ -110,5 +115,6 @@ fn created(draft: &Draft) -> Event {
         "depends_on": draft.dependencies(),
         "gates": issue.gates,
     });
-    Event::about("issue.created", &issue.id, more)
+    let witness = Witness::is(format!("issues/{}/issue.json", issue.id), &issue.bytes());
+    Event::about("issue.created", &issue.id, more, vec![witness])
 }

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use holdfast_sys::Sys;
 
+use super::events::Witness;
 use crate::durable;
 use crate::error::Result;
 use crate::ids::IssueId;
@@ -21,7 +22,16 @@ pub fn is_marked(sys: &Sys, data: &Path, id: IssueId) -> bool {
 pub(super) fn mark(sys: &Sys, data: &Path, id: IssueId, at: &str) -> Result<()> {
     let path = path(data, id);
     durable::make_dirs(sys, path.parent().unwrap_or(data), 0o755)?;
-    Ok(durable::replace(sys, &path, format!("{at}\n").as_bytes(), 0o644)?)
+    Ok(durable::replace(sys, &path, content(at).as_bytes(), 0o644)?)
+}
+
+/// What shows that an issue was marked at this moment.
+pub(super) fn witness(id: IssueId, at: &str) -> Witness {
+    Witness::is(relative(id), content(at).as_bytes())
+}
+
+fn content(at: &str) -> String {
+    format!("{at}\n")
 }
 
 /// Takes the mark away, if there is one.
@@ -37,5 +47,9 @@ pub(super) fn unmark(sys: &Sys, data: &Path, id: IssueId) -> Result<()> {
 }
 
 fn path(data: &Path, id: IssueId) -> PathBuf {
-    data.join("deleted").join(id.to_string())
+    data.join(relative(id))
+}
+
+fn relative(id: IssueId) -> String {
+    format!("deleted/{id}")
 }

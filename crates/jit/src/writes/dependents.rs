@@ -9,8 +9,9 @@ use holdfast_sys::LockMode;
 use serde_json::json;
 
 use super::deleted;
-use super::events::Event;
+use super::events::{Event, Witness};
 use super::files::Place;
+use super::locks::Locks;
 use super::members::{DEPS, deps_of};
 use super::permit::Who;
 use super::writer::Writer;
@@ -99,11 +100,15 @@ impl Writer<'_> {
             let now = rfc3339(&sys.clock.now()?);
             let data = self.workspace.own_data()?;
             let title = self.issues.base(id)?.title;
-            deleted::mark(sys, &data, id, &now)?;
-            Place::new(sys, &data, id).remove()?;
-            self.take_back(id)?;
-            let event = Event::about("issue.deleted", &id.to_string(), json!({ "title": title }));
-            self.record(&[event], held, &now)
+            let witnesses =
+                vec![deleted::witness(id, &now), Witness::gone(format!("issues/{id}/issue.json"))];
+            let title = json!({ "title": title });
+            let event = Event::about("issue.deleted", &id.to_string(), title, witnesses);
+            self.tell(&Locks::of(id), vec![event], held, &now, || {
+                deleted::mark(sys, &data, id, &now)?;
+                Place::new(sys, &data, id).remove()?;
+                self.take_back(id)
+            })
         })
     }
 

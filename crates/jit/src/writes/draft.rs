@@ -7,8 +7,9 @@ use holdfast_store::Held;
 use holdfast_sys::Sys;
 use serde_json::{Map, Value, json};
 
-use super::events::Event;
-use super::members::Members;
+use super::copy::results_file;
+use super::events::{Event, Witness};
+use super::members::{DEPS, LABELS, Members};
 use super::results::{GateResult, Results};
 use crate::error::Result;
 use crate::ids::IssueId;
@@ -209,31 +210,60 @@ impl Draft {
         }
     }
 
-    /// What happened to it.
+    /// What happens to it. Each event is about one file, so that it is known to have happened or not even if
+    /// only some of the files were written.
     pub(super) fn events(&self) -> Vec<Event> {
-        let id = self.id.to_string();
-        let one = |kind, more: Value| Event::about(kind, &id, more);
+        let mut events = self.events_of_issue();
+        if self.labels.is_changed() {
+            let labels = json!({ "added": self.labels.added, "removed": self.labels.removed });
+            let more = json!({ "changes": { "labels": labels } });
+            events.push(self.event("issue.updated", more, &self.in_set(LABELS, &self.labels)));
+        }
+        if self.deps.is_changed() {
+            let deps = self.in_set(DEPS, &self.deps);
+            let one = |kind, on: &String| self.event(kind, json!({ "depends_on": on }), &deps);
+            events.extend(self.deps.added.iter().map(|on| one("dep.added", on)));
+            events.extend(self.deps.removed.iter().map(|on| one("dep.removed", on)));
+        }
+        if self.results != self.results_before {
+            let results = Witness::is(results_file(self.id), &self.results.bytes(self.id));
+            let known = |key: &String| self.results_before.0.get(key);
+            let judged = self.results.0.iter().filter(|(key, now)| known(key) != Some(*now));
+            let more = |key: &String, now: &GateResult| json!({ "gate": key, "status": now.status.word() });
+            events.extend(judged.map(|(key, now)| self.event("gate.completed", more(key, now), &results)));
+        }
+        events
+    }
+
+    /// What happens to `issue.json`.
+    fn events_of_issue(&self) -> Vec<Event> {
+        if self.issue == self.before {
+            return Vec::new();
+        }
+        let witness = Witness::is(format!("issues/{}/issue.json", self.id), &self.issue.bytes());
+        let one = |kind, more: Value| self.event(kind, more, &witness);
         let mut events = Vec::new();
         let changes = self.changes();
         if !changes.is_empty() {
             events.push(one("issue.updated", json!({ "changes": changes })));
         }
-        events.extend(self.deps.added.iter().map(|on| one("dep.added", json!({ "depends_on": on }))));
-        events.extend(self.deps.removed.iter().map(|on| one("dep.removed", json!({ "depends_on": on }))));
         let (old, new) = (&self.before.gates, &self.issue.gates);
         events.extend(new.difference(old).map(|key| one("gate.added", json!({ "gate": key }))));
         events.extend(old.difference(new).map(|key| one("gate.removed", json!({ "gate": key }))));
-        let judged = self.results.0.iter().filter(|(key, now)| self.results_before.0.get(*key) != Some(*now));
-        events
-            .extend(judged.map(|(key, now)| {
-                one("gate.completed", json!({ "gate": key, "status": now.status.word() }))
-            }));
         let (old, new) = (&self.before.documents, &self.issue.documents);
         let added = new.keys().filter(|path| !old.contains_key(*path));
         events.extend(added.map(|path| one("doc.added", json!({ "path": path }))));
         let removed = old.keys().filter(|path| !new.contains_key(*path));
         events.extend(removed.map(|path| one("doc.removed", json!({ "path": path }))));
         events
+    }
+
+    fn event(&self, kind: &'static str, more: Value, witness: &Witness) -> Event {
+        Event::about(kind, &self.id.to_string(), more, vec![witness.clone()])
+    }
+
+    fn in_set(&self, file: &str, members: &Members) -> Witness {
+        Witness::is(format!("issues/{}/{file}", self.id), &members.bytes)
     }
 
     /// What differs, field by field.
@@ -250,10 +280,6 @@ impl Draft {
             if from != to {
                 changes.insert(key.clone(), json!({ "from": told(from), "to": told(to) }));
             }
-        }
-        if self.labels.is_changed() {
-            let labels = json!({ "added": self.labels.added, "removed": self.labels.removed });
-            changes.insert("labels".into(), labels);
         }
         changes
     }

@@ -2,31 +2,52 @@
 //!
 //! The file is versioned and merged by union, so every event has an id of its own; its sequence orders the
 //! events of one worktree and goes on above whatever a merge brought. An event is written after the change
-//! that it tells of: one that tells of a change which never came would be worse than one that is missing.
+//! that it tells of; what it takes that none is missing is in [`super::untold`].
 
-use std::path::Path;
+use std::borrow::Cow;
+use std::path::{Path, PathBuf};
 
 use holdfast_sys::{Handle, LockMode, Open, Sys};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::locks::Locks;
+use super::untold::digest;
 use crate::config::keys;
 use crate::durable;
 use crate::error::Result;
+use crate::issues::LONGEST;
 
 /// How much of the end of the file is read to find the last sequence.
 const TAIL: u64 = 64 << 10;
 
 /// What happened.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub(super) struct Event {
-    pub(super) kind: &'static str,
-    pub(super) payload: Map<String, Value>,
+    kind: Cow<'static, str>,
+    payload: Map<String, Value>,
+    /// What is to be seen once it has happened.
+    witnesses: Vec<Witness>,
+}
+
+/// A file below `.jit/` that says whether something has happened.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub(super) struct Witness {
+    file: String,
+    /// The digest of what it holds; none if it is gone.
+    digest: Option<String>,
+}
+
+/// An event that has its id, which stays the same however often it is told.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub(super) struct Told {
+    pub(super) id: String,
+    #[serde(flatten)]
+    pub(super) event: Event,
 }
 
 /// Who did it.
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Actor {
     pub(super) agent_id: Option<String>,
     pub(super) worktree_id: Option<String>,
@@ -37,7 +58,7 @@ pub(super) struct Actor {
 #[derive(Serialize)]
 struct Envelope<'a> {
     schema_version: u32,
-    id: String,
+    id: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     sequence: Option<u64>,
     event_type: &'a str,
@@ -49,7 +70,7 @@ struct Envelope<'a> {
 #[derive(Serialize)]
 struct Flat<'a> {
     schema_version: u32,
-    id: String,
+    id: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     sequence: Option<u64>,
     op: &'a str,
@@ -60,15 +81,51 @@ struct Flat<'a> {
 }
 
 impl Event {
-    /// An event that is about one issue.
-    pub(super) fn about(kind: &'static str, issue: &str, more: Value) -> Self {
-        let mut payload = Map::new();
-        payload.insert("issue_id".into(), issue.into());
-        if let Value::Object(more) = more {
-            payload.extend(more);
-        }
-        Self { kind, payload }
+    /// An event that is about no single issue.
+    pub(super) fn new(kind: &'static str, payload: Value, witnesses: Vec<Witness>) -> Self {
+        let payload = if let Value::Object(payload) = payload { payload } else { Map::new() };
+        Self { kind: kind.into(), payload, witnesses }
     }
+
+    /// An event that is about one issue.
+    pub(super) fn about(kind: &'static str, issue: &str, more: Value, witnesses: Vec<Witness>) -> Self {
+        let mut event = Self::new(kind, more, witnesses);
+        event.payload.insert("issue_id".into(), issue.into());
+        event
+    }
+
+    /// Whether it has happened, as far as one of these places shows.
+    pub(super) fn came(&self, sys: &Sys, roots: &[PathBuf]) -> bool {
+        roots.iter().any(|root| self.witnesses.iter().all(|witness| witness.holds(sys, root)))
+    }
+}
+
+impl Witness {
+    /// The file holds this.
+    pub(super) fn is(file: impl Into<String>, content: &[u8]) -> Self {
+        Self { file: file.into(), digest: Some(digest(content)) }
+    }
+
+    /// There is no such file.
+    pub(super) fn gone(file: impl Into<String>) -> Self {
+        Self { file: file.into(), digest: None }
+    }
+
+    fn holds(&self, sys: &Sys, root: &Path) -> bool {
+        let content = durable::read(sys, &root.join(&self.file), LONGEST);
+        content.is_ok_and(|content| content.map(|content| digest(&content)) == self.digest)
+    }
+}
+
+impl Told {
+    pub(super) fn new(sys: &Sys, event: Event) -> Result<Self> {
+        Ok(Self { id: sys.entropy.lease_id(&sys.clock.now()?)?.to_string(), event })
+    }
+}
+
+/// The event log of the worktree with this `.jit/`.
+pub(super) fn local_log(data: &Path) -> PathBuf {
+    data.join("events/local.jsonl")
 }
 
 /// The event log of one worktree.
@@ -81,12 +138,12 @@ pub(super) struct Journal<'a> {
 
 impl Journal<'_> {
     /// Appends events, durably.
-    pub(super) fn append(&self, events: &[Event], actor: &Actor, at: &str) -> Result<()> {
+    pub(super) fn append(&self, events: &[Told], actor: &Actor, at: &str) -> Result<()> {
         if events.is_empty() {
             return Ok(());
         }
         let directory = self.data.join("events");
-        let path = directory.join("local.jsonl");
+        let path = local_log(self.data);
         let mut guard = self.locks.events(self.data)?;
         let _section = guard.enter(self.sys, LockMode::Exclusive)?;
         durable::make_dirs(self.sys, &directory, 0o755)?;
@@ -96,7 +153,7 @@ impl Journal<'_> {
         let mut text = end.mend;
         for (number, event) in (end.sequence + 1..).zip(events) {
             let number = self.style.enable_sequences.then_some(number);
-            text.extend(self.line(event, actor, at, number)?);
+            text.extend(self.line(event, actor, at, number));
         }
         if end.length < file.stat()?.len {
             file.truncate(end.length)?;
@@ -109,11 +166,11 @@ impl Journal<'_> {
         Ok(())
     }
 
-    fn line(&self, event: &Event, actor: &Actor, at: &str, sequence: Option<u64>) -> Result<Vec<u8>> {
-        let id = self.sys.entropy.lease_id(&self.sys.clock.now()?)?.to_string();
+    fn line(&self, told: &Told, actor: &Actor, at: &str, sequence: Option<u64>) -> Vec<u8> {
+        let Told { id, event } = told;
         let (schema_version, payload) = (1, &event.payload);
         let written = if self.style.use_unified_envelope {
-            let event_type = event.kind;
+            let event_type = &event.kind;
             serde_json::to_vec(&Envelope {
                 schema_version,
                 id,
@@ -125,12 +182,12 @@ impl Journal<'_> {
             })
         } else {
             let by = actor.agent_id.as_deref();
-            serde_json::to_vec(&Flat { schema_version, id, sequence, op: event.kind, at, by, payload })
+            serde_json::to_vec(&Flat { schema_version, id, sequence, op: &event.kind, at, by, payload })
         };
         // These are types of ours, whose keys are text: they always have a JSON form.
         let mut line = written.unwrap_or_default();
         line.push(b'\n');
-        Ok(line)
+        line
     }
 }
 
@@ -152,8 +209,13 @@ impl End {
     }
 
     /// What is behind the last line's end was left by a writer that died and told nobody, unless it is a
-    /// whole event: then somebody edited the file by hand.
+    /// whole event: then somebody edited the file by hand. So was everything from the first hole on that the
+    /// power left where bytes should be, even if lines end behind it.
     fn of(tail: &[u8], length: u64) -> Self {
+        let (tail, length) = match memchr::memchr(0, tail).and_then(|hole| tail.split_at_checked(hole)) {
+            Some((whole, lost)) => (whole, length - lost.len() as u64),
+            None => (tail, length),
+        };
         let last = tail.iter().rposition(|byte| *byte == b'\n');
         let rest = tail.get(last.map_or(0, |at| at + 1)..).unwrap_or_default();
         // A line that began before the tail is none of ours.
@@ -164,6 +226,13 @@ impl End {
         let cut = if whole { 0 } else { rest.len() as u64 };
         Self { length: length - cut, sequence, mend: if whole { b"\n".to_vec() } else { Vec::new() } }
     }
+}
+
+/// As much of a log as is good; the next append cuts the rest off.
+pub(super) fn whole(mut log: Vec<u8>) -> Vec<u8> {
+    let end = End::of(&log, log.len() as u64);
+    log.truncate(usize::try_from(end.length).unwrap_or(usize::MAX));
+    log
 }
 
 /// The sequence of an event, 0 if it has none; nothing if the line is no event.
@@ -178,12 +247,14 @@ mod tests {
 
     #[test]
     fn the_next_event_comes_behind_the_last_whole_one() {
-        let cases: [(&[u8], u64, u64, &[u8]); 5] = [
+        let cases: [(&[u8], u64, u64, &[u8]); 7] = [
             (b"", 0, 0, b""),
             (b"{\"sequence\":7}\n{\"sequence\":3}\n", 30, 7, b""),
             (b"{\"sequence\":7}\n{\"sequ", 15, 7, b""),
             (b"{\"sequence\":7}\n{\"sequence\":8}", 29, 8, b"\n"),
             (b"{\"seq", 0, 0, b""),
+            (b"{\"sequence\":7}\n\0\0\0\0", 15, 7, b""),
+            (b"{\"sequence\":7}\n{\"seq\0\0\0}\n{\"sequence\":9}\n", 15, 7, b""),
         ];
         for (tail, length, sequence, mend) in cases {
             let end = End::of(tail, tail.len() as u64);

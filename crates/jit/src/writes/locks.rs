@@ -14,6 +14,9 @@ use crate::error::Result;
 use crate::ids::IssueId;
 use crate::workspace::Workspace;
 
+/// What the lock of what concerns everybody is called.
+pub(super) const SCOPE: &str = "scope";
+
 /// The locks of the data plane.
 pub struct Locks {
     sys: Sys,
@@ -40,8 +43,17 @@ impl Locks {
     /// The lock of one issue. The last two characters of an id are random, so a thousand files are enough for
     /// any number of issues; two that share one wait for each other and lose nothing.
     pub(super) fn issue(&self, id: IssueId) -> Result<Guard> {
-        let id = id.to_string();
-        self.guard(&format!("issue-{}.lock", id.get(24..).unwrap_or_default()))
+        self.guard(&format!("{}.lock", Self::of(id)))
+    }
+
+    /// What the lock of one issue is called.
+    pub(super) fn of(id: IssueId) -> String {
+        format!("issue-{}", id.to_string().get(24..).unwrap_or_default())
+    }
+
+    /// Where the locks lie.
+    pub(super) fn directory(&self) -> &Path {
+        &self.directory
     }
 
     /// The lock of the graph: whoever adds an edge has looked at all others, and whoever deletes an issue has
@@ -58,7 +70,7 @@ impl Locks {
     /// # Errors
     /// When it cannot be opened.
     pub fn scope(&self) -> Result<Guard> {
-        self.guard("scope.lock")
+        self.guard(&format!("{SCOPE}.lock"))
     }
 
     /// The lock of one worktree's events.

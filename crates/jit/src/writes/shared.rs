@@ -11,6 +11,7 @@ use holdfast_sys::LockMode;
 use super::copy::results_file;
 use super::draft::Draft;
 use super::files::{Content, Place};
+use super::locks::Locks;
 use super::members::{DEPS, LABELS};
 use super::writer::Writer;
 use crate::durable;
@@ -77,7 +78,12 @@ impl Writer<'_> {
     fn take_back_if_known(&self, shared: &Path, main: &Path, id: IssueId) -> Result<()> {
         let mut lock = self.locks.issue(id)?;
         let _section = lock.enter(&self.context.sys, LockMode::Exclusive)?;
-        if self.has_all(shared, main, id)? { self.take_back(id) } else { Ok(()) }
+        if self.has_all(shared, main, id)? {
+            // What is taken away may be all that shows that something has happened.
+            self.teller().settle(&Locks::of(id))?;
+            return self.take_back(id);
+        }
+        Ok(())
     }
 
     /// Whether the main worktree has everything that was handed over of an issue, or something later.

@@ -11,10 +11,11 @@ use serde_json::Value;
 
 use super::copy::{Copy, Local};
 use super::draft::Draft;
-use super::events::{Actor, Event, Journal};
+use super::events::{Actor, Event, Witness};
 use super::files::{Content, Place};
-use super::locks::Locks;
+use super::locks::{Locks, SCOPE};
 use super::permit::{self, Permit, Who};
+use super::untold::{Change, Teller};
 use crate::config::EnforceLeases;
 use crate::context::Context;
 use crate::error::Result;
@@ -138,26 +139,36 @@ impl<'a> Writer<'a> {
         let content = content(&draft, &local);
         let changed = draft.is_changed();
         let written = draft.bring || behind || changed;
-        if changed {
-            self.hand_over(&draft)?;
-        }
-        if written {
-            let data = self.workspace.own_data()?;
-            Place::new(sys, &data, id).write(&content, &local)?;
-            self.record(&draft.events(), held, &now)?;
-        }
+        self.tell(&Locks::of(id), draft.events(), held, &now, || {
+            if changed {
+                self.hand_over(&draft)?;
+            }
+            if written {
+                let data = self.workspace.own_data()?;
+                Place::new(sys, &data, id).write(&content, &local)?;
+            }
+            Ok(())
+        })?;
         if changed && !self.workspace.is_linked() {
             self.take_back(id)?;
         }
         Ok(Changed { value, draft, written })
     }
 
-    /// Appends events to this worktree's log.
-    pub(super) fn record(&self, events: &[Event], held: Option<&Held<'_>>, at: &str) -> Result<()> {
-        let data = self.workspace.own_data()?;
-        let style = &self.workspace.config.events;
-        let journal = Journal { sys: &self.context.sys, locks: &self.locks, data: &data, style };
-        journal.append(events, &self.actor(held), at)
+    /// Makes a change under a lock that is held, and tells of it in this worktree's log.
+    pub(super) fn tell<T>(
+        &self,
+        lock: &str,
+        events: Vec<Event>,
+        held: Option<&Held<'_>>,
+        at: &str,
+        make: impl FnOnce() -> Result<T>,
+    ) -> Result<T> {
+        self.teller().tell(Change { lock, events, actor: self.actor(held), at }, make)
+    }
+
+    pub(super) const fn teller(&self) -> Teller<'_> {
+        Teller { context: self.context, workspace: self.workspace, locks: &self.locks }
     }
 
     fn actor(&self, held: Option<&Held<'_>>) -> Actor {
@@ -182,14 +193,21 @@ impl<'a> Writer<'a> {
         &self.locks
     }
 
-    /// Appends an event that is about no single issue.
+    /// Makes a change of what concerns everybody, and tells of it: afterwards `file`, below `.jit/`, holds
+    /// `content`. Only under the lock of the scope.
     ///
     /// # Errors
-    /// When it cannot be written.
-    pub fn announce(&self, kind: &'static str, payload: Value) -> Result<()> {
-        let Value::Object(payload) = payload else { return Ok(()) };
+    /// When it cannot be made or told.
+    pub fn announce(
+        &self,
+        kind: &'static str,
+        payload: Value,
+        (file, content): (&str, &[u8]),
+        make: impl FnOnce() -> Result<()>,
+    ) -> Result<()> {
         let now = rfc3339(&self.context.sys.clock.now()?);
-        self.record(&[Event { kind, payload }], None, &now)
+        let event = Event::new(kind, payload, vec![Witness::is(file, content)]);
+        self.tell(SCOPE, vec![event], None, &now, make)
     }
 
     /// Says something to whoever asked.

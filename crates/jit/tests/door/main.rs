@@ -11,6 +11,7 @@
     reason = "a test that cannot go on shall stop"
 )]
 
+mod answers;
 mod bench;
 mod checks;
 mod claims;
@@ -31,9 +32,11 @@ mod import;
 mod input;
 mod kill;
 mod merge;
+mod names;
 mod race;
 mod reads;
 mod schema;
 mod scopes;
+mod terminal;
 mod users;
 mod wait;

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use holdfast_sys::sim::{Choice, Choices, Config, Fault, Faults, Moment, Odds, Random};
 use serde_json::Value;
 
-use crate::stage::{ANNA, BERTA, ISSUE, Stage, Told};
+use crate::stage::{ANNA, Agent, BERTA, ISSUE, Stage, Told};
 
 /// Strikes once, at the nth occasion after it was armed; then fate has it what survives.
 struct Strike {
@@ -48,12 +48,17 @@ fn stage(what: Choice, nth: u64) -> Stage {
 
 /// Cuts `args` off at every call, each time on a stage that `before` has set; `after` judges.
 pub(crate) fn cut(before: fn(&mut Stage), args: &[&str], after: fn(&mut Stage, Told)) {
+    cut_of(ANNA, before, args, after);
+}
+
+/// As [`cut`], for somebody else than Anna.
+pub(crate) fn cut_of(who: Agent, before: fn(&mut Stage), args: &[&str], after: fn(&mut Stage, Told)) {
     for what in STRIKES {
         let mut cuts = 0;
         loop {
             let mut stage = stage(what, cuts);
             before(&mut stage);
-            let (struck, told) = stage.struck(ANNA, args);
+            let (struck, told) = stage.struck(who, args);
             if !struck {
                 break;
             }
@@ -152,4 +157,25 @@ fn the_next_issue_is_handed_out_once() {
             assert!(given.len() > usize::from(given.first() == given.get(1)), "handed out twice: {given:?}");
         },
     );
+}
+
+#[test]
+fn a_claim_is_handed_over_whole_or_not_at_all() {
+    fn known(stage: &mut Stage) {
+        held(stage);
+        stage.quietly(BERTA, &["worktree", "init"]).unwrap();
+        let identity = r#"{"schema_version":1,"worktree_id":"wt:0000000b","branch":null,"root":"/linked",
+            "created_at":"2026-01-01T00:00:00.000Z"}"#;
+        stage.write("/linked/.jit/worktree.json", identity);
+    }
+    let to = ["--to-agent", "agent:berta", "--to-worktree", "wt:0000000b", "--reason", "end of shift"];
+    cut(known, &[&["claim", "transfer", ISSUE], &to[..]].concat(), |stage, told| {
+        let berta = stage.quietly(BERTA, &["claim", "renew", ISSUE]);
+        let anna = stage.quietly(ANNA, &["claim", "renew", ISSUE]);
+        assert_ne!(berta.is_ok(), anna.is_ok(), "{berta:?} {anna:?}");
+        assert!(berta.is_ok() || !matches!(told, Some(Ok(_))), "it was handed over and is not");
+        if let Ok(berta) = berta {
+            assert!(lease(&berta).1 > 1, "a fence was given out twice: {berta}");
+        }
+    });
 }

@@ -7,4 +7,5 @@
 mod cuts;
 mod races;
 mod stage;
+mod told;
 mod writes;

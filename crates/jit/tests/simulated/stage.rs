@@ -104,6 +104,16 @@ impl Stage {
         self.world.write_file(path, text.as_bytes()).unwrap();
     }
 
+    /// The lines of a file up to what a writer that died may have left at its end: half a line, or holes.
+    pub(crate) fn whole_lines(&self, path: &str) -> Vec<Value> {
+        let bytes = self.world.read_file(path).unwrap_or_default();
+        let bytes = bytes.split(|byte| *byte == 0).next().unwrap_or_default();
+        let mut lines: Vec<&[u8]> = bytes.split(|byte| *byte == b'\n').collect();
+        // Half a line is none; one that lacks only its end is whole.
+        let last = lines.pop().and_then(|rest| serde_json::from_slice(rest).ok());
+        lines.iter().map(|line| serde_json::from_slice(line).unwrap()).chain(last).collect()
+    }
+
     /// The lines of a file.
     pub(crate) fn lines(&self, path: &str) -> Vec<Value> {
         let bytes = self.world.read_file(path).unwrap_or_default();

@@ -1,10 +1,10 @@
 //! What the holder of a claim does with it, and what an operator does to it.
 
 use holdfast_kernel::{Answer, Command, Holder, Lease, Millis, Name, Transfer};
-use serde_json::json;
+use serde::Serialize;
 
 use crate::agent::AgentId;
-use crate::claims::lease::{One, Shown, left};
+use crate::claims::lease::{Beaten, Evicted, Released, Renewed, Shown, Transferred, left};
 use crate::claims::{Claimant, Claims, branch_tags, reason, seconds, warn};
 use crate::context::Context;
 use crate::error::{Error, Result};
@@ -30,8 +30,13 @@ impl<'a> Actor<'a> {
         Ok(Self { context, workspace, agent, claims, holder })
     }
 
-    /// Has the command carried out and reports it.
-    fn carry_out(&self, command: &Command, verb: &str) -> Result<(Lease, Report)> {
+    /// Has the command carried out and reports it, to programs as `document` makes it.
+    fn carry_out<T: Serialize>(
+        &self,
+        command: &Command,
+        verb: &str,
+        document: fn(Shown) -> T,
+    ) -> Result<(Lease, Report)> {
         let lease = match self.claims.command(command)? {
             Answer::Renewed(lease)
             | Answer::Beaten(lease)
@@ -49,11 +54,8 @@ impl<'a> Actor<'a> {
             String::new()
         };
         let text = format!("{verb} {}, lease {} of {}{time}\n", lease.resource, lease.id, lease.holder);
-        let mut report = Report::new(text, &One { lease: Shown::new(&lease, &view.now), already_held: None })
-            .brief(lease.id.to_string());
-        if let Some(document) = report.json.as_object_mut() {
-            document.insert(verb.replace(' ', "_"), json!(true));
-        }
+        let document = document(Shown::new(&lease, &view.now));
+        let report = Report::new(text, &document).brief(lease.id.to_string());
         Ok((lease, report))
     }
 }
@@ -64,7 +66,7 @@ pub(super) fn renew(context: &Context, typed: &str, ttl: Option<&str>) -> Result
     let actor = Actor::new(context)?;
     let lease = actor.claims.resolve(typed)?.id;
     let command = Command::Renew { lease, holder: actor.holder.clone(), ttl };
-    Ok(actor.carry_out(&command, "renewed")?.1)
+    Ok(actor.carry_out(&command, "renewed", |lease| Renewed { lease, renewed: true })?.1)
 }
 
 /// Gives a sign of life for a claim without a deadline.
@@ -72,7 +74,7 @@ pub(super) fn beat(context: &Context, typed: &str) -> Result<Report> {
     let actor = Actor::new(context)?;
     let lease = actor.claims.resolve(typed)?.id;
     let command = Command::Beat { lease, holder: actor.holder.clone() };
-    let (_, report) = actor.carry_out(&command, "beaten")?;
+    let (_, report) = actor.carry_out(&command, "beaten", |lease| Beaten { lease, beaten: true })?;
     heartbeat::write(
         context,
         &actor.workspace,
@@ -87,7 +89,7 @@ pub(super) fn release(context: &Context, typed: &str) -> Result<Report> {
     let actor = Actor::new(context)?;
     let lease = actor.claims.resolve(typed)?.id;
     let command = Command::Release { lease, holder: actor.holder.clone() };
-    Ok(actor.carry_out(&command, "released")?.1)
+    Ok(actor.carry_out(&command, "released", |lease| Released { lease, released: true })?.1)
 }
 
 /// Takes a claim away from its holder.
@@ -96,7 +98,7 @@ pub(super) fn evict(context: &Context, typed: &str, why: &str) -> Result<Report>
     let actor = Actor::new(context)?;
     let lease = actor.claims.resolve(typed)?.id;
     let command = Command::Evict { lease, by: actor.holder.clone(), reason };
-    let (lease, report) = actor.carry_out(&command, "evicted")?;
+    let (lease, report) = actor.carry_out(&command, "evicted", |lease| Evicted { lease, evicted: true })?;
     context.printer.warn(&format!("{} has lost its claim on {}", lease.holder, lease.resource));
     Ok(report)
 }
@@ -124,5 +126,5 @@ pub(super) fn transfer(
         reason,
         tags: branch_tags(target.branch.as_deref()),
     });
-    Ok(actor.carry_out(&command, "transferred")?.1)
+    Ok(actor.carry_out(&command, "transferred", |lease| Transferred { lease, transferred: true })?.1)
 }

@@ -1,7 +1,8 @@
 //! Looking at claims. Nothing here writes a byte.
 
 use holdfast_kernel::{Lease, Name};
-use serde_json::json;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use crate::agent::AgentId;
 use crate::claims::events::Envelope;
@@ -13,6 +14,15 @@ use crate::ids::{IssueId, Typed};
 use crate::issues::Issues;
 use crate::output::{Report, table};
 use crate::workspace::Workspace;
+
+/// What happened to claims, as one JSON object.
+#[derive(Serialize, JsonSchema)]
+pub struct History {
+    /// The events, in their order.
+    pub events: Vec<Envelope>,
+    /// How many.
+    pub count: usize,
+}
 
 /// Shows who has claimed what.
 pub(super) fn status(context: &Context, issue: Option<&str>, agent: Option<&str>) -> Result<Report> {
@@ -70,5 +80,6 @@ pub(super) fn history(context: &Context, issue: Option<&str>) -> Result<Report> 
     } else {
         table(["NUMBER", "WHEN", "WHAT", "ISSUE", "BY", "WHY"], &rows)
     };
-    Ok(Report::new(text, &json!({ "events": events, "count": events.len() })))
+    let count = events.len();
+    Ok(Report::new(text, &History { events, count }))
 }

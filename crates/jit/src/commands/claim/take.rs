@@ -1,12 +1,14 @@
 //! Taking a claim: on an issue, on the best one, on a fresh one.
 
 use holdfast_kernel::{Again, Answer, Command, Lease, Policy, Refusal};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use crate::claims::lease::{One, Shown, left};
 use crate::claims::wait::{self, Waiter};
 use crate::claims::{Claimant, Claims, Terms, warn};
 use crate::cli;
-use crate::commands::issue;
+use crate::commands::issue::{self, show::Whole};
 use crate::context::{Context, Identity};
 use crate::control::Access;
 use crate::error::{Error, Result};
@@ -16,6 +18,16 @@ use crate::output::{Form, Report};
 use crate::queries::{Board, Claimed, Filter, can_be_worked_on};
 use crate::workspace::Workspace;
 use crate::writes::Writer;
+
+/// An issue that was made and claimed, as one JSON object.
+#[derive(Serialize, JsonSchema)]
+pub struct Created {
+    /// The issue.
+    pub issue: Whole,
+    /// The claim on it.
+    #[serde(flatten)]
+    pub claim: One,
+}
 
 /// Everything that taking a claim needs.
 struct Taker<'a> {
@@ -39,8 +51,14 @@ impl<'a> Taker<'a> {
         Ok((claims, who))
     }
 
-    /// Reports a grant, and warns of what is about to end.
+    /// Reports a grant.
     fn report(&self, claims: &Claims, answer: Answer) -> Result<Report> {
+        let (text, one) = self.granted(claims, answer)?;
+        Ok(Report::new(text, &one).brief(one.lease.lease_id))
+    }
+
+    /// What there is to say of a grant. Warns of what is about to end.
+    fn granted(&self, claims: &Claims, answer: Answer) -> Result<(String, One)> {
         let view = claims.view()?;
         let threshold = self.workspace.config.coordination.lease_renewal_threshold_pct;
         warn::ending(&self.context.printer, &view, &self.identity.agent, threshold);
@@ -60,8 +78,7 @@ impl<'a> Taker<'a> {
             lease.id,
             lease.fence
         );
-        let one = One { lease: Shown::new(&lease, &view.now), already_held: Some(already) };
-        Ok(Report::new(text, &one).brief(lease.id.to_string()))
+        Ok((text, One { lease: Shown::new(&lease, &view.now), already_held: Some(already) }))
     }
 }
 
@@ -178,9 +195,7 @@ pub fn create(context: &Context, typed: &cli::CreateIssue, terms: &cli::Terms) -
     let (claims, who) = taker.claims()?;
     let draft = issue::create(context, &taker.workspace, typed)?;
     let answer = claims.acquire(draft.id(), &who, &taker.terms)?;
-    let mut report = taker.report(&claims, answer)?;
-    if let Some(document) = report.json.as_object_mut() {
-        document.insert("issue".to_owned(), issue::shown(&draft));
-    }
-    Ok(report)
+    let (text, claim) = taker.granted(&claims, answer)?;
+    let brief = claim.lease.lease_id.clone();
+    Ok(Report::new(text, &Created { issue: Whole::from(&draft), claim }).brief(brief))
 }

@@ -2,9 +2,11 @@
 //! that failed has to say is shown.
 
 use holdfast_kernel::Millis;
-use serde_json::json;
+use schemars::JsonSchema;
+use serde::Serialize;
 
-use super::{absent, told};
+use super::{Standing, absent, told};
+use crate::commands::issue::show::Whole;
 use crate::context::Context;
 use crate::error::{Exit, Result};
 use crate::gates::{Gate, Outcome, Registry, Run};
@@ -15,6 +17,17 @@ use crate::writes::{Changed, Draft, Finished, GateResult, Verdict, Writer};
 
 /// How long a command may take whose definition does not say.
 const USUAL: u64 = 600;
+
+/// What came of a check, as one JSON object.
+#[derive(Serialize, JsonSchema)]
+pub struct Document {
+    /// Whether every gate that was asked for is passed.
+    pub passed: bool,
+    /// How each gate of the issue stands.
+    pub gates: Vec<Standing>,
+    /// The issue.
+    pub issue: Whole,
+}
 
 /// A gate whose command was run.
 struct Checked {
@@ -107,11 +120,8 @@ fn report(changed: &Changed<()>, wanted: &[String], checked: &[Checked]) -> Repo
         text.push_str("every gate is passed: done\n");
     }
     let passed = wanted.iter().all(|key| draft.results().passed(key));
-    let json = json!({
-        "passed": passed,
-        "gates": told(draft.issue(), draft.results()),
-        "issue": crate::commands::issue::shown(draft),
-    });
+    let document =
+        Document { passed, gates: told(draft.issue(), draft.results()), issue: Whole::from(draft) };
     let exit = if passed { Exit::Ok } else { Exit::Failed };
-    Report::new(clean(&text), &json).brief(if passed { "passed" } else { "failed" }).exit(exit)
+    Report::new(clean(&text), &document).brief(if passed { "passed" } else { "failed" }).exit(exit)
 }

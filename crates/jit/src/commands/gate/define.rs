@@ -1,16 +1,58 @@
 //! The gates that are defined for everybody.
 
 use holdfast_sys::LockMode;
+use schemars::JsonSchema;
+use serde::Serialize;
 use serde_json::json;
 
-use super::defined;
 use crate::cli::DefineGate;
 use crate::context::Context;
 use crate::error::{Error, Result};
-use crate::gates::{Gate, LONGEST_TIMEOUT, Mode, Registry};
+use crate::gates::{FILE, Gate, LONGEST_TIMEOUT, Mode, Registry};
 use crate::output::{Report, clean, table};
 use crate::workspace::Workspace;
 use crate::writes::{self, Writer};
+
+/// A gate, as it is defined.
+#[derive(Serialize, JsonSchema)]
+pub struct Defined {
+    /// What it is called.
+    pub key: String,
+    /// How it is defined.
+    #[serde(flatten)]
+    pub gate: Gate,
+}
+
+/// A gate after its definition, as one JSON object.
+#[derive(Serialize, JsonSchema)]
+pub struct Written {
+    /// The gate.
+    pub gate: Defined,
+    /// Whether anything was written.
+    pub changed: bool,
+}
+
+/// A gate, as one JSON object.
+#[derive(Serialize, JsonSchema)]
+pub struct One {
+    /// The gate.
+    pub gate: Defined,
+}
+
+/// All gates, as one JSON object.
+#[derive(Serialize, JsonSchema)]
+pub struct Many {
+    /// The gates.
+    pub gates: Vec<Defined>,
+    /// How many.
+    pub count: usize,
+}
+
+impl Defined {
+    fn new(key: &str, gate: &Gate) -> Self {
+        Self { key: key.to_owned(), gate: gate.clone() }
+    }
+}
 
 /// Defines a gate. It concerns everybody, so it is held to the rules for that.
 pub(super) fn run(context: &Context, workspace: &Workspace, typed: &DefineGate) -> Result<Report> {
@@ -26,11 +68,12 @@ pub(super) fn run(context: &Context, workspace: &Workspace, typed: &DefineGate) 
     }
     let changed = before.as_ref() != Some(&gate);
     if changed {
-        registry.write(context, workspace)?;
-        writer.announce("gate.defined", json!({ "gate": defined(&key, &gate) }))?;
+        let payload = json!({ "gate": Defined::new(&key, &gate) });
+        let after = registry.bytes();
+        writer.announce("gate.defined", payload, (FILE, &after), || registry.write(context, workspace))?;
     }
     let text = format!("the gate {key} is defined{}\n", if changed { "" } else { " already" });
-    Ok(Report::new(text, &json!({ "gate": defined(&key, &gate), "changed": changed })).brief(key))
+    Ok(Report::new(text, &Written { gate: Defined::new(&key, &gate), changed }).brief(key))
 }
 
 fn gate(typed: &DefineGate) -> Result<Gate> {
@@ -62,9 +105,10 @@ pub(super) fn list(context: &Context, workspace: &Workspace) -> Result<Report> {
     } else {
         table(["GATE", "MODE", "TIMEOUT", "COMMAND", "TITLE"], &rows)
     };
-    let gates: Vec<_> = registry.gates.iter().map(|(key, gate)| defined(key, gate)).collect();
+    let gates: Vec<_> = registry.gates.iter().map(|(key, gate)| Defined::new(key, gate)).collect();
     let brief: Vec<_> = registry.gates.keys().map(String::as_str).collect();
-    Ok(Report::new(text, &json!({ "gates": gates, "count": gates.len() })).brief(brief.join("\n")))
+    let count = gates.len();
+    Ok(Report::new(text, &Many { gates, count }).brief(brief.join("\n")))
 }
 
 fn row(key: &str, gate: &Gate) -> [String; 5] {
@@ -82,5 +126,5 @@ pub(super) fn show(context: &Context, workspace: &Workspace, key: &str) -> Resul
     if gate.mode == Mode::Command {
         text.push_str(&format!("command: {command}\ntimeout: {timeout}\n"));
     }
-    Ok(Report::new(clean(&text), &json!({ "gate": defined(&key, gate) })).brief(command))
+    Ok(Report::new(clean(&text), &One { gate: Defined::new(&key, gate) }).brief(command))
 }

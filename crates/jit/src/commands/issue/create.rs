@@ -1,7 +1,10 @@
 //! `jit issue create`. A fresh issue's id is its own, so this needs no claim.
 
-use serde_json::json;
+use schemars::JsonSchema;
+use serde::Serialize;
 
+use super::show::Whole;
+use crate::claims::lease::Shown;
 use crate::cli::CreateIssue;
 use crate::config::Config;
 use crate::context::Context;
@@ -12,11 +15,25 @@ use crate::output::{Report, clean};
 use crate::workspace::Workspace;
 use crate::writes::{self, Draft, Fresh, Results, Writer};
 
+/// An issue that was made, as one JSON object.
+#[derive(Serialize, JsonSchema)]
+pub struct Document {
+    /// The issue.
+    pub issue: Whole,
+    /// The claim on it, if it was claimed at once.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lease: Option<Shown>,
+    /// Whether the claim was there already; only with a claim.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub already_held: Option<bool>,
+}
+
 pub(super) fn run(context: &Context, workspace: &Workspace, typed: &CreateIssue) -> Result<Report> {
     let draft = create(context, workspace, typed)?;
     let issue = draft.issue();
     let text = format!("created {}: {}\n", issue.id, issue.title);
-    Ok(Report::new(clean(&text), &json!({ "issue": super::shown(&draft) })).brief(&issue.id))
+    let document = Document { issue: Whole::from(&draft), lease: None, already_held: None };
+    Ok(Report::new(clean(&text), &document).brief(&issue.id))
 }
 
 /// Creates an issue.

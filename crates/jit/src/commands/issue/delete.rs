@@ -1,12 +1,31 @@
 //! `jit issue delete`.
 
-use serde_json::json;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use crate::context::Context;
 use crate::error::Result;
 use crate::output::{Report, clean};
 use crate::workspace::Workspace;
 use crate::writes::Writer;
+
+/// What became of a deletion, as one JSON object.
+#[derive(Serialize, JsonSchema)]
+pub struct Document {
+    /// What was deleted.
+    pub deleted: Gone,
+}
+
+/// An issue that is gone.
+#[derive(Serialize, JsonSchema)]
+pub struct Gone {
+    /// Its id.
+    pub id: String,
+    /// Its title.
+    pub title: String,
+    /// The ids of those that depended on it and no longer do.
+    pub dependents: Vec<String>,
+}
 
 pub(super) fn run(context: &Context, workspace: &Workspace, typed: &str) -> Result<Report> {
     let writer = Writer::open(context, workspace)?;
@@ -17,7 +36,7 @@ pub(super) fn run(context: &Context, workspace: &Workspace, typed: &str) -> Resu
     for dependent in &dependents {
         text.push_str(&format!("{dependent} no longer waits for it\n"));
     }
-    let json =
-        json!({ "deleted": { "id": id.to_string(), "title": deleted.title, "dependents": dependents } });
-    Ok(Report::new(clean(&text), &json).brief(id.to_string()))
+    let id = id.to_string();
+    let deleted = Gone { id: id.clone(), title: deleted.title, dependents };
+    Ok(Report::new(clean(&text), &Document { deleted }).brief(id))
 }

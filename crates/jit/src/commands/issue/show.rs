@@ -15,6 +15,7 @@ use crate::output::{Report, clean};
 use crate::queries::{Claimed, Reason};
 use crate::times::ago;
 use crate::workspace::Workspace;
+use crate::writes::Draft;
 
 /// An issue with what belongs to it, as one JSON object.
 #[derive(Serialize, JsonSchema)]
@@ -39,6 +40,12 @@ pub struct Whole {
     pub labels: Vec<String>,
     /// The ids of the issues that it depends on.
     pub dependencies: Vec<String>,
+}
+
+impl From<&Draft> for Whole {
+    fn from(draft: &Draft) -> Self {
+        Self { issue: draft.issue().clone(), labels: draft.labels(), dependencies: draft.dependencies() }
+    }
 }
 
 /// A dependency, as far as it is shown.

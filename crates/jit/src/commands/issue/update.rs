@@ -1,8 +1,10 @@
 //! `jit issue update`. Everything that was typed is checked before the first issue is changed.
 
-use serde_json::json;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use super::create::kind;
+use super::show::Whole;
 use crate::cli::UpdateIssue;
 use crate::context::Context;
 use crate::error::{Error, Result};
@@ -10,6 +12,28 @@ use crate::issues::{Priority, State, typed as word};
 use crate::output::{Report, clean};
 use crate::workspace::Workspace;
 use crate::writes::{self, Changed, Draft, Finished, Writer, open_dependencies};
+
+/// What became of a change, as one JSON object: one issue, or several.
+#[derive(Serialize, JsonSchema)]
+#[serde(untagged)]
+pub enum Document {
+    /// One issue was named.
+    One {
+        /// The issue.
+        issue: Box<Whole>,
+        /// Whether anything was written.
+        changed: bool,
+        /// The gates that are not passed.
+        open_gates: Vec<String>,
+    },
+    /// Several were named.
+    Many {
+        /// The issues.
+        issues: Vec<Whole>,
+        /// How many.
+        count: usize,
+    },
+}
 
 /// What is changed, as far as it can be told without the issue.
 struct Update<'a> {
@@ -118,13 +142,20 @@ fn report(update: &Update<'_>, changed: &[Changed<()>]) -> Report {
             text.push_str(&format!("gated, not done: {} open\n", open.join(", ")));
         }
     }
-    let issues: Vec<_> = changed.iter().map(|one| super::shown(&one.draft)).collect();
     let brief: Vec<_> = changed.iter().map(|one| one.draft.issue().id.clone()).collect();
-    let json = match (issues.as_slice(), changed) {
-        ([issue], [one]) => {
-            json!({ "issue": issue, "changed": one.written, "open_gates": one.draft.open_gates() })
-        }
-        _ => json!({ "issues": issues, "count": issues.len() }),
-    };
-    Report::new(clean(&text), &json).brief(brief.join("\n"))
+    Report::new(clean(&text), &document(changed)).brief(brief.join("\n"))
+}
+
+fn document(changed: &[Changed<()>]) -> Document {
+    match changed {
+        [one] => Document::One {
+            issue: Box::new(Whole::from(&one.draft)),
+            changed: one.written,
+            open_gates: one.draft.open_gates(),
+        },
+        several => Document::Many {
+            issues: several.iter().map(|one| Whole::from(&one.draft)).collect(),
+            count: several.len(),
+        },
+    }
 }

@@ -1,0 +1,213 @@
+//! What is about to be told. A process can die between a change and its event, and the history would lack what
+//! everybody can see. So the events are noted before the change begins, durably and beside the lock that it is
+//! made under, each with the content that its file will have. After the change they are appended to the log, and
+//! the note is emptied. Whoever holds the lock next and finds a note tells those of its events whose change came
+//! and which no log has yet. Nothing here ever tells of what did not come.
+
+use std::path::{Path, PathBuf};
+
+use holdfast_sys::{Guard, LockMode, Open, Sys};
+use memchr::memmem;
+use serde::{Deserialize, Serialize};
+
+use super::events::{Actor, Event, Journal, Told, local_log, whole};
+use super::locks::Locks;
+use crate::context::Context;
+use crate::durable;
+use crate::error::Result;
+use crate::workspace::Workspace;
+
+/// Longer than anything that one change has to tell.
+const LONGEST: usize = 64 << 20;
+
+/// The longest log that is searched for what it has already; behind that, an event may be there twice, which its
+/// id shows.
+const LONGEST_LOG: usize = 256 << 20;
+
+/// What the files end in that notes are kept in, beside `.lock`.
+const SUFFIX: &str = ".untold";
+
+/// What somebody is about to tell.
+#[derive(Serialize, Deserialize)]
+struct Note {
+    /// The `.jit/` of the worktree that it is about; none if its name is no text.
+    data: Option<PathBuf>,
+    at: String,
+    actor: Actor,
+    events: Vec<Told>,
+}
+
+/// Tells of changes.
+pub(super) struct Teller<'a> {
+    pub(super) context: &'a Context,
+    pub(super) workspace: &'a Workspace,
+    pub(super) locks: &'a Locks,
+}
+
+/// A change that is about to be made.
+pub(super) struct Change<'a> {
+    /// The lock that it is made under, and which is held.
+    pub(super) lock: &'a str,
+    pub(super) events: Vec<Event>,
+    pub(super) actor: Actor,
+    pub(super) at: &'a str,
+}
+
+impl Teller<'_> {
+    /// Makes a change and tells of it. If the change fails, the note stays: some of it may have come.
+    pub(super) fn tell<T>(&self, change: Change<'_>, make: impl FnOnce() -> Result<T>) -> Result<T> {
+        self.settle(change.lock)?;
+        if change.events.is_empty() {
+            return make();
+        }
+        let Change { lock, events, actor, at } = change;
+        let data = self.workspace.own_data()?;
+        let events = events.into_iter().map(|event| Told::new(self.sys(), event)).collect::<Result<_>>()?;
+        let data = Some(data).filter(|data| data.to_str().is_some());
+        let note = Note { data, at: at.to_owned(), actor, events };
+        write(self.sys(), &self.file(lock), &note, self.locks.access().file())?;
+        let made = make()?;
+        self.append(&note)?;
+        empty(self.sys(), &self.file(lock));
+        Ok(made)
+    }
+
+    /// Tells what somebody who died under this lock did not live to tell; says how much that was. The caller
+    /// holds the lock.
+    pub(super) fn settle(&self, lock: &str) -> Result<usize> {
+        let Some(note) = self.left(lock)? else { return Ok(0) };
+        self.append(&note)?;
+        empty(self.sys(), &self.file(lock));
+        Ok(note.events.len())
+    }
+
+    /// What of a note is true and not told, if there is a note.
+    fn left(&self, lock: &str) -> Result<Option<Note>> {
+        let Some(mut note) = read(self.sys(), &self.file(lock))? else { return Ok(None) };
+        let roots = self.roots(&note)?;
+        let logs: Vec<Vec<u8>> = roots.iter().filter_map(|root| self.log(root)).collect();
+        let is_told = |id: &str| logs.iter().any(|log| memmem::find(log, id.as_bytes()).is_some());
+        note.events.retain(|told| told.event.came(self.sys(), &roots) && !is_told(&told.id));
+        Ok(Some(note))
+    }
+
+    /// What a worktree's log has for good. It is flushed first, where that is allowed: whoever died may not have
+    /// come to that, and a note is not given up for what the power can still take.
+    fn log(&self, root: &Path) -> Option<Vec<u8>> {
+        let path = local_log(root);
+        if let Ok(log) = self.sys().files.open(&path, Open::Write) {
+            log.sync().ok()?;
+        }
+        durable::read(self.sys(), &path, LONGEST_LOG).ok().flatten().map(whole)
+    }
+
+    /// Where a change of that note can be seen: where it was made, here, in the main worktree, and where linked
+    /// worktrees hand over what they write.
+    fn roots(&self, note: &Note) -> Result<Vec<PathBuf>> {
+        let main = self.workspace.main_data(self.context)?;
+        let shared = self.workspace.shared_data().map(Path::to_path_buf);
+        let mut roots: Vec<PathBuf> =
+            [note.data.clone(), self.workspace.data(), main, shared].into_iter().flatten().collect();
+        roots.sort();
+        roots.dedup();
+        Ok(roots)
+    }
+
+    fn append(&self, note: &Note) -> Result<()> {
+        let data = self.workspace.own_data()?;
+        let style = &self.workspace.config.events;
+        let journal = Journal { sys: self.sys(), locks: self.locks, data: &data, style };
+        journal.append(&note.events, &note.actor, &note.at)
+    }
+
+    fn file(&self, lock: &str) -> PathBuf {
+        self.locks.directory().join(format!("{lock}{SUFFIX}"))
+    }
+
+    const fn sys(&self) -> &Sys {
+        &self.context.sys
+    }
+}
+
+/// Finds what nobody lived to tell, and tells it if `repair`; says how many events that are.
+///
+/// # Errors
+/// When it cannot be read or told.
+pub fn untold(context: &Context, workspace: &Workspace, repair: bool) -> Result<usize> {
+    let locks = Locks::open(context, workspace)?;
+    let teller = Teller { context, workspace, locks: &locks };
+    let mut found = 0;
+    for name in context.sys.files.list(locks.directory())? {
+        let Some(lock) = name.to_str().and_then(|name| name.strip_suffix(SUFFIX)) else { continue };
+        let path = locks.directory().join(format!("{lock}.lock"));
+        let mode = if repair { LockMode::Exclusive } else { LockMode::Shared };
+        // A look must not need what only writers may do.
+        let guard = match mode {
+            LockMode::Exclusive => Some(Guard::open(&context.sys, &path, locks.access().file())?),
+            LockMode::Shared => Guard::open_existing(&context.sys, &path, locks.access().file())?,
+        };
+        let Some(mut guard) = guard else { continue };
+        // Whoever is at it right now will tell of it.
+        let _section = guard.enter(&context.sys, mode)?;
+        found += if repair {
+            teller.settle(lock)?
+        } else {
+            teller.left(lock)?.map_or(0, |note| note.events.len())
+        };
+    }
+    Ok(found)
+}
+
+/// Writes a note over whatever was there, durably.
+fn write(sys: &Sys, path: &Path, note: &Note, mode: u32) -> Result<()> {
+    let file = sys.files.open(path, Open::Create { mode })?;
+    if file.stat()?.len == 0 {
+        // Nobody got as far as this: the name may not be durable, whoever made it.
+        sys.files.sync_dir(path.parent().unwrap_or(path))?;
+    }
+    // Its keys are text, so it has a JSON form.
+    let body = serde_json::to_string(note).unwrap_or_default();
+    file.write_all_at(format!("{body} {}\n", digest(body.as_bytes())).as_bytes(), 0)?;
+    Ok(file.sync()?)
+}
+
+/// The note that is there. One that is not whole was not durable, so its change was not begun.
+fn read(sys: &Sys, path: &Path) -> Result<Option<Note>> {
+    Ok(durable::read(sys, path, LONGEST)?.and_then(|bytes| parse(&bytes)))
+}
+
+fn parse(bytes: &[u8]) -> Option<Note> {
+    let line = bytes.split(|byte| *byte == b'\n').next()?;
+    let (body, hash) = std::str::from_utf8(line).ok()?.rsplit_once(' ')?;
+    if digest(body.as_bytes()) == hash { serde_json::from_str(body).ok() } else { None }
+}
+
+/// Empties a note, but for a byte that says that its name is durable. One that stays is found out by the ids in
+/// the log.
+fn empty(sys: &Sys, path: &Path) {
+    if let Ok(file) = sys.files.open(path, Open::Write) {
+        let _ = file.truncate(1);
+    }
+}
+
+/// Enough of a hash to tell contents apart.
+pub(super) fn digest(bytes: &[u8]) -> String {
+    blake3::hash(bytes).to_hex().chars().take(32).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{digest, parse};
+
+    #[test]
+    fn a_note_that_is_not_whole_is_none() {
+        let body = r#"{"data":null,"at":"t","actor":{"agent_id":null,"worktree_id":null},"events":[]}"#;
+        let whole = format!("{body} {}\n", digest(body.as_bytes()));
+        assert!(parse(whole.as_bytes()).is_some());
+        assert!(parse(format!("{whole}rest of a longer one").as_bytes()).is_some());
+        for end in 0..whole.len() - 1 {
+            assert!(parse(&whole.as_bytes()[..end]).is_none(), "{end}");
+        }
+        assert!(parse(whole.replace("\"t\"", "\"u\"").as_bytes()).is_none());
+    }
+}

@@ -1,0 +1,147 @@
+//! What people see: colours, aligned columns and relative times on a terminal, plain text everywhere else.
+
+use std::io::Read as _;
+use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::process::Command;
+
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+use rustix::termios::{Winsize, tcsetwinsize};
+use unicode_width::UnicodeWidthStr as _;
+
+use crate::bench::Bench;
+
+/// What a command writes to a wide terminal of its own.
+fn on_a_terminal(command: Command) -> String {
+    on_columns(500, command)
+}
+
+/// What a command writes to a terminal of its own with so many columns.
+fn on_columns(columns: u16, mut command: Command) -> String {
+    let ours = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
+    grantpt(&ours).unwrap();
+    unlockpt(&ours).unwrap();
+    let size = Winsize { ws_row: 50, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
+    tcsetwinsize(&ours, size).unwrap();
+    let name = ptsname(&ours, Vec::new()).unwrap();
+    let no_ctty = i32::try_from(rustix::fs::OFlags::NOCTTY.bits()).unwrap();
+    let theirs = std::fs::OpenOptions::new()
+        .read(true)
+        .write(true)
+        .custom_flags(no_ctty)
+        .open(std::ffi::OsStr::from_bytes(name.as_bytes()))
+        .unwrap();
+    command.stdin(std::process::Stdio::null()).stdout(theirs);
+    let mut child = command.spawn().unwrap();
+    // The command has the only other end, so that reading stops when it has ended.
+    drop(command);
+    let (mut terminal, mut bytes, mut piece) = (std::fs::File::from(ours), Vec::new(), [0; 4096]);
+    while let Ok(read @ 1..) = terminal.read(&mut piece) {
+        bytes.extend_from_slice(&piece[..read]);
+    }
+    assert!(child.wait().unwrap().success());
+    String::from_utf8(bytes).unwrap().replace("\r\n", "\n")
+}
+
+const QUESTIONS: [&[&str]; 4] =
+    [&["issue", "list"], &["status"], &["query", "available"], &["query", "blocked"]];
+
+fn board() -> Bench {
+    let bench = Bench::new();
+    let urgent =
+        bench.jit(&["-q", "issue", "create", "--title", "Umlaute: größer", "--priority", "critical"]);
+    bench.issue("short");
+    bench.jit(&["issue", "create", "--title", "waits", "--depends-on", urgent.ok().stdout.trim()]).ok();
+    bench.claimed("agent:a");
+    bench
+}
+
+fn asked(bench: &Bench, question: &[&str], term: &str) -> Command {
+    let mut command = bench.command("agent:a", question, &bench.repo());
+    command.env("TERM", term);
+    command
+}
+
+/// The text without colours.
+fn plain(text: &str) -> String {
+    let mut pieces = text.split("\x1b[");
+    let mut plain = pieces.next().unwrap_or_default().to_owned();
+    pieces.for_each(|piece| plain.push_str(piece.split_once('m').unwrap().1));
+    plain
+}
+
+#[test]
+fn colours_are_for_terminals_that_want_them() {
+    let bench = board();
+    for question in QUESTIONS {
+        let shown = on_a_terminal(asked(&bench, question, "xterm-256color"));
+        assert!(shown.contains("\x1b[1m") && shown.contains("\x1b[0m"), "{question:?}: {shown:?}");
+        let mut unwanted = asked(&bench, question, "xterm-256color");
+        unwanted.env("NO_COLOR", "1");
+        let piped = bench.jit(question).ok().stdout;
+        for (why, text) in [
+            ("NO_COLOR", on_a_terminal(unwanted)),
+            ("TERM=dumb", on_a_terminal(asked(&bench, question, "dumb"))),
+            ("a pipe", piped),
+        ] {
+            assert!(!text.contains('\x1b'), "{why}, {question:?}: {text:?}");
+            assert_eq!(columns(&text), columns(&plain(&shown)), "{why}, {question:?}");
+        }
+        // An empty NO_COLOR says nothing.
+        let mut empty = asked(&bench, question, "xterm-256color");
+        assert!(
+            on_a_terminal({
+                empty.env("NO_COLOR", "");
+                empty
+            })
+            .contains("\x1b[1m"),
+            "{question:?}"
+        );
+    }
+}
+
+/// Where columns begin, under the headings of each table.
+fn columns(text: &str) -> Vec<Vec<usize>> {
+    let is_heading =
+        |line: &&str| line.split_whitespace().next().is_some_and(|word| word == word.to_uppercase());
+    let starts = |line: &str| {
+        let chars: Vec<char> = line.chars().collect();
+        let begins =
+            |at: &usize| *at == 0 || (chars[*at] != ' ' && chars[at.saturating_sub(2)..*at] == [' ', ' ']);
+        (0..chars.len()).filter(begins).collect()
+    };
+    text.lines().filter(is_heading).map(starts).collect()
+}
+
+#[test]
+fn columns_are_aligned_and_times_are_relative() {
+    let bench = board();
+    let shown = plain(&on_a_terminal(asked(&bench, &["issue", "list"], "xterm")));
+    let heading = columns(&shown).remove(0);
+    assert!(heading.len() >= 4, "{shown}");
+    for line in shown.lines().skip(1) {
+        let chars: Vec<char> = line.chars().collect();
+        for at in heading.iter().skip(1).filter(|at| **at < chars.len()) {
+            assert_eq!(chars[at - 1], ' ', "a column is out of line in {line:?}:\n{shown}");
+        }
+    }
+    assert!(shown.contains("just now"), "{shown}");
+    assert!(shown.contains("agent:a"), "who works on what: {shown}");
+    let status = plain(&on_a_terminal(asked(&bench, &["status"], "xterm")));
+    assert!(status.contains("left") && status.contains("(you)"), "{status}");
+}
+
+/// Lines that are wrapped are no table: what is too long is cut where there is a terminal, and nowhere else.
+#[test]
+fn a_narrow_terminal_cuts_long_titles_and_a_pipe_does_not() {
+    let bench = board();
+    let long = "a title that nobody can read to its end on a terminal with eighty columns or less".to_owned();
+    bench.issue(&long);
+    for question in [&["issue", "list"][..], &["query", "available"]] {
+        let narrow = plain(&on_columns(80, asked(&bench, question, "xterm")));
+        assert!(narrow.lines().all(|line| line.width() <= 80), "{question:?}:\n{narrow}");
+        assert!(narrow.contains('…') && !narrow.contains(&long), "{question:?}:\n{narrow}");
+        assert!(plain(&on_a_terminal(asked(&bench, question, "xterm"))).contains(&long), "{question:?}");
+        assert!(bench.jit(question).ok().stdout.contains(&long), "{question:?}");
+    }
+}
