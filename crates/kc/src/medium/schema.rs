@@ -58,11 +58,11 @@ CREATE TABLE lineage_overlays (
 CREATE INDEX lineage_overlays_of ON lineage_overlays (doc_id, overlay_id);
 ";
 
-/// How many records were ever written, apart from the records: without it, removing the last ones would have
+/// The last fence that was granted, apart from the history: without it, removing the last records would have
 /// their fences granted again.
 const V2: &str = "
-ALTER TABLE vault ADD COLUMN written INTEGER NOT NULL DEFAULT 0;
-UPDATE vault SET written = (SELECT coalesce(max(sequence), 0) FROM lineage_lock_events);
+ALTER TABLE vault ADD COLUMN granted INTEGER NOT NULL DEFAULT 0;
+UPDATE vault SET granted = (SELECT coalesce(max(sequence), 0) FROM lineage_lock_events);
 ";
 
 /// Makes the tables of a new database, inside the transaction that `conn` is in.
@@ -157,7 +157,7 @@ mod tests {
         )
         .unwrap();
         check(&mut conn, Path::new("vault")).unwrap();
-        let written: u64 = conn.query_row("SELECT written FROM vault", [], |row| row.get(0)).unwrap();
-        assert_eq!(written, 7);
+        let granted: u64 = conn.query_row("SELECT granted FROM vault", [], |row| row.get(0)).unwrap();
+        assert_eq!(granted, 7);
     }
 }

@@ -63,20 +63,20 @@ impl<'c> Section<'c> {
     /// Where the counter stands: after the last record of the history, which is only ever added to.
     ///
     /// # Errors
-    /// When it cannot be read, or the last record is not the last one that was written: a fence could otherwise
-    /// be granted a second time.
+    /// When it cannot be read, or the history ends before the last grant: a fence could otherwise be granted a
+    /// second time.
     pub fn position(&self) -> Result<Position> {
         if let Some(position) = self.position.get() {
             return Ok(position);
         }
-        let query = "SELECT counter, written, coalesce((SELECT max(sequence) FROM lineage_lock_events), 0)
+        let query = "SELECT counter, granted, coalesce((SELECT max(sequence) FROM lineage_lock_events), 0)
             FROM vault";
         let read = |row: &rusqlite::Row<'_>| Ok((row.get::<_, String>(0)?, row.get(1)?, row.get(2)?));
-        let (counter, written, last): (String, u64, u64) = self.one(query, [], read)?;
+        let (counter, granted, last): (String, u64, u64) = self.one(query, [], read)?;
         let wrong = |what: &dyn std::fmt::Display| damaged(self.path, "the counter", what);
-        if last != written {
+        if last < granted {
             return Err(wrong(&format_args!(
-                "record {written} was the last one written, and {last} is there"
+                "fence {granted} was granted, and record {last} is the last one"
             )));
         }
         let position = Position {
@@ -246,7 +246,10 @@ impl<'c> Section<'c> {
         for lease in after.iter().filter(|lease| before.get(lease.id) != Some(lease)) {
             self.put(&Columns::of(lease, position.counter, self.secret))?;
         }
-        self.run("UPDATE vault SET written = ?1", [next.get() - 1])?;
+        let granted = after.iter().filter(|lease| before.get(lease.id).is_none()).map(|lease| lease.fence);
+        if let Some(fence) = granted.max() {
+            self.run("UPDATE vault SET granted = ?1", [fence.get()])?;
+        }
         self.position.set(Some(Position { next, ..*position }));
         Ok(())
     }
