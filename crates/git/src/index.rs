@@ -152,7 +152,7 @@ impl<'a> Reader<'a> {
         let flags = u16_at(fixed, FLAGS_AT)?;
         let more = if flags & EXTENDED == 0 { 0 } else { u16_at(self.take(2)?, 0)? };
         let dropped = if self.version == 4 { Some(self.varint()?) } else { None };
-        let len = self.rest.iter().position(|byte| *byte == 0)?;
+        let len = memchr::memchr(0, self.rest)?;
         let rest_of_name = self.take(len)?;
         let used = whole.len() - self.rest.len();
         self.take(if self.version == 4 { 1 } else { 8 - used % 8 })?;
