@@ -77,7 +77,7 @@ fn branch(dir: &Path) -> Head {
 
 fn contents(dir: &Path) {
     let repository = found(dir);
-    let objects = Objects::open(&repository, &Environment::empty(0), dir).unwrap();
+    let objects = Objects::open(&OsFiles, &repository, &Environment::empty(0), dir).unwrap();
     let head = repository.head_commit(&OsFiles).unwrap().unwrap();
     let tree = objects.commit(&head).unwrap().tree;
     let files = objects.files_below(&tree, b".jit/issues").unwrap();

@@ -4,9 +4,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use holdfast_sys::Files;
-
-use crate::index::{self, Entry, Index};
+use crate::index::{self, Entry, Index, Source};
 use crate::objects::{Mode, Objects, TreeEntry};
 use crate::{Environment, Error, Git, ObjectId, Repository, Result, paths};
 
@@ -37,7 +35,7 @@ enum Now<'a> {
     Tree(ObjectId),
 }
 
-impl Objects {
+impl Objects<'_> {
     /// What differs below the directory `prefix` between two trees; none is an empty one.
     ///
     /// # Errors
@@ -61,7 +59,6 @@ impl Objects {
     /// When a tree or the index cannot be read, or git fails where only git can read it.
     pub fn staged(
         &self,
-        files: &dyn Files,
         place: (&Repository, &Environment, &Path),
         old: Option<&ObjectId>,
         prefix: &[u8],
@@ -69,11 +66,10 @@ impl Objects {
         let (repository, env, start) = place;
         let path = index::path(repository, env, start);
         let before = old.map_or(Ok(None), |tree| self.entry(tree, prefix))?;
-        let bytes = index::read(files, &path)?;
-        let index = match &bytes {
+        let index = match Source::open(self.files, &path)? {
             None => Index::default(),
-            Some(bytes) if is_unchanged(bytes, before.as_ref(), prefix) => return Ok(Vec::new()),
-            Some(bytes) => match index::parse(bytes, prefix) {
+            Some(source) if is_unchanged(&source, before.as_ref(), prefix) => return Ok(Vec::new()),
+            Some(source) => match index::parse(&source, prefix) {
                 Some(index) => index,
                 None => return staged_by_git(&Git::in_dir(start), old, prefix),
             },
@@ -94,7 +90,7 @@ fn now(entry: TreeEntry) -> Now<'static> {
 }
 
 struct Compared<'a> {
-    objects: &'a Objects,
+    objects: &'a Objects<'a>,
     index: &'a Index,
     changes: Vec<Change>,
 }
@@ -185,7 +181,7 @@ fn children<'a>(path: &[u8], mut entries: &'a [Entry]) -> Vec<(Vec<u8>, Now<'a>)
 }
 
 /// Whether the index knows that what is at `prefix` is the directory that was there before.
-fn is_unchanged(index: &[u8], before: Option<&TreeEntry>, prefix: &[u8]) -> bool {
+fn is_unchanged(index: &Source<'_>, before: Option<&TreeEntry>, prefix: &[u8]) -> bool {
     let before = before.filter(|entry| entry.mode == Mode::Tree).map(|entry| entry.id);
     before.is_some() && before == index::tree(index, prefix)
 }

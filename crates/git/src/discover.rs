@@ -67,10 +67,10 @@ impl Search<'_> {
 
     fn walk(&self) -> Result<Found> {
         let ceiling = ceiling::above(self.files, self.env.ceiling_directories.as_deref(), &self.start)?;
-        let device = self.device(&self.start)?;
-        let mut below = None;
+        let (mut device, mut below) = (None, None);
         for dir in self.start.ancestors().take_while(|dir| Some(*dir) != ceiling.as_deref()) {
-            if self.device(dir)? != device {
+            let here = self.device(dir)?;
+            if *device.get_or_insert(here) != here {
                 return Ok(Found::Nothing { boundary: below });
             }
             if let Some(found) = self.at(dir)? {
@@ -93,7 +93,9 @@ impl Search<'_> {
     fn at(&self, dir: &Path) -> Result<Option<Found>> {
         let dot_git = dir.join(".git");
         if let Some(found) = self.probe().at(dir, Path::new(".git"))? {
-            trust::check(self.files, self.env, dir, &[&dot_git, dir, &found.git_dir])?;
+            let elsewhere = Some(&*found.git_dir).filter(|git_dir| *git_dir != dot_git);
+            let judged: Vec<&Path> = [&*dot_git, dir].into_iter().chain(elsewhere).collect();
+            trust::check(self.files, self.env, dir, &judged)?;
             return self.repository(found, &Way::DotGit(dir)).map(Some);
         }
         let Some(found) = self.probe().git_dir(dir, Path::new(""))? else { return Ok(None) };

@@ -3,25 +3,31 @@
 //! itself is asked. It is never written.
 
 mod cache;
+mod pieces;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use holdfast_sys::Files;
-
 use crate::objects::Mode;
-use crate::{Environment, ObjectId, Repository, Result, paths};
-
-/// Room for millions of files.
-const LARGEST: usize = 2 << 30;
+use crate::{Environment, ObjectId, Repository};
+pub(crate) use pieces::Source;
+use pieces::{PIECE, Pieces};
 
 /// The bytes of an entry before its flags: times, numbers, mode, owner, size; and its object.
 const MODE_AT: usize = 24;
 const ID_AT: usize = 40;
 const FLAGS_AT: usize = 60;
 
+/// The bytes behind everything.
+const CHECKSUM: u64 = 20;
+
+/// More than an entry takes whose name a file system would have.
+const LONGEST_ROW: usize = 8 << 10;
+
 /// In the flags: a second pair of them follows.
 const EXTENDED: u16 = 0x4000;
+/// In the flags: how long the name is.
+const NAME_LENGTH: u16 = 0x0fff;
 /// In the flags: which side of a conflict it is.
 const STAGE: u16 = 0x3000;
 /// In the second flags: only the name was added, no content.
@@ -52,47 +58,45 @@ pub(crate) fn path(repository: &Repository, env: &Environment, start: &Path) -> 
     }
 }
 
-/// The bytes of the index at `path`; none if there is no index.
-pub(crate) fn read(files: &dyn Files, path: &Path) -> Result<Option<Vec<u8>>> {
-    paths::read_if_there(files, path, LARGEST)
-}
-
 /// The tree of the directory `prefix`, if the index knows that nothing in it changed since it was written.
 /// Most commits touch nothing there, and then no entry need be taken apart.
-pub(crate) fn tree(bytes: &[u8], prefix: &[u8]) -> Option<ObjectId> {
-    let mut reader = Reader::new(bytes)?;
-    for _ in 0..reader.count {
-        reader.row()?;
-    }
-    cache::find(reader.trees()?, prefix)
+pub(crate) fn tree(source: &Source<'_>, prefix: &[u8]) -> Option<ObjectId> {
+    let mut reader = Reader::new(source)?;
+    reader.rows(|_| Some(()))?;
+    let mut found = None;
+    reader.extensions(|pieces, len| {
+        // The list names every directory; one near the top stands early in it.
+        let within = |part| cache::find(pieces.ahead(part)?, prefix);
+        found = [PIECE.min(len), len].into_iter().find_map(within);
+        Some(())
+    })?;
+    found
 }
 
 /// The part of an index that lies below the directory `prefix`; none if it has a form that only git reads:
 /// split, sparse, in conflict, or damaged.
-pub(crate) fn parse(bytes: &[u8], prefix: &[u8]) -> Option<Index> {
-    let mut reader = Reader::new(bytes)?;
+pub(crate) fn parse(source: &Source<'_>, prefix: &[u8]) -> Option<Index> {
+    let mut reader = Reader::new(source)?;
     let mut index = Index::default();
     let mut name = Vec::new();
-    for _ in 0..reader.count {
-        let row = reader.row()?;
+    reader.rows(|row| {
         row.name(&mut name)?;
         if is_below(&name, prefix) && row.more & INTENT_TO_ADD == 0 {
             index.entries.push(row.entry(&name)?);
         }
-    }
-    index.trees = cache::parse(reader.trees()?, prefix)?;
+        Some(())
+    })?;
+    reader.extensions(|pieces, len| {
+        index.trees = cache::parse(pieces.ahead(len)?, prefix)?;
+        Some(())
+    })?;
     Some(index)
-}
-
-struct Reader<'a> {
-    rest: &'a [u8],
-    version: u32,
-    /// How many entries there are.
-    count: u32,
 }
 
 /// An entry as it is written.
 struct Row<'a> {
+    /// How many bytes it takes.
+    len: usize,
     fixed: &'a [u8],
     flags: u16,
     more: u16,
@@ -101,7 +105,24 @@ struct Row<'a> {
     rest_of_name: &'a [u8],
 }
 
-impl Row<'_> {
+impl<'a> Row<'a> {
+    /// The entry that these bytes begin with.
+    fn read(bytes: &'a [u8], version: u32) -> Option<Self> {
+        let mut rest = bytes;
+        let fixed = take(&mut rest, FLAGS_AT + 2)?;
+        let flags = u16_at(fixed, FLAGS_AT)?;
+        let more = if flags & EXTENDED == 0 { 0 } else { u16_at(take(&mut rest, 2)?, 0)? };
+        let dropped = if version == 4 { Some(varint(&mut rest)?) } else { None };
+        // The flags say how long a name is, unless it is longer than they can say or not all of it is here.
+        let said = usize::from(flags & NAME_LENGTH);
+        let known = dropped.is_none() && said < usize::from(NAME_LENGTH) && rest.get(said) == Some(&0);
+        let end = if known { said } else { rest.iter().position(|byte| *byte == 0)? };
+        let rest_of_name = take(&mut rest, end)?;
+        let used = bytes.len() - rest.len();
+        let len = used + if version == 4 { 1 } else { 8 - used % 8 };
+        Some(Self { len, fixed, flags, more, dropped, rest_of_name })
+    }
+
     /// Makes the name of this entry of that of the one before.
     fn name(&self, name: &mut Vec<u8>) -> Option<()> {
         name.truncate(match self.dropped {
@@ -123,69 +144,68 @@ impl Row<'_> {
     }
 }
 
+struct Reader<'a> {
+    pieces: Pieces<'a>,
+    version: u32,
+    /// How many entries there are.
+    count: u32,
+}
+
 impl<'a> Reader<'a> {
     /// At the first entry of an index.
-    fn new(bytes: &'a [u8]) -> Option<Self> {
-        let mut reader = Self { rest: bytes.get(..bytes.len().checked_sub(20)?)?, version: 0, count: 0 };
-        if reader.take(4)? != b"DIRC" {
+    fn new(source: &'a Source<'a>) -> Option<Self> {
+        let mut pieces = Pieces::new(source, CHECKSUM)?;
+        if pieces.take(4)? != b"DIRC" {
             return None;
         }
-        reader.version = reader.u32()?;
-        reader.count = reader.u32()?;
-        (2..=4).contains(&reader.version).then_some(reader)
+        let (version, count) = (pieces.u32()?, pieces.u32()?);
+        (2..=4).contains(&version).then_some(Self { pieces, version, count })
     }
 
-    fn take(&mut self, len: usize) -> Option<&'a [u8]> {
-        let (taken, rest) = self.rest.split_at_checked(len)?;
-        self.rest = rest;
-        Some(taken)
+    /// Shows every entry.
+    fn rows(&mut self, mut show: impl FnMut(&Row<'_>) -> Option<()>) -> Option<()> {
+        for _ in 0..self.count {
+            let row = Row::read(self.pieces.up_to(LONGEST_ROW)?, self.version)?;
+            let len = row.len;
+            show(&row)?;
+            self.pieces.skip(len)?;
+        }
+        Some(())
     }
 
-    fn u32(&mut self) -> Option<u32> {
-        Some(u32::from_be_bytes(self.take(4)?.try_into().ok()?))
-    }
-
-    /// The next entry.
-    fn row(&mut self) -> Option<Row<'a>> {
-        let whole = self.rest;
-        let fixed = self.take(FLAGS_AT + 2)?;
-        let flags = u16_at(fixed, FLAGS_AT)?;
-        let more = if flags & EXTENDED == 0 { 0 } else { u16_at(self.take(2)?, 0)? };
-        let dropped = if self.version == 4 { Some(self.varint()?) } else { None };
-        let len = memchr::memchr(0, self.rest)?;
-        let rest_of_name = self.take(len)?;
-        let used = whole.len() - self.rest.len();
-        self.take(if self.version == 4 { 1 } else { 8 - used % 8 })?;
-        Some(Row { fixed, flags, more, dropped, rest_of_name })
-    }
-
-    /// Behind the entries: the list of known trees, which may be empty. None if something there must be
-    /// understood and is not.
-    fn trees(&mut self) -> Option<&'a [u8]> {
-        let mut trees: &[u8] = &[];
-        while !self.rest.is_empty() {
-            let (kind, len) = (self.take(4)?, usize::try_from(self.u32()?).ok()?);
-            let content = self.take(len)?;
-            match kind {
-                b"TREE" => trees = content,
+    /// Behind the entries: shows the list of known trees, if there is one, and how long it is. None if
+    /// something there must be understood and is not.
+    fn extensions(&mut self, mut trees: impl FnMut(&mut Pieces<'_>, usize) -> Option<()>) -> Option<()> {
+        while !self.pieces.is_at_end() {
+            let kind: [u8; 4] = self.pieces.take(4)?.try_into().ok()?;
+            let len = usize::try_from(self.pieces.u32()?).ok()?;
+            match &kind {
+                b"TREE" => trees(&mut self.pieces, len)?,
                 // Small letters mark what must be understood.
                 [first, ..] if first.is_ascii_lowercase() => return None,
                 _ => {}
             }
+            self.pieces.skip(len)?;
         }
-        Some(trees)
+        Some(())
     }
+}
 
-    /// How many bytes of the name before are not in this one.
-    fn varint(&mut self) -> Option<usize> {
-        let mut byte = *self.take(1)?.first()?;
-        let mut value = usize::from(byte & 0x7f);
-        while byte & 0x80 != 0 {
-            byte = *self.take(1)?.first()?;
-            value = value.checked_add(1)?.checked_mul(128)?.checked_add(usize::from(byte & 0x7f))?;
-        }
-        Some(value)
+fn take<'a>(bytes: &mut &'a [u8], len: usize) -> Option<&'a [u8]> {
+    let (taken, rest) = bytes.split_at_checked(len)?;
+    *bytes = rest;
+    Some(taken)
+}
+
+/// How many bytes of the name before are not in this one.
+fn varint(bytes: &mut &[u8]) -> Option<usize> {
+    let mut byte = *take(bytes, 1)?.first()?;
+    let mut value = usize::from(byte & 0x7f);
+    while byte & 0x80 != 0 {
+        byte = *take(bytes, 1)?.first()?;
+        value = value.checked_add(1)?.checked_mul(128)?.checked_add(usize::from(byte & 0x7f))?;
     }
+    Some(value)
 }
 
 fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {
@@ -204,7 +224,9 @@ pub(crate) fn is_below(path: &[u8], prefix: &[u8]) -> bool {
 mod tests {
     use proptest::prelude::*;
 
-    use super::{is_below, parse};
+    use super::pieces::{PIECE, Source};
+    use super::{Index, is_below, parse, tree};
+    use crate::ObjectId;
 
     #[test]
     fn a_directory_is_no_beginning_of_a_name() {
@@ -212,12 +234,83 @@ mod tests {
         assert!(!is_below(b".jitter/a", b".jit") && !is_below(b".ji", b".jit"));
     }
 
+    /// An index of version 2 with so many files in `.jit/`, as git writes it.
+    fn written(count: usize) -> Vec<u8> {
+        let mut index = [b"DIRC\0\0\0\x02", &u32::try_from(count).unwrap().to_be_bytes()[..]].concat();
+        for n in 0..count {
+            let name = format!(".jit/issues/{n:026}/issue.json");
+            let start = index.len();
+            index.extend([0; 24]);
+            index.extend(0o100_644_u32.to_be_bytes());
+            index.extend([0; 12]);
+            index.extend([n as u8; 20]);
+            index.extend(u16::try_from(name.len()).unwrap().to_be_bytes());
+            index.extend(name.as_bytes());
+            let used = index.len() - start;
+            index.resize(index.len() + 8 - used % 8, 0);
+        }
+        let mut trees = format!("\0{count} 1\n").into_bytes();
+        trees.extend([1; 20]);
+        trees.extend(format!(".jit\0{count} 1\n").as_bytes());
+        trees.extend([2; 20]);
+        trees.extend(format!("issues\0{count} {count}\n").as_bytes());
+        trees.extend([3; 20]);
+        for n in 0..count {
+            trees.extend(format!("{n:026}\x001 0\n").as_bytes());
+            trees.extend([4; 20]);
+        }
+        for (kind, content) in [(b"TREE", &trees[..]), (b"ZZZZ", &[9; 70_000])] {
+            index.extend(kind);
+            index.extend(u32::try_from(content.len()).unwrap().to_be_bytes());
+            index.extend(content);
+        }
+        index.extend([0; 20]);
+        index
+    }
+
+    #[test]
+    fn an_index_is_the_same_however_many_pieces_it_takes() {
+        for count in [0, 1, 300, 3_000] {
+            let bytes = written(count);
+            assert!(count < 3_000 || bytes.len() > 10 * PIECE);
+            let index = parse(&Source::of(&bytes), b".jit").unwrap();
+            assert_eq!(index.entries.len(), count);
+            assert!(index.entries.is_sorted_by(|a, b| a.path < b.path));
+            assert_eq!(index.trees.len(), count + 2, "`.jit`, `issues` and one for each");
+            let known = tree(&Source::of(&bytes), b".jit");
+            assert_eq!(known, ObjectId::from_bytes(&[2; 20]));
+            assert_eq!(tree(&Source::of(&bytes), b"src"), None);
+            let last = format!(".jit/issues/{:026}", count.saturating_sub(1));
+            assert_eq!(tree(&Source::of(&bytes), last.as_bytes()).is_some(), count > 0);
+        }
+    }
+
+    #[test]
+    fn an_index_that_was_cut_off_is_none() {
+        let bytes = written(400);
+        assert!(parse(&Source::of(&bytes), b".jit").is_some());
+        for end in (0..bytes.len()).step_by(997) {
+            let cut = &bytes[..end];
+            assert_eq!(parse(&Source::of(cut), b".jit"), None::<Index>, "{end}");
+            assert_eq!(tree(&Source::of(cut), b".jit"), None, "{end}");
+        }
+    }
+
+    #[test]
+    fn what_must_be_understood_and_is_not_spoils_what_came_before() {
+        let mut bytes = written(3);
+        let at = bytes.windows(4).rposition(|kind| kind == b"ZZZZ").unwrap();
+        bytes[at] = b'z';
+        assert_eq!((parse(&Source::of(&bytes), b".jit"), tree(&Source::of(&bytes), b".jit")), (None, None));
+    }
+
     proptest! {
         #[test]
         fn garbage_is_no_index(bytes in proptest::collection::vec(any::<u8>(), 0..300), version in 2u8..5) {
             let head = [b"DIRC\0\0\0", &[version][..], b"\0\0\0\x03"].concat();
-            let _ = parse(&[&head[..], &bytes].concat(), b".jit");
-            prop_assert_eq!(parse(&bytes, b".jit").filter(|_| !bytes.starts_with(b"DIRC")), None);
+            let _ = parse(&Source::of(&[&head[..], &bytes].concat()), b".jit");
+            let index = parse(&Source::of(&bytes), b".jit");
+            prop_assert_eq!(index.filter(|_| !bytes.starts_with(b"DIRC")), None);
         }
     }
 }

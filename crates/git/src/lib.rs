@@ -2,9 +2,9 @@
 //! hooks and trailers.
 //!
 //! What every command needs (the repository, the worktree, the branch) is read by hand from a handful of
-//! small files through [`holdfast_sys::Files`], without a child process and without libgit2. Objects are
-//! read through libgit2 ([`objects`]), opened only by those who ask for one. Where git itself must act, its
-//! own program is started ([`run`]). Nothing here reads the environment: a door passes an [`Environment`].
+//! small files through [`holdfast_sys::Files`], without a child process and without libgit2. Objects that
+//! have a file of their own are too ([`objects`]); libgit2 reads those that are packed. Where git itself must
+//! act, its own program is started ([`run`]). Nothing here reads the environment: a door passes an [`Environment`].
 
 pub mod changes;
 pub mod config;

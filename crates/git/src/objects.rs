@@ -1,14 +1,17 @@
-//! Objects of a repository: commits, trees and blobs, through one open database. This is the only module
-//! that uses libgit2, and of libgit2 only the object database: which repository that is, and whether it may
-//! be used, is decided elsewhere. Only commands that need an object open it.
+//! Objects of a repository: commits, trees and blobs. One that has a file of its own is read from there; for
+//! any other the database is opened. This is the only module that uses libgit2, and of libgit2 only the
+//! object database: which repository that is, and whether it may be used, is decided elsewhere.
 
 mod history;
+mod loose;
 mod parse;
 
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use git2::{ErrorCode, ObjectType, Odb, Oid};
+use holdfast_sys::Files;
 
 use crate::{Environment, Error, ObjectId, Repository, Result};
 
@@ -25,9 +28,14 @@ const LONGEST_PATH: usize = 4_096;
 /// A commit or tree larger than this is an attack.
 const LARGEST_NODE: usize = 256 << 20;
 
-/// An open object database.
-pub struct Objects {
-    database: Odb<'static>,
+/// The objects of a repository.
+pub struct Objects<'f> {
+    pub(crate) files: &'f dyn Files,
+    /// Where they are: the directory that new ones go to, and those that the environment adds.
+    places: Vec<PathBuf>,
+    /// Where these have others from, once somebody asked for one that they do not have.
+    borrowed: OnceLock<Vec<PathBuf>>,
+    database: OnceLock<Odb<'static>>,
 }
 
 /// A file in a tree.
@@ -41,14 +49,19 @@ pub struct TreeFile {
     pub id: ObjectId,
 }
 
-impl Objects {
-    /// Opens the objects of a repository, those that it borrows from others, and those that the environment
+impl<'f> Objects<'f> {
+    /// The objects of a repository, those that it borrows from others, and those that the environment
     /// names: in a hook that judges a push these are where the pushed ones are. `start` is what relative
     /// paths in the environment are relative to.
     ///
     /// # Errors
-    /// When the database cannot be opened, or its objects have names that cannot be read here.
-    pub fn open(repository: &Repository, env: &Environment, start: &Path) -> Result<Self> {
+    /// When the objects have names that cannot be read here, or are where libgit2 cannot find them.
+    pub fn open(
+        files: &'f dyn Files,
+        repository: &Repository,
+        env: &Environment,
+        start: &Path,
+    ) -> Result<Self> {
         if repository.format.sha256 {
             return Err(Error::Sha256 { git_dir: repository.git_dir.clone() });
         }
@@ -56,28 +69,40 @@ impl Objects {
             Some(named) => start.join(named),
             None => repository.common_dir.join("objects"),
         };
-        let failed = |why: &git2::Error| Error::Database { path: own.clone(), why: why.message().into() };
-        let objects = Self { database: Odb::new().map_err(|error| failed(&error))? };
-        objects.add(&own)?;
         let others =
             env.alternate_object_directories.as_ref().map(|list| list.as_bytes()).unwrap_or_default();
-        for other in others.split(|byte| *byte == b':').filter(|path| !path.is_empty()) {
-            objects.add(&start.join(crate::paths::from_bytes(other)))?;
+        let others = others.split(|byte| *byte == b':').filter(|path| !path.is_empty());
+        let places: Vec<PathBuf> = [own]
+            .into_iter()
+            .chain(others.map(|other| start.join(crate::paths::from_bytes(other))))
+            .collect();
+        match places.iter().find(|place| place.to_str().is_none()) {
+            // libgit2's binding takes text; a path that is none would be cut or mangled.
+            Some(odd) => Err(closed(odd, "its path is not UTF-8")),
+            None => Ok(Self { files, places, borrowed: OnceLock::new(), database: OnceLock::new() }),
         }
-        Ok(objects)
     }
 
-    fn add(&self, path: &Path) -> Result<()> {
-        let failed = |why: &str| Error::Database { path: PathBuf::from(path), why: why.into() };
-        // libgit2's binding takes text; a path that is none would be cut or mangled.
-        let text = path.to_str().ok_or_else(|| failed("its path is not UTF-8"))?;
-        self.database.add_disk_alternate(text).map_err(|error| failed(error.message()))
+    /// The database, which is opened by the first who needs it.
+    fn database(&self) -> Result<&Odb<'static>> {
+        if let Some(database) = self.database.get() {
+            return Ok(database);
+        }
+        let nowhere = Path::new("objects");
+        let failed = |place: &Path, error: &git2::Error| closed(place, error.message());
+        let database = Odb::new().map_err(|error| failed(nowhere, &error))?;
+        for place in &self.places {
+            let text = place.to_str().unwrap_or_default();
+            database.add_disk_alternate(text).map_err(|error| failed(place, &error))?;
+        }
+        Ok(self.database.get_or_init(|| database))
     }
 
     /// Whether there is such an object.
     #[must_use]
     pub fn has(&self, id: &ObjectId) -> bool {
-        Oid::from_bytes(id.as_bytes()).is_ok_and(|oid| self.database.exists(oid))
+        let there = |oid| self.database().is_ok_and(|database| database.exists(oid));
+        Oid::from_bytes(id.as_bytes()).is_ok_and(there)
     }
 
     /// A commit.
@@ -169,21 +194,37 @@ impl Objects {
         Ok(files)
     }
 
+    /// The content of an object that has a file of its own; none if it has not.
+    fn loose(
+        &self,
+        id: &ObjectId,
+        kind: ObjectType,
+        limit: usize,
+    ) -> std::result::Result<Option<Vec<u8>>, String> {
+        let read = |place: &PathBuf| loose::read(self.files, place, id, word(kind), limit).transpose();
+        let borrowed = || self.borrowed.get_or_init(|| loose::borrowed(self.files, &self.places)).iter();
+        self.places.iter().find_map(read).or_else(|| borrowed().find_map(read)).transpose()
+    }
+
     /// The content of an object, if it is of that kind and at most `limit` bytes long.
     fn read(&self, id: &ObjectId, kind: ObjectType, limit: usize) -> Result<Vec<u8>> {
+        if let Some(content) = self.loose(id, kind, limit).map_err(|why| failed(id, kind, &why))? {
+            return Ok(content);
+        }
         let said = |error: git2::Error| match error.code() {
             ErrorCode::NotFound => failed(id, kind, "there is no such object"),
             _ => failed(id, kind, error.message()),
         };
         let oid = Oid::from_bytes(id.as_bytes()).map_err(said)?;
-        let (len, found) = self.database.read_header(oid).map_err(said)?;
+        let database = self.database()?;
+        let (len, found) = database.read_header(oid).map_err(said)?;
         if found != kind {
             return Err(failed(id, kind, &format!("it is a {found}")));
         }
         if len > limit {
             return Err(failed(id, kind, &format!("it is {len} bytes long; at most {limit} are read")));
         }
-        Ok(self.database.read(oid).map_err(said)?.data().to_vec())
+        Ok(database.read(oid).map_err(said)?.data().to_vec())
     }
 }
 
@@ -191,6 +232,20 @@ fn joined(path: &[u8], name: &[u8]) -> Vec<u8> {
     if path.is_empty() { name.to_vec() } else { [path, b"/", name].concat() }
 }
 
+/// What git calls it. libgit2 has the words too, but need not be loaded for them.
+const fn word(kind: ObjectType) -> &'static str {
+    match kind {
+        ObjectType::Commit => "commit",
+        ObjectType::Tree => "tree",
+        ObjectType::Tag => "tag",
+        ObjectType::Blob | ObjectType::Any => "blob",
+    }
+}
+
+fn closed(path: &Path, why: &str) -> Error {
+    Error::Database { path: path.to_path_buf(), why: why.into() }
+}
+
 fn failed(id: &ObjectId, kind: ObjectType, why: &str) -> Error {
-    Error::Object { kind: kind.str(), id: *id, why: why.into() }
+    Error::Object { kind: word(kind), id: *id, why: why.into() }
 }

@@ -6,7 +6,7 @@ use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
 
-use holdfast_sys::{Files, Kind, Open, Stat};
+use holdfast_sys::{Files, Handle, Kind, Open, Stat};
 
 use crate::{Error, Result};
 
@@ -67,6 +67,14 @@ pub(crate) fn read(files: &dyn Files, path: &Path, limit: usize) -> Result<Vec<u
     match read_plain(files, path, limit) {
         Err(error) if is_link(files, path, &error) => read_plain(files, &real(files, path)?, limit),
         done => done,
+    }
+}
+
+/// Opens a file for reading; symbolic links are followed.
+pub(crate) fn open(files: &dyn Files, path: &Path) -> Result<Box<dyn Handle>> {
+    match files.open(path, Open::Read).map_err(Error::from) {
+        Err(error) if is_link(files, path, &error) => Ok(files.open(&real(files, path)?, Open::Read)?),
+        opened => opened,
     }
 }
 

@@ -3,13 +3,13 @@
 
 use std::path::{Component, Path, PathBuf};
 
-use holdfast_git::{Error as GitError, Git, ObjectId, Objects};
+use holdfast_git::{ObjectId, Objects};
 use holdfast_sys::{Kind, Sys};
 
 use crate::context::Context;
 use crate::durable;
 use crate::error::{Error, Result};
-use crate::workspace::Workspace;
+use crate::workspace::{self, Workspace};
 
 /// The largest document that is printed.
 const LONGEST: usize = 16 << 20;
@@ -125,14 +125,10 @@ impl DocPath {
 ///
 /// # Errors
 /// When git stands in the way.
-pub fn committed(context: &Context, workspace: &Workspace) -> Result<Option<(Objects, ObjectId)>> {
+pub fn committed<'a>(context: &'a Context, workspace: &Workspace) -> Result<Option<(Objects<'a>, ObjectId)>> {
     let Some(repository) = &workspace.repository else { return Ok(None) };
-    let head = match repository.head_commit(&*context.sys.files) {
-        Err(GitError::Reftable { .. }) => Git::in_dir(repository.git_dir()).head_commit(),
-        head => head,
-    };
-    let Some(head) = head? else { return Ok(None) };
-    Ok(Some((Objects::open(repository, &context.vars.git, &context.start)?, head)))
+    let Some(head) = workspace::head_commit(context, repository)? else { return Ok(None) };
+    Ok(Some((workspace::objects(context, repository)?, head)))
 }
 
 fn root(workspace: &Workspace) -> Result<PathBuf> {

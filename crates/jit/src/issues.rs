@@ -19,14 +19,13 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use holdfast_git::objects::Mode;
-use holdfast_git::{Error as GitError, Git, Objects};
 
 use crate::claims::Claims;
 use crate::context::Context;
 use crate::durable;
 use crate::error::{Error, Result};
 use crate::ids::{IssueId, Typed};
-use crate::workspace::{DATA, Workspace};
+use crate::workspace::{self, DATA, Workspace};
 use layers::{Buffers, Layers};
 use seen::Judge;
 
@@ -284,12 +283,8 @@ impl<'a> Issues<'a> {
     /// What the commit that this worktree is on holds in a file that is named from `.jit/` on.
     fn committed(&self, relative: &str) -> Result<Option<Vec<u8>>> {
         let Some(repository) = &self.workspace.repository else { return Ok(None) };
-        let commit = match repository.head_commit(&*self.context.sys.files) {
-            Err(GitError::Reftable { .. }) => Git::in_dir(repository.git_dir()).head_commit(),
-            commit => commit,
-        };
-        let Some(commit) = commit? else { return Ok(None) };
-        let objects = Objects::open(repository, &self.context.vars.git, &self.context.start)?;
+        let Some(commit) = workspace::head_commit(self.context, repository)? else { return Ok(None) };
+        let objects = workspace::objects(self.context, repository)?;
         let tree = objects.commit(&commit)?.tree;
         match objects.entry(&tree, format!("{DATA}/{relative}").as_bytes())? {
             Some(entry) if matches!(entry.mode, Mode::File | Mode::Executable) => {

@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use holdfast_git::{Error as GitError, Found, Git, Head, Repository, discover};
+use holdfast_git::{Error as GitError, Found, Git, Head, ObjectId, Objects, Repository, discover};
 
 use crate::config::{Config, Sources, WorktreeMode};
 use crate::context::Context;
@@ -159,6 +159,25 @@ impl Ground {
     pub fn branch(&self, context: &Context) -> Result<Option<String>> {
         branch(context, self.repository.as_ref())
     }
+}
+
+/// The commit that HEAD of a worktree is on; none on a branch without one.
+///
+/// # Errors
+/// When git stands in the way.
+pub fn head_commit(context: &Context, repository: &Repository) -> holdfast_git::Result<Option<ObjectId>> {
+    match repository.head_commit(&*context.sys.files) {
+        Err(GitError::Reftable { .. }) => Git::in_dir(repository.git_dir()).head_commit(),
+        commit => commit,
+    }
+}
+
+/// The objects of a repository, and those that the environment adds.
+///
+/// # Errors
+/// When they cannot be read here.
+pub fn objects<'a>(context: &'a Context, repository: &Repository) -> holdfast_git::Result<Objects<'a>> {
+    Objects::open(&*context.sys.files, repository, &context.vars.git, &context.start)
 }
 
 fn branch(context: &Context, repository: Option<&Repository>) -> Result<Option<String>> {

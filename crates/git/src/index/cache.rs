@@ -71,7 +71,7 @@ fn walk(mut bytes: &[u8], mut show: impl FnMut(&[u8], ObjectId) -> ControlFlow<(
 }
 
 fn until<'a>(bytes: &mut &'a [u8], end: u8) -> Option<&'a [u8]> {
-    let at = memchr::memchr(end, bytes)?;
+    let at = bytes.iter().position(|byte| *byte == end)?;
     let (taken, rest) = (bytes.get(..at)?, bytes.get(at + 1..)?);
     *bytes = rest;
     Some(taken)

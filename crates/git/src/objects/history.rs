@@ -28,14 +28,14 @@ struct Seen {
 
 /// A walk through commits, the latest first.
 struct Walk<'a> {
-    objects: &'a Objects,
+    objects: &'a Objects<'a>,
     path: &'a [u8],
     seen: BTreeMap<ObjectId, Seen>,
     open: BTreeSet<(i64, ObjectId)>,
     done: BTreeSet<ObjectId>,
 }
 
-impl Objects {
+impl Objects<'_> {
     /// The commits up to `start` that changed `path`, the latest first, at most `limit`.
     ///
     /// # Errors

@@ -8,11 +8,11 @@ use holdfast_sys::os::OsFiles;
 
 use crate::sandbox::Sandbox;
 
-fn open(sandbox: &Sandbox, dir: &Path) -> Objects {
-    Objects::open(&sandbox.found(dir), &sandbox.env(), dir).unwrap()
+fn open(sandbox: &Sandbox, dir: &Path) -> Objects<'static> {
+    Objects::open(&OsFiles, &sandbox.found(dir), &sandbox.env(), dir).unwrap()
 }
 
-fn head_tree(sandbox: &Sandbox, dir: &Path, objects: &Objects) -> ObjectId {
+fn head_tree(sandbox: &Sandbox, dir: &Path, objects: &Objects<'_>) -> ObjectId {
     let commit = sandbox.found(dir).head_commit(&OsFiles).unwrap().unwrap();
     objects.commit(&commit).unwrap().tree
 }
@@ -176,13 +176,64 @@ fn a_damaged_object_is_an_error() {
 }
 
 #[test]
+fn a_file_that_is_not_the_whole_object_is_an_error() {
+    let sandbox = Sandbox::new();
+    let main = sandbox.repository("main");
+    let id = sandbox.git_text(&main, &["rev-parse", "HEAD:README"]);
+    let file: PathBuf = main.join(".git/objects").join(&id[..2]).join(&id[2..]);
+    let id = ObjectId::from_hex(id.as_bytes()).unwrap();
+    let packed = |object: &[u8]| miniz_oxide::deflate::compress_to_vec_zlib(object, 6);
+    let read = |bytes: &[u8]| {
+        // Git makes these files read-only.
+        let _ = std::fs::remove_file(&file);
+        std::fs::write(&file, bytes).unwrap();
+        open(&sandbox, &main).blob(&id, 100)
+    };
+    let whole = packed(b"blob 6\0hello\n");
+    assert_eq!(read(&whole).unwrap(), b"hello\n");
+    let mut flipped = whole.clone();
+    *flipped.last_mut().unwrap() ^= 1;
+    let odd: [&[u8]; 5] = [b"blob 7\0hello\n", b"blob 5\0hello\n", b"blob 6hello\n", b"", b"\0"];
+    let odd = odd.iter().map(|object| packed(object));
+    // libgit2 never comes back from one that was cut short.
+    let cut = (0..whole.len()).map(|len| whole[..len].to_vec());
+    for bytes in odd.chain([flipped]).chain(cut) {
+        let error = read(&bytes).unwrap_err().to_string();
+        assert!(error.contains("it is damaged"), "{bytes:x?}: {error}");
+    }
+    // A link is none of git's making, but git follows it.
+    std::fs::remove_file(&file).unwrap();
+    let elsewhere = main.join("elsewhere");
+    std::fs::write(&elsewhere, &whole).unwrap();
+    std::os::unix::fs::symlink(&elsewhere, &file).unwrap();
+    assert_eq!(open(&sandbox, &main).blob(&id, 100).unwrap(), b"hello\n");
+}
+
+#[test]
+fn an_object_that_was_cut_short_where_it_is_borrowed_from_is_an_error() {
+    let sandbox = Sandbox::new();
+    let main = sandbox.repository("main");
+    let clone = sandbox.dir("clone");
+    sandbox.git(&main, &["clone", "--quiet", "--shared", ".", clone.to_str().unwrap()]);
+    let id = sandbox.git_text(&main, &["rev-parse", "HEAD:README"]);
+    let file: PathBuf = main.join(".git/objects").join(&id[..2]).join(&id[2..]);
+    let id = ObjectId::from_hex(id.as_bytes()).unwrap();
+    assert_eq!(open(&sandbox, &clone).blob(&id, 100).unwrap(), b"hello\n");
+    let bytes = std::fs::read(&file).unwrap();
+    std::fs::remove_file(&file).unwrap();
+    std::fs::write(&file, &bytes[..bytes.len() / 2]).unwrap();
+    let error = open(&sandbox, &clone).blob(&id, 100).unwrap_err().to_string();
+    assert!(error.contains("it is damaged"), "{error}");
+}
+
+#[test]
 fn a_tree_that_spells_out_too_much() {
     let sandbox = Sandbox::new();
     let main = sandbox.repository("main");
     let mut inner = sandbox.git_text(&main, &["rev-parse", "HEAD:README"]);
     let mut kind = "100644 blob";
-    for _ in 0..10 {
-        let lines: String = (0..10).map(|n| format!("{kind} {inner}\t{n}\n")).collect();
+    for _ in 0..5 {
+        let lines: String = (0..100).map(|n| format!("{kind} {inner}\t{n:02}\n")).collect();
         inner = pipe(&sandbox, &main, &["mktree"], lines.as_bytes());
         kind = "040000 tree";
     }
@@ -190,7 +241,7 @@ fn a_tree_that_spells_out_too_much() {
     let tree = ObjectId::from_hex(inner.as_bytes()).unwrap();
     let error = objects.files_below(&tree, b"").unwrap_err();
     assert!(error.to_string().contains("too many files"), "{error}");
-    assert_eq!(objects.files_below(&tree, b"1/2/3/4/5/6/7/8/9").unwrap().len(), 10);
+    assert_eq!(objects.files_below(&tree, b"01/02/03/04").unwrap().len(), 100);
 }
 
 fn pipe(sandbox: &Sandbox, dir: &Path, args: &[&str], input: &[u8]) -> String {
@@ -236,11 +287,11 @@ fn what_cannot_be_read_here_is_said() {
     let dir = sandbox.dir("sha256");
     sandbox.git(&dir, &["init", "--quiet", "--object-format=sha256"]);
     let repository = sandbox.found(&dir);
-    assert!(matches!(Objects::open(&repository, &sandbox.env(), &dir), Err(Error::Sha256 { .. })));
+    assert!(matches!(Objects::open(&OsFiles, &repository, &sandbox.env(), &dir), Err(Error::Sha256 { .. })));
     let odd: &std::ffi::OsStr = std::os::unix::ffi::OsStrExt::from_bytes(b"odd-\xff");
     let odd = sandbox.dir(odd);
     sandbox.git(&odd, &["init", "--quiet"]);
-    let error = Objects::open(&sandbox.found(&odd), &sandbox.env(), &odd).err().unwrap();
+    let error = Objects::open(&OsFiles, &sandbox.found(&odd), &sandbox.env(), &odd).err().unwrap();
     assert!(error.to_string().contains("its path is not UTF-8"), "{error}");
 }
 

@@ -14,12 +14,12 @@ use crate::sandbox::{Sandbox, property};
 fn staged(sandbox: &Sandbox, dir: &Path) -> Vec<Change> {
     let repository = sandbox.found(dir);
     let env = sandbox.env();
-    let objects = Objects::open(&repository, &env, dir).unwrap();
+    let objects = Objects::open(&OsFiles, &repository, &env, dir).unwrap();
     let tree = head_tree(&repository, &objects);
-    objects.staged(&OsFiles, (&repository, &env, dir), tree.as_ref(), b".jit").unwrap()
+    objects.staged((&repository, &env, dir), tree.as_ref(), b".jit").unwrap()
 }
 
-fn head_tree(repository: &Repository, objects: &Objects) -> Option<holdfast_git::ObjectId> {
+fn head_tree(repository: &Repository, objects: &Objects<'_>) -> Option<holdfast_git::ObjectId> {
     let head = repository.head_commit(&OsFiles).unwrap()?;
     Some(objects.commit(&head).unwrap().tree)
 }
@@ -174,7 +174,7 @@ fn two_trees_differ_as_git_says() {
     write(&dir, b".jit/issues/B/issue.json", "one");
     sandbox.commit(&dir, "one");
     let repository = sandbox.found(&dir);
-    let objects = Objects::open(&repository, &sandbox.env(), &dir).unwrap();
+    let objects = Objects::open(&OsFiles, &repository, &sandbox.env(), &dir).unwrap();
     let before = head_tree(&repository, &objects).unwrap();
     std::fs::remove_dir_all(dir.join(".jit/issues/A")).unwrap();
     write(&dir, b".jit/issues/A", "a file where a directory was");

@@ -13,6 +13,7 @@ use crate::error::{Error, Exit, Result};
 use crate::hooks::install::{Directory, Hook, SERVER, State, WORKTREE};
 use crate::hooks::push::CONTROL_PLANE;
 use crate::output::{Report, clean, table};
+use crate::vars;
 use crate::workspace::{Ground, Workspace};
 
 /// The merge driver of issues, as `.gitattributes` names it.
@@ -52,7 +53,7 @@ pub fn run(context: &Context, command: &Command) -> Result<Report> {
         Command::Install { pre_receive } => {
             let target = Target::find(context, pre_receive.as_deref())?;
             // What hooks cannot read they cannot judge: better said before than at the first commit.
-            Objects::open(&target.repository, &target.env, &context.start)?;
+            Objects::open(&*context.sys.files, &target.repository, &target.env, &context.start)?;
             for name in target.names {
                 target.directory.install(name)?;
             }
@@ -109,7 +110,7 @@ impl<'a> Target<'a> {
         };
         let config = Config::read(files, &env, Some(&repository))?;
         let path = git_hooks::directory(&repository, &config)?;
-        let program = context.vars.program.as_ref().and_then(|path| path.to_str()).map(str::to_owned);
+        let program = vars::program().and_then(|path| path.to_str().map(str::to_owned));
         let directory = Directory { sys: &context.sys, path, program };
         let is_server = bare.is_some();
         let names: &[&str] = if is_server { &SERVER } else { &WORKTREE };
@@ -122,7 +123,10 @@ impl<'a> Target<'a> {
             return self.show_claims(context);
         }
         let program = match &self.directory.program {
-            Some(path) => format!("\"$(command -v jit || echo {})\"", crate::hooks::quoted(path)),
+            Some(path) => {
+                let path = crate::hooks::quoted(path);
+                format!("\"$([ -x {path} ] && echo {path} || command -v jit || echo {path})\"")
+            }
             None => "jit".to_owned(),
         };
         let driver = format!("{program} merge-driver %O %A %B %L %P");

@@ -15,7 +15,7 @@ use crate::times::rfc3339;
 
 /// Somebody who commits.
 pub(super) struct Committer<'a> {
-    pub(super) objects: &'a Objects,
+    pub(super) objects: &'a Objects<'a>,
     pub(super) holder: &'a Holder,
     pub(super) view: &'a View,
     /// What becomes of a change without a lease.
@@ -155,13 +155,13 @@ pub(super) fn foreign(issue: IssueId, fence: u64, log: &str) -> Problem {
 }
 
 /// What is wrong with a merge, seen from one side of it: issues that carry a lower fence than that side has.
-pub(super) fn fallen_behind(objects: &Objects, changes: Vec<Change>) -> Vec<Problem> {
+pub(super) fn fallen_behind(objects: &Objects<'_>, changes: Vec<Change>) -> Vec<Problem> {
     let issues = files::sorted(changes).issues.into_iter();
     let both = issues.filter_map(|(issue, change)| Some((issue, change.as_ref()?.old?, change?.new?)));
     both.filter_map(|(issue, old, new)| falls_behind(objects, issue, old, new)).collect()
 }
 
-fn falls_behind(objects: &Objects, issue: IssueId, old: Version, new: Version) -> Option<Problem> {
+fn falls_behind(objects: &Objects<'_>, issue: IssueId, old: Version, new: Version) -> Option<Problem> {
     let result = match Fenced::of(objects, new) {
         Ok(fenced) => fenced,
         Err(why) => return Some(unreadable(issue, &why)),

@@ -59,7 +59,7 @@ pub(super) fn file(issue: IssueId) -> Vec<u8> {
 }
 
 /// The names of the issues that a tree has. Asking for them one by one would read the same tree again and again.
-pub(super) fn known(objects: &Objects, tree: &ObjectId) -> Result<BTreeSet<Vec<u8>>> {
+pub(super) fn known(objects: &Objects<'_>, tree: &ObjectId) -> Result<BTreeSet<Vec<u8>>> {
     let Some(home) = objects.entry(tree, b".jit/issues")? else { return Ok(BTreeSet::new()) };
     if home.mode != Mode::Tree {
         return Ok(BTreeSet::new());
@@ -113,7 +113,7 @@ impl Fenced {
     ///
     /// # Errors
     /// Why it cannot be read, in words.
-    pub(super) fn of(objects: &Objects, version: Version) -> std::result::Result<Self, String> {
+    pub(super) fn of(objects: &Objects<'_>, version: Version) -> std::result::Result<Self, String> {
         let (mode, id) = version;
         if !matches!(mode, Mode::File | Mode::Executable) {
             return Err("it is not a file".into());

@@ -23,7 +23,7 @@ use crate::times::rfc3339;
 
 /// What a commit is judged by.
 pub(super) struct Court<'a> {
-    pub(super) objects: &'a Objects,
+    pub(super) objects: &'a Objects<'a>,
     pub(super) ledger: &'a Ledger,
     /// Whether nothing is known about leases here, so that only fences can be compared.
     pub(super) blind: bool,
@@ -45,7 +45,7 @@ struct Case<'a> {
 }
 
 /// What a commit changed below `.jit/`: for a merge only what no parent has.
-pub(super) fn changed(objects: &Objects, commit: &Commit, parents: &[ObjectId]) -> Result<Sorted> {
+pub(super) fn changed(objects: &Objects<'_>, commit: &Commit, parents: &[ObjectId]) -> Result<Sorted> {
     let mut changes = objects.changes(parents.first(), Some(&commit.tree), b".jit")?;
     for parent in parents.get(1..).unwrap_or_default() {
         keep_common(&mut changes, objects.changes(Some(parent), Some(&commit.tree), b".jit")?);

@@ -5,12 +5,12 @@ use std::collections::BTreeSet;
 
 use holdfast_git::changes::Change;
 use holdfast_git::objects::Commit;
-use holdfast_git::{Error as GitError, Git, ObjectId, Objects, Repository};
+use holdfast_git::{Git, ObjectId, Objects, Repository};
 
 use crate::context::Context;
 use crate::durable;
 use crate::error::Result;
-use crate::workspace::{DATA, Ground};
+use crate::workspace::{self, DATA, Ground};
 
 /// A list of commits that are merged at once is never longer.
 const LONGEST: usize = 1 << 16;
@@ -19,23 +19,20 @@ const LONGEST: usize = 1 << 16;
 pub(super) struct Site<'a> {
     pub(super) context: &'a Context,
     pub(super) repository: Repository,
-    pub(super) objects: Objects,
+    pub(super) objects: Objects<'a>,
 }
 
 impl<'a> Site<'a> {
     /// The repository that the context is in; none outside of any.
     pub(super) fn find(context: &'a Context) -> Result<Option<Self>> {
         let Some(repository) = Ground::find(context)?.repository else { return Ok(None) };
-        let objects = Objects::open(&repository, &context.vars.git, &context.start)?;
+        let objects = workspace::objects(context, &repository)?;
         Ok(Some(Self { context, repository, objects }))
     }
 
     /// The commit that HEAD is on.
     pub(super) fn head(&self) -> Result<Option<ObjectId>> {
-        match self.repository.head_commit(&*self.context.sys.files) {
-            Err(GitError::Reftable { .. }) => Ok(self.git().head_commit()?),
-            commit => Ok(commit?),
-        }
+        Ok(workspace::head_commit(self.context, &self.repository)?)
     }
 
     /// A commit.
@@ -58,7 +55,7 @@ impl<'a> Site<'a> {
     /// What is staged below `.jit/`, compared with a tree.
     pub(super) fn staged(&self, tree: Option<&ObjectId>) -> Result<Vec<Change>> {
         let place = (&self.repository, &self.context.vars.git, self.context.start.as_path());
-        Ok(self.objects.staged(&*self.context.sys.files, place, tree, DATA.as_bytes())?)
+        Ok(self.objects.staged(place, tree, DATA.as_bytes())?)
     }
 
     /// Those of `changes` that make something which no other parent of a merge has.

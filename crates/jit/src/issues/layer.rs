@@ -5,14 +5,14 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use holdfast_git::objects::Mode;
-use holdfast_git::{Error as GitError, Git, ObjectId, Objects, Repository};
+use holdfast_git::{ObjectId, Objects, Repository};
 use holdfast_sys::{Folder, Kind};
 
 use super::LONGEST;
 use super::raw::{FILES, Raw};
 use crate::context::Context;
 use crate::ids::IssueId;
-use crate::workspace::DATA;
+use crate::workspace::{self, DATA};
 
 /// Where a copy is. Among equals the first counts.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, serde::Serialize, schemars::JsonSchema)]
@@ -110,15 +110,15 @@ impl<'a> Worktree<'a> {
 }
 
 /// The issues in a commit.
-pub(super) struct Commit {
-    objects: Objects,
+pub(super) struct Commit<'a> {
+    objects: Objects<'a>,
     issues: Vec<(IssueId, ObjectId)>,
 }
 
-impl Commit {
+impl<'a> Commit<'a> {
     /// The issues in the commit that HEAD is on; none on a branch without one.
     pub(super) fn open(
-        context: &Context,
+        context: &'a Context,
         repository: &Repository,
         problems: &mut Vec<String>,
     ) -> Option<Self> {
@@ -131,13 +131,9 @@ impl Commit {
         }
     }
 
-    fn find(context: &Context, repository: &Repository) -> holdfast_git::Result<Option<Self>> {
-        let commit = match repository.head_commit(&*context.sys.files) {
-            Err(GitError::Reftable { .. }) => Git::in_dir(repository.git_dir()).head_commit(),
-            commit => commit,
-        };
-        let Some(commit) = commit? else { return Ok(None) };
-        let objects = Objects::open(repository, &context.vars.git, &context.start)?;
+    fn find(context: &'a Context, repository: &Repository) -> holdfast_git::Result<Option<Self>> {
+        let Some(commit) = workspace::head_commit(context, repository)? else { return Ok(None) };
+        let objects = workspace::objects(context, repository)?;
         let tree = objects.commit(&commit)?.tree;
         let home = objects.entry(&tree, format!("{DATA}/issues").as_bytes())?;
         let Some(home) = home.filter(|entry| entry.mode == Mode::Tree) else { return Ok(None) };

@@ -45,7 +45,7 @@ pub(super) struct Layers<'a> {
 enum Head<'a> {
     Never,
     IfMissing(Option<&'a Repository>),
-    Open(Option<Box<Commit>>),
+    Open(Option<Box<Commit<'a>>>),
 }
 
 /// Room for the copies of one issue.

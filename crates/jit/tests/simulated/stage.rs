@@ -131,7 +131,6 @@ fn run(sys: holdfast_sys::Sys, agent: Agent, args: &[String]) -> Result<Value, i
         config_home: None,
         git: Environment::read(1000, |_| None),
         author_date: None,
-        program: None,
         temporary: "/tmp".into(),
         directory: Ok(agent.at.into()),
     };
