@@ -71,7 +71,7 @@ struct Tracker {
 
 impl Tracker {
     fn new(ground: &Ground) -> Result<Self, Failure> {
-        let tracker = Self { program: shipped(ground, "jit"), at: ground.folder("hooks")? };
+        let tracker = Self { program: shipped(ground, "jit")?, at: ground.folder("hooks")? };
         tracker.git(&["init", "-q", "-b", "main"])?;
         succeed(&mut tracker.jit(&["-q", "init"]))?;
         let ids: Vec<String> = (0..ISSUES).map(|number| format!("01K8ZZZZZZ{number:016}")).collect();

@@ -69,7 +69,7 @@ impl Repository {
     fn new(ground: &Ground, (count, size): (usize, &'static str)) -> Result<Self, Failure> {
         eprintln!("making {size} issues …");
         let at = ground.folder(size)?;
-        let program = shipped(ground, "jit");
+        let program = shipped(ground, "jit")?;
         succeed(git(&at).args(["init", "-q", "-b", "main"]))?;
         let Sample { one } = generate(&at, count)?;
         let made = Self { program, at, size, one };

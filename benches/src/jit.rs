@@ -73,7 +73,7 @@ impl Tracker {
     /// A repository with so many records in the log of its claims.
     fn new(ground: &Ground, name: &str, records: usize) -> Result<Self, Failure> {
         let mut tracker =
-            Self { program: shipped(ground, "jit"), at: ground.folder(name)?, issue: String::new() };
+            Self { program: shipped(ground, "jit")?, at: ground.folder(name)?, issue: String::new() };
         succeed(command("git", &tracker.at).args(["init", "-q"]))?;
         succeed(tracker.jit(&["init"]).arg("--quiet"))?;
         let created = tracker.jit(&["-q", "issue", "create", "--title", "Measured"]);

@@ -77,7 +77,7 @@ const HASH: &str = "find copy -type f -print0 | xargs -0 sha256sum > /dev/null";
 /// A snapshot and a check of a tree.
 fn trees(ground: &Ground, tree: &Path, what: &str) -> Result<Vec<Row>, Failure> {
     let place = ground.folder("place")?;
-    let program = shipped(ground, "jvs");
+    let program = shipped(ground, "jvs")?;
     let jvs = |args: &[&str]| succeed(command(&program, &place.join("r")).args(args));
     succeed(command(&program, &place).args(["init", "r"]))?;
     std::fs::remove_dir(place.join("r/main"))?;
@@ -126,7 +126,7 @@ fn row(work: &str, peer: &str, times: &[Vec<Duration>], at_most: f64) -> Option<
 /// Taking the lock and giving it back, as two commands of one shell.
 fn locks(ground: &Ground) -> Result<Row, Failure> {
     let place = ground.folder("locks")?;
-    let program = shipped(ground, "jvs");
+    let program = shipped(ground, "jvs")?;
     succeed(command(&program, &place).args(["init", "r"]))?;
     let bare = ground.folder("bare")?;
     let floor: Contender<'_> = Box::new(|| {

@@ -84,7 +84,7 @@ impl Locks {
     /// A root with so many locks that nobody asks for.
     fn new(ground: &Ground, name: &str, crowd: usize) -> Result<Self, Failure> {
         let at = ground.folder(name)?;
-        let locks = Self { program: shipped(ground, "ic"), at };
+        let locks = Self { program: shipped(ground, "ic")?, at };
         // Made first by `ic` itself, so that it is as `ic` wants it.
         succeed(&mut locks.ic("acquire", "first"))?;
         succeed(&mut locks.ic("release", "first"))?;
