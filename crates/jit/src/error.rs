@@ -12,9 +12,10 @@ use crate::hooks::Rejected;
 use crate::{commands, config, times, writes};
 
 /// How the program ends.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Exit {
     /// It went well.
+    #[default]
     Ok,
     /// It failed.
     Failed,

@@ -24,7 +24,7 @@ pub enum Form {
 }
 
 /// What a command has to say.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Report {
     /// For people.
     pub text: String,

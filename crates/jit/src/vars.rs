@@ -20,8 +20,6 @@ pub struct Vars {
     pub git: Environment,
     /// Where files go that nobody keeps.
     pub temporary: PathBuf,
-    /// Where the program itself is.
-    pub program: Option<PathBuf>,
     /// Where the program was started.
     pub directory: std::io::Result<PathBuf>,
 }
@@ -39,8 +37,13 @@ impl Vars {
             author_date: set("GIT_AUTHOR_DATE"),
             git: Environment::read(effective_user(), |name| std::env::var_os(name)),
             temporary: std::env::temp_dir(),
-            program: std::env::current_exe().ok(),
             directory: std::env::current_dir(),
         }
     }
+}
+
+/// Where the program itself is.
+#[must_use]
+pub fn program() -> Option<PathBuf> {
+    std::env::current_exe().ok()
 }

@@ -14,6 +14,7 @@ use crate::durable;
 use crate::error::{Error, Exit, Result};
 use crate::hooks::install::{Directory, State, WORKTREE};
 use crate::output::Report;
+use crate::vars;
 use crate::workspace::Workspace;
 
 /// Every hook that a commit may run.
@@ -63,7 +64,7 @@ pub fn run(context: &Context, typed: &Commit) -> Result<Report> {
     let mut args: Vec<OsString> = Vec::new();
     if !are_installed(context, &hooks)? {
         args.extend(["-c".into(), through(context, repository)?]);
-        let program = context.vars.program.clone().unwrap_or_else(|| "jit".into());
+        let program = vars::program().unwrap_or_else(|| "jit".into());
         git = git.env("JIT_HOOKS", Some(hooks.into())).env("JIT_PROGRAM", Some(program.into()));
     }
     if let Ok(identity) = context.identity() {

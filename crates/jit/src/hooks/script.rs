@@ -1,8 +1,9 @@
 //! The lines that jit puts into a hook, and how they come out again. A hook that was there keeps every byte of
 //! its own; where lines cannot be added to it, it is kept beside and run from ours.
 //!
-//! Nothing in these lines depends on where the repository is. If jit is neither on the PATH nor where it was
-//! when the hook was installed, nobody can judge: where issues are tracked that stops the commit.
+//! Nothing in these lines depends on where the repository is. They run the jit that put them there, also for a
+//! program whose PATH is not the user's, and if that is gone the one on the PATH. If there is none, nobody can
+//! judge: where issues are tracked that stops the commit.
 
 /// The first and last of our lines. What follows the first on its line may change.
 const BEGIN: &str = "# >>> jit hooks";
@@ -26,7 +27,7 @@ pub(super) fn kept_name(name: &str) -> String {
 pub(super) struct Script<'a> {
     /// The hook.
     pub(super) name: &'a str,
-    /// Where jit is, for those who do not have it on their PATH.
+    /// Where the jit is that puts the hook there.
     pub(super) program: Option<&'a str>,
 }
 
@@ -35,10 +36,10 @@ impl Script<'_> {
     pub(super) fn made(&self) -> Vec<u8> {
         let Self { name, .. } = self;
         let mut text = format!("{SHELL}{BEGIN}{MADE}\n");
-        text.push_str(&format!("command -v jit >/dev/null && exec jit hook {name} \"$@\"\n"));
         if let Some(program) = self.quoted() {
             text.push_str(&format!("[ -x {program} ] && exec {program} hook {name} \"$@\"\n"));
         }
+        text.push_str(&format!("command -v jit >/dev/null && exec jit hook {name} \"$@\"\n"));
         let guard = self.guard();
         text.push_str(&format!("{guard}{}\nexit 1\n{END}", self.missing()));
         text.into_bytes()
@@ -69,11 +70,11 @@ impl Script<'_> {
         } else {
             ("", "", "")
         };
-        let mut text =
-            format!("{BEGIN}\n{before}if command -v jit >/dev/null; then {feed}jit hook {name} \"$@\"\n");
+        let mut text = format!("{BEGIN}\n{before}if ");
         if let Some(program) = self.quoted() {
-            text.push_str(&format!("elif [ -x {program} ]; then {feed}{program} hook {name} \"$@\"\n"));
+            text.push_str(&format!("[ -x {program} ]; then {feed}{program} hook {name} \"$@\"\nelif "));
         }
+        text.push_str(&format!("command -v jit >/dev/null; then {feed}jit hook {name} \"$@\"\n"));
         let missing = self.missing();
         text.push_str(&format!("elif [ -d .jit ]; then {missing}; false\nfi || exit $?\n{after}{END}"));
         text
@@ -86,9 +87,10 @@ impl Script<'_> {
     }
 
     fn missing(&self) -> String {
-        let place = self.program.map(|path| format!(" nor at {path}")).unwrap_or_default();
+        let place = self.program.map(|path| format!("at {path} nor ")).unwrap_or_default();
+        let not = if place.is_empty() { "not" } else { "neither" };
         let text = format!(
-            "jit is not on the PATH{place}, so {} cannot judge; install it, or run: jit hooks uninstall",
+            "jit is {not} {place}on the PATH, so {} cannot judge; install it, or run: jit hooks uninstall",
             self.name
         );
         format!("echo {} >&2", quoted(&text))

@@ -196,7 +196,7 @@ fn where_jit_is_gone_nothing_is_committed_to_issues() {
     stage.run(program.to_str().unwrap(), "agent:main", &["hooks", "install"], &main.dir).ok();
     main.git(&["commit", "-q", "--allow-empty", "-m", "found where it was"]).ok();
     std::fs::remove_file(&program).unwrap();
-    let words = ["jit is not on the PATH", "jit hooks uninstall"];
+    let words = ["nor on the PATH", "jit hooks uninstall"];
     main.git(&["commit", "-q", "--allow-empty", "-m", "gone"]).refused(&words);
     main.git(&["push", "-q", "origin", "main"]).refused(&words);
     // In a repository without issues the same hook has nothing to say.
