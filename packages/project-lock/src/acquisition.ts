@@ -75,7 +75,7 @@ export class Acquisition {
   async #ask(webSince: number | null): Promise<Answer> {
     const { clock, link } = this.#ports;
     const patience = Math.max(STEP_MS, this.#patience.leftMs);
-    const asked = link.ask({ op: 'acquire', leaseId: this.#leaseId, ttl: LEASE_MS, webSince, mine: [] }, patience);
+    const asked = link.ask({ type: 'acquire', leaseId: this.#leaseId, ttl: LEASE_MS, webSince, mine: [] }, patience);
     let answer: Answer | null = null;
     const answered = asked.then((told) => void (answer = told));
     await wait(clock, patience + SILENCE_MS, this.#signal, answered);
@@ -89,7 +89,7 @@ export class Acquisition {
 
   async #giveBack(reply: Reply): Promise<void> {
     const leaseId = this.#leaseId;
-    if (reply.type === 'done') await this.#ports.link.ask({ op: 'release', leaseId, mine: [leaseId] }, LEASE_MS);
+    if (reply.type === 'done') await this.#ports.link.ask({ type: 'release', leaseId, mine: [leaseId] }, LEASE_MS);
   }
 
   async #backOff(error: ProjectLockError): Promise<null> {

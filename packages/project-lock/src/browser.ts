@@ -31,8 +31,9 @@ function followThePage(lock: ProjectLock): void {
 
 /** `crypto.randomUUID` is kept from insecure contexts; random bytes are not. */
 function uuid(): string {
-  return 'xxxxxxxx-xxxx-4xxx-yxxx-xxxxxxxxxxxx'.replace(/[xy]/g, (place) => {
-    const digit = (crypto.getRandomValues(new Uint8Array(1))[0] ?? 0) & 15;
+  const bytes = crypto.getRandomValues(new Uint8Array(36));
+  return 'xxxxxxxx-xxxx-4xxx-yxxx-xxxxxxxxxxxx'.replace(/[xy]/g, (place, at: number) => {
+    const digit = (bytes[at] ?? 0) & 15;
     return (place === 'x' ? digit : (digit & 3) | 8).toString(16);
   });
 }
