@@ -26,6 +26,7 @@ function open(): ProjectLock {
 function followThePage(lock: ProjectLock): void {
   addEventListener('pageshow', ({ persisted }) => persisted && lock.resume());
   addEventListener('pagehide', ({ persisted }) => (persisted ? lock.pause() : lock.abandon()));
+  document.addEventListener('freeze', () => lock.pause());
   document.addEventListener('resume', () => lock.resume());
 }
 

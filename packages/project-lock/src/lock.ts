@@ -133,9 +133,10 @@ export class ProjectLock {
     if (held) this.renew({ lease: held.lease, extendByMs: held.ttl }).catch(() => this.#revive());
   }
 
-  /** Gives the lease back without waiting for the answer: the page goes away for good. */
+  /** Gives back the lease, or the one that is on its way, without waiting for the answer: the page goes away for good. */
   abandon(): void {
-    if (this.#held) void this.#ask({ type: 'release', leaseId: this.#held.lease.leaseId, mine: this.#all() });
+    const { leaseId } = this.#held?.lease ?? this.#acquisition ?? {};
+    if (leaseId) void this.#ask({ type: 'release', leaseId, mine: [leaseId] });
   }
 
   /** Who holds the project waits for its turn at the record as long as the lease may last. */

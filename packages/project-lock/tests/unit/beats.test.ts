@@ -115,6 +115,21 @@ describe('a page that comes back', () => {
     await browser.clock.advance(0);
     expect(browser.record).toBeNull();
   });
+
+  it('that goes for good while it acquires leaves no lease behind', async () => {
+    const browser = new FakeBrowser();
+    const tab = browser.tab({ webLocks: false });
+    const leave = await browser.folder.occupy();
+    const acquired = tab.lock.acquire();
+    await settle();
+    tab.lock.abandon();
+    leave();
+    const { lease } = await acquired;
+    await browser.clock.advance(0);
+    expect(browser.record).toBeNull();
+    await expect(tab.lock.renew({ lease })).rejects.toMatchObject({ code: 'lease-expired' });
+    expect(browser.clock.timers).toBe(0);
+  });
 });
 
 describe('a worker that dies', () => {
