@@ -20,9 +20,9 @@ const STEP_MS = 300;
 const SILENCE_MS = 3000;
 
 export class Acquisition {
+  readonly leaseId: string;
   readonly #ports: Ports;
   readonly #events: Events;
-  readonly #leaseId: string;
   readonly #signal: AbortSignal | undefined;
   readonly #patience: Patience;
   turn: Turn;
@@ -33,7 +33,7 @@ export class Acquisition {
   constructor(ports: Ports, events: Events, options: ProjectLockAcquireOptions) {
     this.#ports = ports;
     this.#events = events;
-    this.#leaseId = ports.uuid();
+    this.leaseId = ports.uuid();
     this.#signal = options.signal;
     this.#patience = new Patience(ports.clock, options);
     this.turn = this.#newTurn();
@@ -68,14 +68,14 @@ export class Acquisition {
     if (!web && state !== 'unavailable') this.#switch('the Web Lock is late', error);
     const source = web ? 'web-lock' : (`${medium}-lock` as const);
     const { expiresAt, fence } = reply;
-    return new Held({ leaseId: this.#leaseId, expiresAt, source, fence }, web ? this.turn : null);
+    return new Held({ leaseId: this.leaseId, expiresAt, source, fence }, web ? this.turn : null);
   }
 
   /** Asks the record. A worker that does not answer, like a caller that goes away, is not waited for much longer. */
   async #ask(webSince: number | null): Promise<Answer> {
     const { clock, link } = this.#ports;
     const patience = Math.max(STEP_MS, this.#patience.leftMs);
-    const asked = link.ask({ op: 'acquire', leaseId: this.#leaseId, ttl: LEASE_MS, webSince, mine: [] }, patience);
+    const asked = link.ask({ type: 'acquire', leaseId: this.leaseId, ttl: LEASE_MS, webSince, mine: [] }, patience);
     let answer: Answer | null = null;
     const answered = asked.then((told) => void (answer = told));
     await wait(clock, patience + SILENCE_MS, this.#signal, answered);
@@ -88,8 +88,8 @@ export class Acquisition {
   }
 
   async #giveBack(reply: Reply): Promise<void> {
-    const leaseId = this.#leaseId;
-    if (reply.type === 'done') await this.#ports.link.ask({ op: 'release', leaseId, mine: [leaseId] }, LEASE_MS);
+    const leaseId = this.leaseId;
+    if (reply.type === 'done') await this.#ports.link.ask({ type: 'release', leaseId, mine: [leaseId] }, LEASE_MS);
   }
 
   async #backOff(error: ProjectLockError): Promise<null> {

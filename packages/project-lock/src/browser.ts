@@ -26,13 +26,15 @@ function open(): ProjectLock {
 function followThePage(lock: ProjectLock): void {
   addEventListener('pageshow', ({ persisted }) => persisted && lock.resume());
   addEventListener('pagehide', ({ persisted }) => (persisted ? lock.pause() : lock.abandon()));
+  document.addEventListener('freeze', () => lock.pause());
   document.addEventListener('resume', () => lock.resume());
 }
 
 /** `crypto.randomUUID` is kept from insecure contexts; random bytes are not. */
 function uuid(): string {
-  return 'xxxxxxxx-xxxx-4xxx-yxxx-xxxxxxxxxxxx'.replace(/[xy]/g, (place) => {
-    const digit = (crypto.getRandomValues(new Uint8Array(1))[0] ?? 0) & 15;
+  const bytes = crypto.getRandomValues(new Uint8Array(36));
+  return 'xxxxxxxx-xxxx-4xxx-yxxx-xxxxxxxxxxxx'.replace(/[xy]/g, (place, at: number) => {
+    const digit = (bytes[at] ?? 0) & 15;
     return (place === 'x' ? digit : (digit & 3) | 8).toString(16);
   });
 }

@@ -59,7 +59,6 @@ export interface Refusal {
 
 export interface Decision {
   readonly events: readonly LeaseEvent[];
-  readonly answer: 'granted' | 'renewed' | 'released' | 'valid';
   readonly lease: Lease;
 }
 
@@ -97,12 +96,12 @@ function rule(held: Lease | null, policy: Policy, command: Command, now: number,
       const lease = own(held, command);
       if ('code' in lease) return lease;
       // Also past the deadline: as long as nobody took it, its holder may give it back.
-      return { events: [{ type: 'released', lease: lease.id }], answer: 'released', lease };
+      return { events: [{ type: 'released', lease: lease.id }], lease };
     }
     case 'check': {
       if (held?.id !== command.lease || held.fence !== command.fence) return { code: 'FENCED_OUT' };
       const lease = inForce(held, command, now);
-      return 'code' in lease ? lease : { events: [], answer: 'valid', lease };
+      return 'code' in lease ? lease : { events: [], lease };
     }
   }
 }
@@ -128,7 +127,7 @@ function acquire(
     : [];
   const { id, holder, ttl } = wanted;
   const lease = { id, holder, fence: next + events.length, ttl, deadline: now + ttl };
-  return { events: [...events, { type: 'granted', lease }], answer: 'granted', lease };
+  return { events: [...events, { type: 'granted', lease }], lease };
 }
 
 function renew(
@@ -144,7 +143,6 @@ function renew(
   if (unlawful) return unlawful;
   return {
     events: [{ type: 'renewed', lease: lease.id, ttl, at: now }],
-    answer: 'renewed',
     lease: { ...lease, ttl, deadline: now + ttl },
   };
 }

@@ -1,5 +1,5 @@
 // The worker: the only place from which the record is touched. A page has one; it opens the store that the page's browser
-// has, and hands every request to the keeper. It holds no handle between two requests.
+// has, and hands every request to the keeper. It keeps no handle for more than milliseconds.
 
 import { systemClock } from './clock.js';
 import { openIdb } from './idb.js';

@@ -1,16 +1,16 @@
 // Keeps this tab's part of the record: takes its steps one after the other, and beats for the lease that it holds. Lives
 // in a worker, whose timers go on while the page is in the background or busy. It decides nothing; `step` does.
 
-import type { RefusalCode } from './decide.js';
 import { isOver, type Reply } from './reply.js';
 import { needsRecord, step, type Ask } from './step.js';
 import { StoreFailure, type Stage, type Store } from './store.js';
 import type { Clock } from './clock.js';
 
-/** What the page is told without having asked. */
-export type Notice =
-  | { readonly type: 'beat'; readonly leaseId: string; readonly expiresAt: number }
-  | { readonly type: 'lost'; readonly leaseId: string; readonly code: RefusalCode };
+/** What the page is told without having asked: what came of a beat, if the lease was prolonged or is lost. */
+export interface Notice {
+  readonly leaseId: string;
+  readonly reply: Reply;
+}
 
 /** The lease that beats: until when it is good, and for how long a beat prolongs it. */
 interface Beating {
@@ -40,11 +40,10 @@ export class Keeper {
 
   /** Takes a step, and says what came of it. What is asked to be released beats no more, whatever becomes of that. */
   ask(ask: Ask, patienceMs: number, tell: (reply: Reply) => void): Promise<void> {
-    if (ask.op === 'release') this.#rest(ask.leaseId);
+    if (ask.type === 'release') this.#rest(ask.leaseId);
     return this.#take(ask, patienceMs, (reply) => {
-      const done = reply.type === 'done';
-      if (done && (ask.op === 'acquire' || ask.op === 'renew')) this.#beatFor({ ...ask, expiresAt: reply.expiresAt });
-      if (isOver(reply) && ask.op === 'renew') this.#rest(ask.leaseId);
+      if (reply.type === 'done' && 'ttl' in ask) this.#beatFor({ ...ask, expiresAt: reply.expiresAt });
+      if (isOver(reply) && ask.type === 'renew') this.#rest(ask.leaseId);
       tell(reply);
     });
   }
@@ -69,7 +68,7 @@ export class Keeper {
     const { leaseId, ttl, expiresAt } = beating;
     // Renewed, released or lost while this beat waited for its turn.
     const isCurrent = () => this.#beating === beating;
-    const ask = { op: 'renew', leaseId, ttl, mine: [leaseId] } as const;
+    const ask = { type: 'renew', leaseId, ttl, mine: [leaseId] } as const;
     const tell = (reply: Reply) => void (isCurrent() && this.#afterBeat(beating, reply));
     return this.#take(ask, expiresAt - this.#clock.now(), tell, isCurrent);
   }
@@ -79,10 +78,10 @@ export class Keeper {
     const left = expiresAt - this.#clock.now();
     if (reply.type === 'done') {
       this.#beatFor({ ...beating, expiresAt: reply.expiresAt });
-      this.#tell({ type: 'beat', leaseId, expiresAt: reply.expiresAt });
+      this.#tell({ leaseId, reply });
     } else if (isOver(reply) || left <= 0) {
       this.#rest(leaseId);
-      this.#tell({ type: 'lost', leaseId, code: isOver(reply) ? reply.code : 'EXPIRED' });
+      this.#tell({ leaseId, reply: isOver(reply) ? reply : { type: 'refused', code: 'EXPIRED' } });
     } else {
       this.#schedule(beating, Math.min(RETRY_MS, ttl / BEATS_IN_A_LEASE, left));
     }
@@ -94,13 +93,14 @@ export class Keeper {
       if (!isWanted()) return;
       try {
         await this.#store.run(patienceMs, {
-          isFirst: ask.op === 'acquire',
+          // Who has the Web Lock is alone in wanting the project; the others are in the queue for it.
+          stays: ask.type === 'acquire' && ask.webSince !== null,
           needsRecord: (beside, absent) => needsRecord(beside, absent, ask, this.#clock.now()),
           step: (texts) => step(texts, ask, this.#clock.now()),
           done: ({ outcome }) => tell(outcome),
         });
       } catch (error) {
-        tell(failed(error, 'write', ask.op === 'acquire'));
+        tell(failed(error, 'write', ask.type === 'acquire'));
       }
     });
     this.#last = turn;

@@ -76,7 +76,7 @@ export class ProjectLock {
     const ttl = Math.trunc(extendByMs);
     const held = this.#mine(leaseId);
     if (held) this.#enter('renewing');
-    const { reply } = await this.#ask({ op: 'renew', leaseId, ttl, mine: this.#all() });
+    const { reply } = await this.#ask({ type: 'renew', leaseId, ttl, mine: this.#all() });
     if (reply.type === 'done' && held && this.#held === held) {
       held.ttl = ttl;
       return this.#renewed(held, reply.expiresAt);
@@ -90,7 +90,7 @@ export class ProjectLock {
   async release({ lease, reason = 'completed' }: ProjectLockReleaseOptions): Promise<void> {
     const held = this.#mine(lease.leaseId);
     if (held) this.#enter('releasing');
-    const { reply } = await this.#ask({ op: 'release', leaseId: lease.leaseId, mine: this.#all() });
+    const { reply } = await this.#ask({ type: 'release', leaseId: lease.leaseId, mine: this.#all() });
     if (reply.type === 'done') this.#orphans.delete(lease.leaseId);
     if (reply.type === 'done' && !reply.over) return this.#released(held, lease, reason);
     // What was over has been given back too, but its writes were not protected to the end.
@@ -133,9 +133,10 @@ export class ProjectLock {
     if (held) this.renew({ lease: held.lease, extendByMs: held.ttl }).catch(() => this.#revive());
   }
 
-  /** Gives the lease back without waiting for the answer: the page goes away for good. */
+  /** Gives back the lease, or the one that is on its way, without waiting for the answer: the page goes away for good. */
   abandon(): void {
-    if (this.#held) void this.#ask({ op: 'release', leaseId: this.#held.lease.leaseId, mine: this.#all() });
+    const { leaseId } = this.#held?.lease ?? this.#acquisition ?? {};
+    if (leaseId) void this.#ask({ type: 'release', leaseId, mine: [leaseId] });
   }
 
   /** Who holds the project waits for its turn at the record as long as the lease may last. */
@@ -167,7 +168,7 @@ export class ProjectLock {
     const held = this.#held;
     if (!held) return;
     const { leaseId, fence = 0 } = held.lease;
-    const { reply } = await this.#ask({ op: 'check', leaseId, fence, mine: this.#all() });
+    const { reply } = await this.#ask({ type: 'check', leaseId, fence, mine: this.#all() });
     if (reply.type === 'done') throw again();
     const error = failureOf(reply);
     if (error.code !== 'lease-expired') throw error;
@@ -182,11 +183,11 @@ export class ProjectLock {
     return this.#held ? [this.#held.lease.leaseId, ...this.#orphans] : [...this.#orphans];
   }
 
-  #noticed(notice: Notice): void {
-    const held = this.#mine(notice.leaseId);
+  #noticed({ leaseId, reply }: Notice): void {
+    const held = this.#mine(leaseId);
     if (!held) return;
-    if (notice.type === 'beat') this.#renewed(held, notice.expiresAt);
-    else this.#lose(held, failureOf({ type: 'refused', code: notice.code }));
+    if (reply.type === 'done') this.#renewed(held, reply.expiresAt);
+    else this.#lose(held, failureOf(reply));
   }
 
   #renewed(held: Held, expiresAt: number): ProjectLockLease {

@@ -2,8 +2,8 @@
 // removed, because opening it for synchronous access is the exclusive section: the browser lets one context have that
 // handle, and takes it away from one that dies. Runs in a dedicated worker only; nothing is made outside `project/`.
 
-import { FileStore, type Enter, type Section, type TextFile } from './files.js';
-import { BESIDE, RECORD, StoreFailure } from './store.js';
+import { fileStore, type Enter, type Section, type TextFile } from './files.js';
+import { BESIDE, RECORD, StoreFailure, type Store } from './store.js';
 
 /** The part of `FileSystemSyncAccessHandle` that is used; TypeScript knows it in workers only. */
 interface SyncHandle {
@@ -29,43 +29,55 @@ const FOLDER = 'project';
 /** A section lasts a few milliseconds, so who has to wait looks again soon. */
 const SHORTEST_PAUSE_MS = 1;
 const LONGEST_PAUSE_MS = 16;
-/** So long a tab that acquired stays in the section. A tab that is stopped inside is in the way of all: it must be short. */
+/** So long a tab that acquired may stay in the section. A tab that is stopped inside is in the way of all: it must be short. */
 const STAY_MS = 4;
 /** More than any record has: what is longer is damaged, and not worth reading. */
 const MOST_BYTES = 4096;
 const BESIDE_BYTES = 256;
 
 /** The store, if this browser has one to give; null leaves the choice to the caller. */
-export async function openOpfs(): Promise<FileStore | null> {
+export async function openOpfs(): Promise<Store | null> {
   const files = globalThis.FileSystemFileHandle?.prototype;
   if (!files || !('createSyncAccessHandle' in files) || !navigator.storage?.getDirectory) return null;
   // Not for this origin or in this mode: that is so for every tab, so they all go elsewhere together.
   const place = await unless(['SecurityError', 'NotSupportedError'], find);
-  return place && new FileStore(entrance(place));
+  return place && fileStore(entrance(place));
 }
 
-/** The way into the section. Whoever acquires keeps it for a moment: to give back at once takes no second way in then. */
+/** The way into the section. Whoever acquires with the Web Lock stays for a moment: to give back at once takes no second way
+ * in then. What is ended where it stands is removed before the section is left, but not before that is answered. */
 function entrance(place: Place): Enter {
-  let handle: SyncHandle | null = null;
+  let fence: SyncHandle | null = null;
+  let record = recordFile(place);
   let timer: ReturnType<typeof setTimeout>;
+  /** Whether the last step left no record; not known before it is removed. */
+  let removed: Promise<boolean> | false = false;
+  /** Whether a step waits for that: the section is kept for it. */
+  let wanted = false;
   const close = () => {
-    handle?.close();
-    handle = null;
+    record.close();
+    fence?.close();
+    fence = null;
   };
-  return async (patience, looks) => {
+  return async (patience) => {
     clearTimeout(timer);
-    const lookup = looks && isMissing(place.folder);
-    handle ??= await unless(['NotFoundError'], () => exclusive(place.fence, patience));
-    // The data of the site was cleared under the page, and everything begins anew.
-    handle ??= await exclusive((place = await find()).fence, patience);
-    const record = new RecordFile(place);
+    wanted = true;
+    let absent = await removed;
+    if (!fence) {
+      const found = await unless(['NotFoundError'], () => exclusive(place, patience));
+      // The data of the site was cleared under the page, and everything begins anew.
+      [fence, absent] = found ?? (await exclusive((place = await find()), patience));
+      record = recordFile(place);
+    }
     return {
       record,
-      beside: beside(handle),
-      absent: await lookup,
+      beside: beside(fence),
+      absent,
       leave(stays) {
-        record.close();
+        wanted = false;
+        removed = record.isEnded() && record.remove().then(() => true, () => false);
         if (stays) timer = setTimeout(close, STAY_MS);
+        else if (removed) void removed.then(() => wanted || close());
         else close();
       },
     };
@@ -86,7 +98,7 @@ function beside(handle: SyncHandle): Section['beside'] {
   };
 }
 
-/** Asked for together with the section, so that nobody waits for it. */
+/** Asked for together with the section, so that nobody waits for it. An error is for the step to meet. */
 function isMissing(folder: FileSystemDirectoryHandle): Promise<boolean> {
   return open(folder, RECORD, false).then(
     () => false,
@@ -94,12 +106,13 @@ function isMissing(folder: FileSystemDirectoryHandle): Promise<boolean> {
   );
 }
 
-/** Takes the handle that only one context can have. There is no queue for it, so it is asked for again and again. */
-async function exclusive(file: SyncFile, patience: number): Promise<SyncHandle> {
+/** Takes the handle that only one context can have, and says whether there was no record then. There is no queue for the
+ * handle, so it is asked for again and again. */
+async function exclusive({ folder, fence }: Place, patience: number): Promise<[SyncHandle, boolean]> {
   const end = performance.now() + patience;
   for (let pause = SHORTEST_PAUSE_MS; ; pause = Math.min(2 * pause, LONGEST_PAUSE_MS)) {
     try {
-      return await file.createSyncAccessHandle();
+      return await Promise.all([fence.createSyncAccessHandle(), isMissing(folder)]);
     } catch (error) {
       if (!is(error, ['NoModificationAllowedError'])) throw error;
       if (performance.now() >= end) throw new StoreFailure('busy', error);
@@ -110,46 +123,52 @@ async function exclusive(file: SyncFile, patience: number): Promise<SyncHandle> 
 }
 
 /** `.lock`, opened at most once in a section. */
-class RecordFile implements TextFile {
-  readonly #place: Place;
-  #handle: SyncHandle | null = null;
+interface RecordFile extends TextFile {
+  /** Whether it says that it is over, and only has to be removed. */
+  isEnded(): boolean;
+  remove(): Promise<void>;
+  close(): void;
+}
 
-  constructor(place: Place) {
-    this.#place = place;
-  }
+function recordFile(place: Place): RecordFile {
+  let handle: SyncHandle | null = null;
+  let ended = false;
+  const close = () => {
+    handle?.close();
+    handle = null;
+  };
+  const remove = async () => {
+    ended = false;
+    close();
+    await unless(['NotFoundError'], () => place.folder.removeEntry(RECORD));
+  };
+  return {
+    async read() {
+      handle ??= await unless(['NotFoundError'], async () => (await open(place.folder, RECORD, false)).createSyncAccessHandle());
+      return handle && text(handle);
+    },
+    async write(after) {
+      put((handle ??= await make(place)), after);
+    },
+    async delete(after) {
+      if (!handle || !after) return remove();
+      put(handle, after);
+      ended = true;
+    },
+    isEnded: () => ended,
+    remove,
+    close,
+  };
+}
 
-  async read(): Promise<string | null> {
-    this.#handle ??= await unless(['NotFoundError'], async () => (await this.#find(false)).createSyncAccessHandle());
-    return this.#handle && text(this.#handle);
-  }
-
-  async write(after: string): Promise<void> {
-    this.#handle ??= await this.#make();
-    put(this.#handle, after);
-  }
-
-  async delete(): Promise<void> {
-    this.close();
-    await unless(['NotFoundError'], () => this.#place.folder.removeEntry(RECORD));
-  }
-
-  close(): void {
-    this.#handle?.close();
-    this.#handle = null;
-  }
-
-  /** A handle stands for a name, and one that was opened before opens sooner, whichever file has the name by now. */
-  async #make(): Promise<SyncHandle> {
-    const place = this.#place;
-    const made = await this.#find(true);
-    const known = (place.record ??= made);
-    const handle = await unless(['NotFoundError'], () => known.createSyncAccessHandle());
-    return handle ?? (place.record = made).createSyncAccessHandle();
-  }
-
-  #find(create: boolean): Promise<SyncFile> {
-    return open(this.#place.folder, RECORD, create);
-  }
+/** Made and opened at once: a handle stands for a name, and one that was had before opens whichever file has it by now. */
+async function make(place: Place): Promise<SyncHandle> {
+  const { folder, record: known } = place;
+  const making = open(folder, RECORD, true);
+  // Of no interest if there is something to open.
+  making.catch(() => undefined);
+  const opened = known && (await unless(['NotFoundError'], () => known.createSyncAccessHandle()));
+  return opened ?? (place.record = await making).createSyncAccessHandle();
 }
 
 async function open(folder: FileSystemDirectoryHandle, name: string, create: boolean): Promise<SyncFile> {

@@ -11,6 +11,8 @@ export interface Texts {
 export interface Written {
   readonly record: string | null;
   readonly beside: string;
+  /** What says that the lease is over, for a record that is removed a moment later. */
+  readonly ended?: string | undefined;
 }
 
 /** Who may write until when: the truth, exactly these two members. */
@@ -38,6 +40,9 @@ type Members = Readonly<Partial<Record<'leaseId' | 'expiresAt' | 'fence' | 'web'
 export const LONGEST_LEASE_MS = 3_600_000;
 const CENTURY_MS = 36_525 * 86_400_000;
 const UUID = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i;
+
+/** Over for every clock, and as long as any moment up to the year 2286: a file that keeps its length is written sooner. */
+export const ENDED = 1e12;
 
 export function writeRecord({ leaseId, expiresAt }: LeaseRecord): string {
   return JSON.stringify({ leaseId, expiresAt });

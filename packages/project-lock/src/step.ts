@@ -2,15 +2,15 @@
 // never waits, so that a store can run it inside an IndexedDB transaction or between two calls on a file.
 
 import { apply, decide, type Command, type Lease, type RefusalCode } from './decide.js';
-import { LONGEST_LEASE_MS, readBeside, readRecord, writeBeside, writeRecord, type Grant, type Texts, type Written } from './record.js';
+import { ENDED, LONGEST_LEASE_MS, readBeside, readRecord, writeBeside, writeRecord, type Grant, type Texts, type Written } from './record.js';
 
 /** What a tab asks for. `mine` are the leases that were granted to it. */
 export type Ask = { readonly leaseId: string; readonly mine: readonly string[] } & (
   /** `webSince`: when the tab got the Web Lock, or null if it has not. */
-  | { readonly op: 'acquire'; readonly ttl: number; readonly webSince: number | null }
-  | { readonly op: 'renew'; readonly ttl: number }
-  | { readonly op: 'release' }
-  | { readonly op: 'check'; readonly fence: number }
+  | { readonly type: 'acquire'; readonly ttl: number; readonly webSince: number | null }
+  | { readonly type: 'renew'; readonly ttl: number }
+  | { readonly type: 'release' }
+  | { readonly type: 'check'; readonly fence: number }
 );
 
 export type Outcome =
@@ -30,10 +30,10 @@ const ANOTHER_TAB = 'another tab';
 
 /** Whether the step has to see the record. Who gives back what the copy says is its own need not: nobody had it since. Nor
  * who acquires, if there was none when it came: had a tab made one before this step, the copy would say so. */
-export function needsRecord(beside: string | null, absent: boolean, { op, leaseId }: Ask, now: number): boolean {
+export function needsRecord(beside: string | null, absent: boolean, { type, leaseId }: Ask, now: number): boolean {
   const copy = readBeside(beside, now);
-  if (op === 'release') return copy?.grant?.leaseId !== leaseId;
-  return op !== 'acquire' || !absent || copy?.grant !== null;
+  if (type === 'release') return copy?.grant?.leaseId !== leaseId;
+  return type !== 'acquire' || !absent || copy?.grant !== null;
 }
 
 export function step(texts: Texts, ask: Ask, now: number): Step {
@@ -45,17 +45,17 @@ export function step(texts: Texts, ask: Ask, now: number): Step {
   const known = damaged || texts.record === undefined ? beside?.grant : record;
   const copy = known && beside?.grant?.leaseId === known.leaseId ? beside.grant : null;
   const grant = known ? { ...known, fence: copy?.fence ?? 0, web: copy?.web ?? false } : null;
-  if (damaged && ask.op === 'acquire') return mend(next, grant);
+  if (damaged && ask.type === 'acquire') return mend(next, grant);
 
   const held = grant && lease(grant, ask);
   const decision = decide(held, POLICY, command(ask, grant), now, next);
   if ('code' in decision) return { write: null, outcome: { type: 'refused', code: decision.code } };
-  const after = decision.events.reduce(apply, held);
-  const { deadline: expiresAt, fence } = decision.lease;
-  const web = ask.op === 'acquire' ? ask.webSince !== null : (grant?.web ?? false);
+  const { events, lease: { deadline: expiresAt, fence } } = decision;
+  const after = events.reduce(apply, held);
+  const web = ask.type === 'acquire' ? ask.webSince !== null : (grant?.web ?? false);
   const kept = after && { leaseId: after.id, expiresAt: after.deadline, fence: after.fence, web };
   return {
-    write: decision.events.length > 0 ? write(next + decision.events.length, kept) : null,
+    write: events.length > 0 ? write(next + events.length, kept, ask.leaseId) : null,
     outcome: { type: 'done', expiresAt, fence, over: now >= expiresAt },
   };
 }
@@ -66,8 +66,9 @@ function mend(next: number, grant: Grant | null): Step {
   return { write: write(next, grant), outcome: { type: 'failed', stage: 'read', why } };
 }
 
-function write(next: number, grant: Grant | null): Written {
-  return { record: grant && writeRecord(grant), beside: writeBeside({ next, grant }) };
+function write(next: number, grant: Grant | null, leaseId?: string): Written {
+  const ended = leaseId && writeRecord({ leaseId, expiresAt: ENDED });
+  return { record: grant && writeRecord(grant), beside: writeBeside({ next, grant }), ended };
 }
 
 function lease({ leaseId, expiresAt, fence }: Grant, { mine }: Ask): Lease {
@@ -77,21 +78,11 @@ function lease({ leaseId, expiresAt, fence }: Grant, { mine }: Ask): Lease {
 }
 
 function command(ask: Ask, grant: Grant | null): Command {
-  const { leaseId, op } = ask;
-  const of = { lease: leaseId, holder: THIS_TAB };
-  switch (op) {
-    case 'acquire': {
-      // Only one tab has the Web Lock: if that is the one that asks, a holder that got it before is gone. One that got it
-      // later says that this tab has lost it: its page is gone, and its worker does not know yet. A fence is not smaller
-      // than the time it was given out at.
-      const dead = grant?.web && grant.fence <= (ask.webSince ?? -1) ? [grant.leaseId] : [];
-      return { type: op, id: leaseId, holder: of.holder, ttl: ask.ttl, dead };
-    }
-    case 'renew':
-      return { type: op, ...of, ttl: ask.ttl };
-    case 'release':
-      return { type: op, ...of };
-    case 'check':
-      return { type: op, ...of, fence: ask.fence };
-  }
+  const { leaseId: lease } = ask;
+  if (ask.type !== 'acquire') return { ...ask, lease, holder: THIS_TAB };
+  // Only one tab has the Web Lock: if that is the one that asks, a holder that got it before is gone. One that got it later
+  // says that this tab has lost it: its page is gone, and its worker does not know yet. A fence is not smaller than the time
+  // it was given out at.
+  const dead = grant?.web && grant.fence <= (ask.webSince ?? -1) ? [grant.leaseId] : [];
+  return { ...ask, id: lease, holder: THIS_TAB, dead };
 }

@@ -10,8 +10,8 @@ export const BESIDE = '.lock.fence';
 
 /** What is done while nobody else does anything. */
 export interface Work {
-  /** Of two steps the first: a record is hardly there yet, and the second may follow at once. */
-  readonly isFirst: boolean;
+  /** Whether another step may follow at once, and nobody is kept waiting by staying for it. */
+  readonly stays: boolean;
   /** Whether the record has to be read for it; `absent`: there was none when the section was asked for. */
   needsRecord(beside: string | null, absent: boolean): boolean;
   step(texts: Texts): Step;
@@ -31,7 +31,7 @@ export class StoreFailure extends Error {
   readonly stage: Stage;
 
   constructor(stage: Stage, cause?: unknown) {
-    super(cause instanceof Error ? `${cause.name}: ${cause.message}` : String(cause ?? stage));
+    super(String(cause ?? stage));
     this.stage = stage;
   }
 }

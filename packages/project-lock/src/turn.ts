@@ -21,9 +21,9 @@ export class Turn {
   readonly #clock: Clock;
   readonly #lineUp: boolean;
   #abort = new AbortController();
-  #settle: () => void = () => undefined;
-  #letGo: () => void = () => undefined;
-  #lost: () => void = () => undefined;
+  #settle!: () => void;
+  #letGo!: () => void;
+  #lost: (() => void) | undefined;
 
   /** Lines up, or only looks whether the lock is free. */
   constructor(locks: LockManagerLike | null, clock: Clock, lineUp: boolean) {
@@ -42,8 +42,9 @@ export class Turn {
 
   /** Leaves the queue, or lets go of the lock. */
   leave(): void {
-    this.#abort.abort();
-    this.#letGo();
+    this.#lost = undefined;
+    if (this.state === 'granted') this.#letGo();
+    else this.#abort.abort();
   }
 
   /** Leaves the queue until it resumes: a page that stands still must not be given what others wait for. */
@@ -80,7 +81,7 @@ export class Turn {
     const name = (error as { name?: unknown } | null)?.name;
     const stolen = this.state === 'granted';
     this.#end(name === 'NotSupportedError' || name === 'SecurityError' ? 'unavailable' : 'failed', error);
-    if (stolen) this.#lost();
+    if (stolen) this.#lost?.();
   }
 
   #end(state: TurnState, error?: unknown): void {

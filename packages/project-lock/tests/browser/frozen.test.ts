@@ -72,6 +72,21 @@ it('a page that is too busy for its own timers keeps the project: its worker bea
   expect(await holder.evaluate(() => window.tab.release())).toEqual({});
 });
 
+it('a page that the browser freezes while it waits leaves the queue, and lines up again when it goes on', async () => {
+  const [holder, waiter] = [await browser.tab(), await browser.tab()];
+  await acquire(holder);
+  const acquired = acquire(waiter);
+  await waiting(holder, 1);
+  // A browser that is driven freezes no page, so the page is told what it would be told.
+  const tell = (type: string) => waiter.evaluate((type) => void document.dispatchEvent(new Event(type)), type);
+  await tell('freeze');
+  await waiting(holder, 0);
+  await tell('resume');
+  await waiting(holder, 1);
+  expect(await holder.evaluate(() => window.tab.release())).toEqual({});
+  expect(await acquired).toMatchObject({ didFallback: false });
+});
+
 describe('a page in the back/forward cache', () => {
   it('that comes back after it was displaced learns it at once', async () => {
     const [holder, next] = [await browser.tab(['locks']), await browser.tab(['locks'])];

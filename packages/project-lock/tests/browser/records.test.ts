@@ -61,6 +61,29 @@ it('a good record of a tab that nobody knows is waited for until its end', async
   expect(await tab.evaluate(() => window.tab.release())).toEqual({});
 });
 
+it('whoever reads the record finds the lease while it is held, and none or one that is over when it was given back', async () => {
+  const rounds = await tab.evaluate(async (rounds) => {
+    const { acquireProjectLock, releaseProjectLock } = window.tab.lock;
+    const folder = await (await navigator.storage.getDirectory()).getDirectoryHandle('project', { create: true });
+    const file = await folder.getFileHandle('.lock', { create: true });
+    await folder.removeEntry('.lock');
+    const read = async () => (await file.getFile()).text();
+    // It may be removed between two of these calls: then there is none.
+    const look = () => read().then(JSON.parse, () => null);
+    const found = [];
+    for (let round = 0; round < rounds; round += 1) {
+      const { lease } = await acquireProjectLock();
+      // To look takes a while, and most leases shall be given back sooner, while the tab is in the section still.
+      const held = round % 10 ? lease : await look();
+      await releaseProjectLock({ lease });
+      const after = await look();
+      found.push({ held: held?.leaseId === lease.leaseId, over: after === null || after.expiresAt < Date.now() });
+    }
+    return found;
+  }, 200);
+  expect(rounds).toEqual(rounds.map(() => ({ held: true, over: true })));
+});
+
 /** Meddles with the files: refused while a step goes on, so it is tried until none does. */
 const meddle = (work: () => Promise<void>) =>
   expect.poll(() => tab.evaluate(work).then(() => 'done', String), { timeout: 60_000 }).toBe('done');

@@ -1,8 +1,8 @@
 // Files that all tabs of a test share, and that fail when they are told to; and the section around them, which one tab at
 // a time is in.
 
-import { FileStore, type Section, type TextFile } from '../../src/files.js';
-import { StoreFailure } from '../../src/store.js';
+import { fileStore, type Section, type TextFile } from '../../src/files.js';
+import { StoreFailure, type Store } from '../../src/store.js';
 
 export class InMemoryOpfsFile implements TextFile {
   text: string | null = null;
@@ -41,8 +41,8 @@ export class InMemoryFolder {
   entered = 0;
   #last: Promise<void> = Promise.resolve();
 
-  store(): FileStore {
-    return new FileStore(() => this.#enter());
+  store(): Store {
+    return fileStore(() => this.#enter());
   }
 
   /** Keeps everybody else out until it is left. */

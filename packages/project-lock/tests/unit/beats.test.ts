@@ -1,7 +1,9 @@
 // What keeps a lease alive, and what happens when nothing does: beats, pages that come back, workers that die.
 
 import { describe, expect, it } from 'vitest';
+import { Turn } from '../../src/turn.js';
 import { FakeBrowser } from '../doubles/browser.js';
+import { settle } from '../doubles/fake-clock.js';
 
 describe('beats', () => {
   it('keep the lease for as long as it is held, and stop with it', async () => {
@@ -113,6 +115,21 @@ describe('a page that comes back', () => {
     await browser.clock.advance(0);
     expect(browser.record).toBeNull();
   });
+
+  it('that goes for good while it acquires leaves no lease behind', async () => {
+    const browser = new FakeBrowser();
+    const tab = browser.tab({ webLocks: false });
+    const leave = await browser.folder.occupy();
+    const acquired = tab.lock.acquire();
+    await settle();
+    tab.lock.abandon();
+    leave();
+    const { lease } = await acquired;
+    await browser.clock.advance(0);
+    expect(browser.record).toBeNull();
+    await expect(tab.lock.renew({ lease })).rejects.toMatchObject({ code: 'lease-expired' });
+    expect(browser.clock.timers).toBe(0);
+  });
 });
 
 describe('a worker that dies', () => {
@@ -161,4 +178,16 @@ it('a Web Lock that is taken away ends the lease: whoever has it takes this tab 
   expect(lease.signal?.reason).toMatchObject({ code: 'lease-expired' });
   expect(tab.probe.types).toEqual(['acquired', 'expired']);
   expect(browser.record).toBeNull();
+});
+
+it('a Web Lock that is taken away when it was let go already costs nothing', async () => {
+  const browser = new FakeBrowser();
+  const turn = new Turn(browser.locks, browser.clock, true);
+  await turn.settled;
+  let lost = false;
+  turn.onLost(() => (lost = true));
+  turn.leave();
+  browser.locks.steal();
+  await settle();
+  expect([turn.state, lost]).toEqual(['failed', false]);
 });

@@ -60,7 +60,7 @@ describe('a bad record', () => {
 });
 
 describe('the counter', () => {
-  const acquire = (leaseId: string): Ask => ({ op: 'acquire', leaseId, ttl: 15_000, webSince: null, mine: [] });
+  const acquire = (leaseId: string): Ask => ({ type: 'acquire', leaseId, ttl: 15_000, webSince: null, mine: [] });
   const other = (n: number) => ID.replace(/a/g, String(n));
 
   it('rises across release, eviction, damage and loss', async () => {
@@ -95,7 +95,7 @@ describe('the counter', () => {
       if (granted.outcome.type !== 'done' || !granted.write) throw new Error('not granted');
       expect(granted.outcome.fence).toBeGreaterThan(last);
       last = granted.outcome.fence;
-      const back = step(granted.write, { op: 'release', leaseId: other(1), mine: [other(1)] }, NOW - round);
+      const back = step(granted.write, { type: 'release', leaseId: other(1), mine: [other(1)] }, NOW - round);
       texts = back.write ?? texts;
     }
   });
@@ -123,10 +123,10 @@ describe('the record is read', () => {
   const grant = { leaseId: ID, expiresAt: NOW + 1000, fence: NOW, web: false };
   const mine = { leaseId: ID, mine: [ID] };
   const asks = {
-    acquire: { op: 'acquire', leaseId: ID, ttl: 15_000, webSince: null, mine: [] },
-    renew: { op: 'renew', ttl: 15_000, ...mine },
-    check: { op: 'check', fence: NOW, ...mine },
-    release: { op: 'release', ...mine },
+    acquire: { type: 'acquire', leaseId: ID, ttl: 15_000, webSince: null, mine: [] },
+    renew: { type: 'renew', ttl: 15_000, ...mine },
+    check: { type: 'check', fence: NOW, ...mine },
+    release: { type: 'release', ...mine },
   } satisfies Record<string, Ask>;
   const copies = {
     'of nobody': writeBeside({ next: NOW, grant: null }),

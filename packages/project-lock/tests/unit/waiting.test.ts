@@ -92,7 +92,7 @@ it('tabs that all saw no record on their way in do not all get the project', asy
 });
 
 describe('a worker that outlives its page', () => {
-  const ask = (leaseId: string, webSince: number | null) => ({ op: 'acquire', leaseId, ttl: 15_000, webSince, mine: [] }) as const;
+  const ask = (leaseId: string, webSince: number | null) => ({ type: 'acquire', leaseId, ttl: 15_000, webSince, mine: [] }) as const;
   const id = (n: number) => `00000000-0000-4000-8000-00000000000${n}`;
   const NOW = 1_767_225_600_000;
 
