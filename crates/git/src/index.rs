@@ -243,7 +243,7 @@ mod tests {
             index.extend([0; 24]);
             index.extend(0o100_644_u32.to_be_bytes());
             index.extend([0; 12]);
-            index.extend([n as u8; 20]);
+            index.extend([7; 20]);
             index.extend(u16::try_from(name.len()).unwrap().to_be_bytes());
             index.extend(name.as_bytes());
             let used = index.len() - start;
