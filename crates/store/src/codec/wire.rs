@@ -5,12 +5,12 @@ use std::borrow::Cow;
 
 use holdfast_kernel::Lease;
 use serde::Deserialize;
-use serde_json::value::RawValue;
 
 use super::{Codec, Stored, Unreadable};
 use crate::CounterId;
+use crate::json::Words;
+use crate::json::read::Standing;
 use crate::json::write::{self, Object};
-use crate::json::{Words, read};
 
 /// The version of the formats that are written and read.
 pub(crate) const FORMAT: u64 = 1;
@@ -28,7 +28,7 @@ struct Parts<'a> {
     #[serde(borrow)]
     counter: Cow<'a, str>,
     #[serde(borrow)]
-    lease: &'a RawValue,
+    lease: Standing<'a>,
 }
 
 /// One line with an object that has the format's version, whatever `fields` adds, and the lease as it stands.
@@ -57,7 +57,7 @@ pub(crate) fn stored(bytes: &[u8], codec: &dyn Codec) -> Result<Stored, Unreadab
 fn parts(bytes: &[u8]) -> Result<(Lease, CounterId), String> {
     let Parts { counter, lease } = serde_json::from_slice(bytes).map_err(|error| error.to_string())?;
     let counter = counter.parse().map_err(|error| format!("counter: {error}"))?;
-    Ok((read::standing(lease.get().as_bytes(), &Words::PLAIN)?, counter))
+    Ok((lease.lease()?, counter))
 }
 
 /// Why these bytes cannot be read: what is wrong with them, unless they are of a later version.
