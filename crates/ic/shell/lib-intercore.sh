@@ -59,6 +59,10 @@ intercore_unlock() {
 
 intercore_unlock_on_exit() {
     _ic_kept="${_ic_kept:+$_ic_kept }$1/$2"
+    _intercore_set_traps
+}
+
+_intercore_set_traps() {
     trap _intercore_unlock_all EXIT
     for _ic_signal in INT TERM HUP; do
         # shellcheck disable=SC2064
@@ -91,6 +95,8 @@ intercore_run() {
         [ "$_ic_code" = 127 ] || _ic_rc=$_ic_code
     done
     trap - INT TERM HUP
+    # What is to be given back when this shell ends is so after a command, too.
+    [ -z "${_ic_kept-}" ] || _intercore_set_traps
     intercore_unlock "$_ic_name" "$_ic_scope"
     return "$_ic_rc"
 }

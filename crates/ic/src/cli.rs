@@ -15,7 +15,7 @@ use clap::{Args, Parser, Subcommand};
     after_help = "Exit codes: 0 done · 1 held by others for too long, not held, not yours · 2 something unexpected, \
         such as a lock that cannot be read · 3 not understood, or a name that no lock can have\n\n\
         Examples:\n  ic lock run deploy prod -- ./deploy.sh\n  \
-        ic lock acquire build \"$BRANCH\" --timeout 30s && make; ic lock release build \"$BRANCH\""
+        ic lock acquire build main --timeout 30s && { make; ic lock release build main; }"
 )]
 pub struct Cli {
     /// What every command understands.

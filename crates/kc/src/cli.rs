@@ -39,9 +39,9 @@ pub enum Command {
     Lineage(Lineage),
     /// Serve requests on stdin, one JSON object a line, replies on stdout
     #[command(after_help = "Example:\n  \
-        echo '{\"method\":\"lineage_lock_status\",\"params\":{\"now_ms\":0}}' | kc_cli rpc notes.vault")]
+        echo '{\"method\":\"lineage_lock_status\",\"params\":{\"now_ms\":1700000000000}}' | kc_cli rpc notes.vault")]
     Rpc {
-        /// The vault
+        /// The vault's directory
         vault: PathBuf,
     },
     /// Print a JSON Schema, or the names of all
@@ -66,13 +66,13 @@ pub enum Vault {
     /// Make a vault; where there is one, change nothing
     #[command(after_help = "Example:\n  kc_cli vault init notes.vault")]
     Init {
-        /// Where
+        /// The directory to make
         vault: PathBuf,
     },
     /// Hold everything in a vault against everything else in it
     #[command(after_help = "Example:\n  kc_cli vault check notes.vault")]
     Check {
-        /// The vault
+        /// The vault's directory
         vault: PathBuf,
     },
 }
@@ -83,7 +83,7 @@ pub enum Doc {
     /// Add a document; where there is one, change nothing
     #[command(after_help = "Example:\n  kc_cli doc add notes.vault chapter-1")]
     Add {
-        /// The vault
+        /// The vault's directory
         vault: PathBuf,
         /// The document
         doc_id: String,
@@ -115,7 +115,7 @@ pub enum Lock {
     /// Acquire the lease on a document; the answer has the token that proves it
     #[command(after_help = "Example:\n  kc_cli lineage lock acquire notes.vault chapter-1 ann")]
     Acquire {
-        /// The vault
+        /// The vault's directory
         vault: PathBuf,
         /// The document
         doc_id: String,
@@ -128,11 +128,11 @@ pub enum Lock {
     /// Give the lease back
     #[command(after_help = "Example:\n  kc_cli lineage lock release notes.vault chapter-1 \"$token\"")]
     Release {
-        /// The vault
+        /// The vault's directory
         vault: PathBuf,
         /// The document
         doc_id: String,
-        /// What `acquire` answered
+        /// The token that `acquire` answered
         #[arg(default_value = "", hide_default_value = true)]
         token: String,
     },
@@ -140,7 +140,7 @@ pub enum Lock {
     #[command(after_help = "Examples:\n  kc_cli lineage lock status notes.vault\n  \
         kc_cli lineage lock status notes.vault chapter-1")]
     Status {
-        /// The vault
+        /// The vault's directory
         vault: PathBuf,
         /// The document
         doc_id: Option<String>,
@@ -160,11 +160,11 @@ pub enum Overlay {
     /// Remove an edge, under the lease on its document
     #[command(after_help = "Example:\n  kc_cli lineage overlay remove notes.vault \"$overlay\" \"$token\"")]
     Remove {
-        /// The vault
+        /// The vault's directory
         vault: PathBuf,
         /// The overlay
         overlay_id: String,
-        /// What `lock acquire` answered
+        /// The token that `lock acquire` answered
         #[arg(default_value = "", hide_default_value = true)]
         lock_token: String,
         /// When.
@@ -174,7 +174,7 @@ pub enum Overlay {
     /// List the edges that were added to a document's lineage
     #[command(after_help = "Example:\n  kc_cli lineage overlay list notes.vault chapter-1")]
     List {
-        /// The vault
+        /// The vault's directory
         vault: PathBuf,
         /// The document
         doc_id: String,
@@ -184,7 +184,7 @@ pub enum Overlay {
 /// What an overlay is made from.
 #[derive(Args, Debug)]
 pub struct AddOverlay {
-    /// The vault
+    /// The vault's directory
     pub vault: PathBuf,
     /// The document
     pub doc_id: String,
@@ -196,7 +196,7 @@ pub struct AddOverlay {
     pub relation: String,
     /// Why it is believed
     pub evidence: String,
-    /// What `lock acquire` answered
+    /// The token that `lock acquire` answered
     #[arg(default_value = "", hide_default_value = true)]
     pub lock_token: String,
     /// Who adds it

@@ -1,9 +1,9 @@
 //! Documents: what there is to hold a lease on. Only their ids are kept here.
 
-use holdfast_kernel::Name;
+use holdfast_kernel::{Name, Table};
 
 use crate::error::{Error, Result, name};
-use crate::medium::{Database, Section};
+use crate::medium::{Database, Found, Section};
 
 /// Adds a document; says whether it was new.
 ///
@@ -18,14 +18,9 @@ pub fn doc_add(conn: &mut Database, doc_id: &str) -> Result<bool> {
     Ok(added > 0)
 }
 
-/// Whether there is such a document.
-pub(crate) fn known(section: &Section<'_>, doc: &Name) -> Result<()> {
-    let query = "SELECT 1 FROM documents WHERE doc_id = ?1";
-    let found = section.tx().prepare_cached(query).and_then(|mut query| query.exists([doc.as_str()]));
-    match found.map_err(section.failed("read"))? {
-        true => Ok(()),
-        false => Err(Error::DocNotFound(doc.as_str().to_owned())),
-    }
+/// The lease on a document, if there is such a document.
+pub(crate) fn known(found: Found, doc: &Name) -> Result<Table> {
+    if found.is_known { Ok(found.table) } else { Err(Error::DocNotFound(doc.as_str().to_owned())) }
 }
 
 /// All documents, in the order of their ids.

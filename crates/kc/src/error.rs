@@ -21,10 +21,10 @@ pub enum Error {
     #[error("{}", held_text(.0))]
     Held(Box<Blocker>),
     /// The token proves nothing: it is missing, unknown, released, or another document's.
-    #[error("the lock token is not one for {}: acquire it with `kc_cli lineage lock acquire`", .0.escape_debug())]
+    #[error("the lock token proves no lease on {}: acquire one with `kc_cli lineage lock acquire`", .0.escape_debug())]
     TokenInvalid(String),
     /// The token's lease ran out.
-    #[error("the lease of this lock token on {} has ended: acquire it anew", .0.escape_debug())]
+    #[error("the lease of this lock token on {} has ended: acquire a new one with `kc_cli lineage lock acquire`", .0.escape_debug())]
     TokenExpired(String),
     /// An overlay cannot be like this.
     #[error("the overlay's {field} cannot be used: {why}")]

@@ -8,13 +8,13 @@ use std::collections::BTreeMap;
 
 use holdfast_kernel::{
     Acquire, Again, Answer, Claim, Command, Holder, KindRule, Lease, LeaseId, Limits, Millis, Mode, Name,
-    Policy, Request, Stamp, Table, Tags, TtlRange,
+    Policy, Request, Stamp, Tags, TtlRange,
 };
 use holdfast_store::Held;
 
 use crate::document::{documents, known};
 use crate::error::{Error, Result, name};
-use crate::medium::{Database, Section};
+use crate::medium::{Database, Found, Section};
 use crate::secret::Token;
 use crate::wire;
 
@@ -36,8 +36,7 @@ pub fn lineage_lock_acquire(
 ) -> Result<wire::Lease> {
     let (doc, owner, now) = (name("doc_id", doc_id)?, name("owner", owner)?, moment(now_ms)?);
     let section = conn.write()?;
-    known(&section, &doc)?;
-    let before = section.on(&doc)?;
+    let before = known(section.on(&doc)?, &doc)?;
     let wanted = Command::Acquire(Acquire {
         // The counter moves with every grant, so no two get the same id, and a replay gets the same ones.
         id: LeaseId::from_parts(now.wall_ms(), u128::from(section.position()?.next.get())),
@@ -65,12 +64,12 @@ pub fn lineage_lock_acquire(
 pub fn lineage_lock_release(conn: &mut Database, doc_id: &str, token: &str) -> Result<()> {
     let doc = name("doc_id", doc_id)?;
     let section = conn.write()?;
-    let table = section.on(&doc)?;
-    let lease = proven(&section, &table, &doc, token)?;
+    let found = section.on(&doc)?;
+    let lease = proven(&section, &found, &doc, token)?;
     let release = Command::Release { lease: lease.id, holder: lease.holder.clone() };
     // A release names no moment, and any clock of ours would be another one than the caller's: the record
     // bears the last moment that is known of the lease.
-    section.decide(&table, &policy(), &release, lease.last_sign())?;
+    section.decide(&found.table, &policy(), &release, lease.last_sign())?;
     Ok(section.commit()?)
 }
 
@@ -81,8 +80,7 @@ pub fn lineage_lock_release(conn: &mut Database, doc_id: &str, token: &str) -> R
 pub fn lineage_lock_status(conn: &mut Database, doc_id: &str, now_ms: i64) -> Result<wire::Lock> {
     let (doc, now) = (name("doc_id", doc_id)?, moment(now_ms)?);
     let section = conn.read()?;
-    known(&section, &doc)?;
-    let table = section.on(&doc)?;
+    let table = known(section.on(&doc)?, &doc)?;
     Ok(shown(doc.as_str(), table.iter().next(), &now))
 }
 
@@ -110,15 +108,15 @@ pub(crate) fn under<T>(
     now: &Stamp,
     act: impl FnOnce(&Section<'_>, &Held<'_>) -> Result<T>,
 ) -> Result<T> {
-    let table = section.on(doc)?;
-    let lease = proven(&section, &table, doc, token)?;
+    let found = section.on(doc)?;
+    let lease = proven(&section, &found, doc, token)?;
     let claim = Claim {
         resource: lease.resource.clone(),
         lease: lease.id,
         holder: lease.holder.clone(),
         fence: lease.fence,
     };
-    let held = section.hold(&table, &claim, now)?;
+    let held = section.hold(&found.table, &claim, now)?;
     let done = act(&section, &held)?;
     section.commit()?;
     Ok(done)
@@ -130,19 +128,15 @@ pub(crate) fn moment(now_ms: i64) -> Result<Stamp> {
 }
 
 /// The lease on the document that the token proves. Whether it is in force is the kernel's to say.
-fn proven<'t>(section: &Section<'_>, table: &'t Table, doc: &Name, token: &str) -> Result<&'t Lease> {
-    let invalid = || Error::TokenInvalid(doc.as_str().to_owned());
+fn proven<'f>(section: &Section<'_>, found: &'f Found, doc: &Name, token: &str) -> Result<&'f Lease> {
+    let ended = |error: fn(String) -> Error| Err(error(doc.as_str().to_owned()));
     let token = Token::parse(token);
-    let lease = table.on(doc).find(|lease| token.is_some_and(|token| section.proves(&token, lease)));
-    if let Some(lease) = lease {
-        return Ok(lease);
-    }
-    known(section, doc)?;
-    let token = token.ok_or_else(invalid)?;
-    if section.ran_out(doc, &token)? {
-        Err(Error::TokenExpired(doc.as_str().to_owned()))
-    } else {
-        Err(invalid())
+    let lease = found.table.on(doc).find(|lease| token.is_some_and(|token| section.proves(&token, lease)));
+    match (lease, token) {
+        (Some(lease), _) => Ok(lease),
+        _ if !found.is_known => ended(Error::DocNotFound),
+        (None, Some(token)) if section.ran_out(doc, &token)? => ended(Error::TokenExpired),
+        _ => ended(Error::TokenInvalid),
     }
 }
 

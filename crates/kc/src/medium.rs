@@ -13,6 +13,7 @@
 mod database;
 mod failure;
 mod history;
+mod position;
 mod row;
 mod schema;
 mod section;
@@ -25,7 +26,8 @@ use holdfast_sys::Sys;
 
 use crate::secret::Secret;
 pub use database::Database;
-pub use section::{Position, Section};
+pub use position::Position;
+pub use section::{Found, Section};
 
 /// The leases in the database at a path. Each operation has a connection of its own, as each process has.
 pub struct Sqlite {

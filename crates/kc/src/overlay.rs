@@ -78,7 +78,7 @@ pub fn lineage_overlay_remove(
 pub fn lineage_overlay_list(conn: &mut Database, doc_id: &str) -> Result<Vec<Overlay>> {
     let doc = name("doc_id", doc_id)?;
     let section = conn.read()?;
-    known(&section, &doc)?;
+    known(section.on(&doc)?, &doc)?;
     let query =
         format!("SELECT {COLUMNS} FROM lineage_overlays WHERE doc_id = ?1 ORDER BY doc_id, overlay_id");
     let run = || -> rusqlite::Result<Vec<Overlay>> {

@@ -19,6 +19,11 @@ pub struct Checked {
     pub overlays: u64,
 }
 
+/// Documents whose last fence is not the one that the history has.
+const FORGOTTEN: &str = "SELECT count(*) FROM
+    (SELECT doc_id, max(sequence) AS last FROM lineage_lock_events WHERE event IN ('granted', 'transferred') GROUP BY doc_id)
+    FULL JOIN lineage_edit_locks USING (doc_id) WHERE last IS NOT fence";
+
 /// Checks the pages of the database, replays the history, and compares what it leaves with the locks.
 ///
 /// # Errors
@@ -32,6 +37,11 @@ pub fn verify(conn: &mut Database) -> Result<Checked> {
     let (replayed, events) = section.replay()?;
     if by_document(&replayed) != by_document(&locks) {
         return Err(wrong("its locks are not what its history leaves: is it from two backups?".into()));
+    }
+    if count(&section, FORGOTTEN)? > 0 {
+        return Err(wrong(
+            "its locks do not know the last fences of its history: is it from two backups?".into(),
+        ));
     }
     let homeless = "SELECT count(*) FROM lineage_overlays WHERE doc_id NOT IN (SELECT doc_id FROM documents)
                     OR fence < 1 OR fence > (SELECT coalesce(max(sequence), 0) FROM lineage_lock_events)";

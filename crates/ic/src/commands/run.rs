@@ -90,9 +90,13 @@ fn lost(command: &[OsString], why: std::io::Error) -> Error {
     Error::Command { program: program.unwrap_or_default(), why }
 }
 
-/// Passes a signal on, unless the terminal has sent it to everybody, the command among them.
+/// Whether the command has yet to hear of a signal. One from the terminal went to everybody, the command among them.
+fn is_unheard(signal: i32, cause: Cause) -> bool {
+    PASSED_ON.contains(&signal) && !matches!(cause, Cause::Kernel)
+}
+
 fn pass_on(child: &Child, signal: &Origin) {
-    if !PASSED_ON.contains(&signal.signal) || matches!(signal.cause, Cause::Kernel) {
+    if !is_unheard(signal.signal, signal.cause) {
         return;
     }
     // The child has not been waited for, so its number is still its own.
@@ -106,4 +110,40 @@ fn pass_on(child: &Child, signal: &Origin) {
 fn code(status: ExitStatus) -> u8 {
     let by_signal = || status.signal().map(|signal| 128 + signal);
     status.code().or_else(by_signal).and_then(|code| u8::try_from(code).ok()).unwrap_or(u8::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use holdfast_kernel::Millis;
+    use holdfast_sys::Sys;
+    use signal_hook::consts::{SIGCHLD, SIGINT};
+    use signal_hook::low_level::siginfo::{Cause, Sent};
+
+    use super::{is_unheard, supervise};
+    use crate::cancel::Cancel;
+    use crate::error::Error;
+    use crate::locks::Locks;
+    use crate::names::LockName;
+    use crate::owner::{Owner, Said};
+    use crate::wait::How;
+
+    #[test]
+    fn what_was_called_off_after_the_grant_starts_nothing() {
+        let (scratch, sys, cancel) = (tempfile::tempdir().unwrap(), Sys::os(), Cancel::new());
+        let owner = Owner::this_process(&sys, Said::default()).unwrap();
+        let how = How { timeout: Millis::ZERO, strict_order: false };
+        let locks = Locks::new(&sys, scratch.path());
+        let held =
+            locks.acquire(&LockName::new("a", "x").unwrap(), &owner, how, &cancel, &mut |_| {}).unwrap();
+        cancel.cancel();
+        let ended = supervise(&owner, &held, &["true".into()], &cancel);
+        assert!(matches!(ended, Err(Error::CalledOff)), "{ended:?}");
+    }
+
+    #[test]
+    fn what_the_terminal_has_sent_to_everybody_is_not_passed_on_again() {
+        assert!(is_unheard(SIGINT, Cause::Sent(Sent::User)));
+        assert!(!is_unheard(SIGINT, Cause::Kernel));
+        assert!(!is_unheard(SIGCHLD, Cause::Sent(Sent::User)), "that one is about the command");
+    }
 }

@@ -3,13 +3,15 @@
 
 use std::fs;
 use std::process::Stdio;
+use std::sync::Arc;
 
 use holdfast_ic::cancel::Cancel;
 use holdfast_ic::error::Error;
+use holdfast_ic::locks::Locks;
 use holdfast_ic::owner::{Owner, Said};
 use holdfast_ic::wait::How;
 use holdfast_kernel::{Millis, Name};
-use holdfast_sys::{ProcessId, Sys};
+use holdfast_sys::{Entropy, ProcessId, Sys};
 
 use crate::site::{Dead, Site, end, library, lock, signal, until};
 
@@ -36,6 +38,20 @@ fn c2_a_lock_without_an_owner_is_recovered_by_age_in_clean() {
     site.age("a/x", 60);
     assert!(site.lock(0, &["clean", "-v"]).out.starts_with("a\tx\t"));
     assert_eq!(site.list(), Vec::<String>::new());
+}
+
+#[test]
+fn c2_a_lock_without_an_owner_is_left_alone_until_it_is_old() {
+    let site = Site::new();
+    let locks = site.locks(HOUR);
+    let me = Owner::this_process(&Sys::os(), Said::default()).unwrap();
+    let take = || locks.acquire(&lock("a", "x"), &me, now(Millis::ZERO), &Cancel::new(), &mut |_| {});
+    fs::create_dir_all(site.root().join("a/x")).unwrap();
+    site.age("a/x", 600);
+    let refused = take();
+    assert!(matches!(refused, Err(Error::Timeout { .. })), "{refused:?}");
+    site.age("a/x", 2 * 3_600);
+    take().unwrap();
 }
 
 /// A lock whose owner was spoiled; nobody can release it, and only `clean` removes it.
@@ -203,6 +219,33 @@ fn c9_sigint_ends_a_wait_and_leaves_nothing_behind() {
 #[test]
 fn c9_sigterm_ends_a_wait_and_leaves_nothing_behind() {
     a_signal_ends_the_wait("TERM", 143);
+}
+
+#[test]
+fn c9_sighup_ends_a_wait_and_leaves_nothing_behind() {
+    a_signal_ends_the_wait("HUP", 129);
+}
+
+/// Randomness that calls everything off when it is asked for: after the last look at the token, before the grant.
+struct CallsOff(Cancel);
+
+impl Entropy for CallsOff {
+    fn nonce(&self) -> holdfast_sys::Result<u128> {
+        self.0.cancel();
+        Sys::os().entropy.nonce()
+    }
+}
+
+#[test]
+fn c9_a_lock_that_is_granted_after_the_wait_was_called_off_is_given_back() {
+    let site = Site::new();
+    fs::create_dir(site.root()).unwrap();
+    let cancel = Cancel::new();
+    let sys = Sys { entropy: Arc::new(CallsOff(cancel.clone())), ..Sys::os() };
+    let (locks, me) = (Locks::new(&sys, &site.root()), Owner::this_process(&sys, Said::default()).unwrap());
+    let ended = locks.acquire(&lock("a", "x"), &me, now(HOUR), &cancel, &mut |_| {});
+    assert!(matches!(ended, Err(Error::CalledOff)), "{ended:?}");
+    assert_eq!(site.list(), Vec::<String>::new());
 }
 
 #[test]

@@ -69,6 +69,13 @@ fn sighup_is_passed_on_and_leaves_no_lock() {
 }
 
 #[test]
+fn signals_that_only_the_command_understands_are_passed_on() {
+    for name in ["QUIT", "USR1", "USR2"] {
+        a_signal_is_passed_on(name);
+    }
+}
+
+#[test]
 fn a_command_that_a_signal_ends_leaves_no_lock() {
     for (name, code) in [("INT", 130), ("TERM", 143)] {
         let site = Site::new();

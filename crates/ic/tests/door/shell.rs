@@ -186,6 +186,31 @@ fn signals_are_passed_on_to_a_command_that_runs_under_a_lock() {
 }
 
 #[test]
+fn a_command_under_a_lock_leaves_no_traps_but_those_that_were_asked_for() {
+    let ready = "echo ready > ready; while :; do sleep 0.05; done";
+    let script = format!("intercore_run b y 5s true; intercore_lock a x 5s; {ready}");
+    signalled(&script, "TERM", |_, which, said| assert_eq!(said.code, -15, "{which}: {said:?}"));
+    let script =
+        format!("intercore_lock a x 5s; intercore_unlock_on_exit a x; intercore_run b y 5s true; {ready}");
+    signalled(&script, "TERM", |site, which, said| {
+        assert_eq!((said.code, site.list()), (-15, Vec::new()), "{which}: {said:?}");
+    });
+}
+
+#[test]
+fn a_signal_that_ended_ic_is_not_made_up_for() {
+    let site = Site::new();
+    let interrupted = site.path("interrupted");
+    fs::write(&interrupted, "#!/bin/sh\nexit 130\n").unwrap();
+    fs::set_permissions(&interrupted, fs::Permissions::from_mode(0o755)).unwrap();
+    for name in SHELLS {
+        let mut command = shell(&site, name, &interrupted.display().to_string(), "intercore_lock a x 0");
+        let said: Said = command.output().unwrap().into();
+        assert_eq!((said.code, site.root().exists()), (130, false), "{name}: {said:?}");
+    }
+}
+
+#[test]
 fn a_shell_that_a_signal_ends_leaves_no_lock_if_it_asked_for_that() {
     for (name, code) in [("INT", -2), ("TERM", -15), ("HUP", -1)] {
         let script = "intercore_lock a x 5s; intercore_unlock_on_exit a x; echo ready > ready; \

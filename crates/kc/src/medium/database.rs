@@ -7,7 +7,7 @@ use holdfast_store::{CounterId, Result};
 use holdfast_sys::{Open, Sys};
 use rusqlite::config::DbConfig;
 use rusqlite::limits::Limit;
-use rusqlite::{Connection, OpenFlags, TransactionBehavior};
+use rusqlite::{Connection, OpenFlags};
 
 use super::failure::{damaged, failed};
 use super::schema;
@@ -75,7 +75,7 @@ impl Database {
     /// # Errors
     /// When the database cannot be had.
     pub fn write(&mut self) -> Result<Section<'_>> {
-        self.begin(TransactionBehavior::Immediate)
+        Section::begin("BEGIN IMMEDIATE", &self.conn, &self.path, &self.secret)
     }
 
     /// Begins a transaction that only reads: it sees one moment, and keeps nobody waiting.
@@ -83,7 +83,7 @@ impl Database {
     /// # Errors
     /// When the database cannot be had.
     pub fn read(&mut self) -> Result<Section<'_>> {
-        self.begin(TransactionBehavior::Deferred)
+        Section::begin("BEGIN DEFERRED", &self.conn, &self.path, &self.secret)
     }
 
     /// Where the database is.
@@ -97,11 +97,6 @@ impl Database {
     pub const fn connection(&mut self) -> &mut Connection {
         &mut self.conn
     }
-
-    fn begin(&mut self, how: TransactionBehavior) -> Result<Section<'_>> {
-        let tx = self.conn.transaction_with_behavior(how).map_err(failed(&self.path, "lock"))?;
-        Ok(Section::new(tx, &self.path, &self.secret))
-    }
 }
 
 fn connect(path: &Path) -> rusqlite::Result<Connection> {
@@ -112,6 +107,8 @@ fn connect(path: &Path) -> rusqlite::Result<Connection> {
     conn.set_limit(Limit::SQLITE_LIMIT_LENGTH, LONGEST_VALUE)?;
     conn.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
     conn.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
+    // A statement is planned once, whatever is bound to it; otherwise SQLite may plan it anew at each binding.
+    conn.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     conn.set_prepared_statement_cache_capacity(32);
     conn.execute_batch("PRAGMA synchronous = FULL; PRAGMA cell_size_check = ON;")?;
     Ok(conn)

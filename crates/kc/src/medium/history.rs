@@ -46,7 +46,8 @@ impl Entry {
             doc_id: lease.resource.as_str().to_owned(),
             // Only whoever let a lease run out is told so; every other token that ended proves nothing.
             expired_token: (word == EXPIRED).then(|| token(lease, secret).to_string()),
-            record: String::from_utf8_lossy(&write_event(event, sequence)).into_owned(),
+            // What was written is JSON in UTF-8.
+            record: String::from_utf8(write_event(event, sequence)).ok()?,
         })
     }
 

@@ -14,7 +14,7 @@ use super::failure::{damaged, failed};
 const APPLICATION: i64 = 0x4b43_4c4e;
 
 /// The scripts that make the tables; a database of version *n* has had the first *n*.
-const MIGRATIONS: &[&str] = &[V1, V2];
+const MIGRATIONS: &[&str] = &[V1, V2, V3];
 
 const V1: &str = "
 CREATE TABLE vault (
@@ -63,6 +63,26 @@ CREATE INDEX lineage_overlays_of ON lineage_overlays (doc_id, overlay_id);
 const V2: &str = "
 ALTER TABLE vault ADD COLUMN granted INTEGER NOT NULL DEFAULT 0;
 UPDATE vault SET granted = (SELECT coalesce(max(sequence), 0) FROM lineage_lock_events);
+";
+
+/// The last fence of a document in the row of its lock, which stays when the lease has ended: a page that every grant
+/// writes anyway. `vault.granted` is not written any more, and still holds for what was granted before.
+const V3: &str = "
+CREATE TABLE locks (
+  doc_id TEXT NOT NULL PRIMARY KEY,
+  owner TEXT,
+  token TEXT,
+  fence INTEGER NOT NULL,
+  acquired_at_ms INTEGER,
+  expires_at_ms INTEGER,
+  lease_id TEXT,
+  record TEXT
+) STRICT, WITHOUT ROWID;
+INSERT INTO locks SELECT * FROM lineage_edit_locks;
+INSERT OR IGNORE INTO locks (doc_id, fence)
+  SELECT doc_id, max(sequence) FROM lineage_lock_events WHERE event IN ('granted', 'transferred') GROUP BY doc_id;
+DROP TABLE lineage_edit_locks;
+ALTER TABLE locks RENAME TO lineage_edit_locks;
 ";
 
 /// Makes the tables of a new database, inside the transaction that `conn` is in.
@@ -132,7 +152,7 @@ mod tests {
 
     use rusqlite::Connection;
 
-    use super::{APPLICATION, V1, check, migrate};
+    use super::{APPLICATION, V1, V2, check, migrate};
 
     #[test]
     fn a_database_gets_exactly_the_scripts_that_it_has_not_had() {
@@ -147,17 +167,48 @@ mod tests {
         migrate(&conn, &scripts, 3).unwrap();
     }
 
-    #[test]
-    fn a_vault_from_before_the_count_goes_on_where_it_was() {
-        let mut conn = Connection::open_in_memory().unwrap();
+    /// A vault of an older version: two documents that were held and given back, and one that is held.
+    fn older(scripts: &[&str]) -> Connection {
+        let conn = Connection::open_in_memory().unwrap();
         conn.pragma_update(None, "application_id", APPLICATION).unwrap();
-        migrate(&conn, &[V1], 0).unwrap();
+        migrate(&conn, scripts, 0).unwrap();
         conn.execute_batch(
-            "INSERT INTO vault VALUES (1, 'x', 'y'); INSERT INTO lineage_lock_events VALUES (7, '', '', NULL, '')",
+            "INSERT INTO vault (only_row, counter, secret_id) VALUES (1, 'x', 'y');
+             INSERT INTO lineage_lock_events VALUES
+               (1, 'granted', 'a', NULL, ''), (2, 'released', 'a', NULL, ''), (3, 'granted', 'a', NULL, ''),
+               (4, 'transferred', 'a', NULL, ''), (5, 'released', 'a', NULL, ''), (6, 'granted', 'b', NULL, ''),
+               (7, 'expired', 'b', 't', ''), (8, 'granted', 'c', NULL, '');
+             INSERT INTO lineage_edit_locks VALUES ('c', 'ann', 'token', 8, 1, 2, 'id', 'record')",
         )
         .unwrap();
+        conn
+    }
+
+    #[test]
+    fn a_vault_of_an_older_version_goes_on_where_it_was_and_forgets_no_fence() {
+        for scripts in [&[V1][..], &[V1, V2]] {
+            let mut conn = older(scripts);
+            check(&mut conn, Path::new("vault")).unwrap();
+            let mut query = conn.prepare("SELECT * FROM lineage_edit_locks ORDER BY doc_id").unwrap();
+            let row = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get(3)?, row.get(7)?));
+            let rows: Vec<(String, u64, Option<String>)> =
+                query.query_map([], row).unwrap().collect::<Result<_, _>>().unwrap();
+            let held = ("c".to_owned(), 8, Some("record".to_owned()));
+            assert_eq!(rows, [("a".to_owned(), 4, None), ("b".to_owned(), 6, None), held]);
+        }
+    }
+
+    #[test]
+    fn what_an_older_version_granted_is_not_forgotten_with_its_records() {
+        let counted = |conn: &Connection| {
+            conn.query_row("SELECT granted FROM vault", [], |row| row.get::<_, u64>(0)).unwrap()
+        };
+        let mut conn = older(&[V1]);
         check(&mut conn, Path::new("vault")).unwrap();
-        let granted: u64 = conn.query_row("SELECT granted FROM vault", [], |row| row.get(0)).unwrap();
-        assert_eq!(granted, 7);
+        assert_eq!(counted(&conn), 8);
+        let mut conn = older(&[V1, V2]);
+        conn.execute_batch("UPDATE vault SET granted = 8; DELETE FROM lineage_lock_events").unwrap();
+        check(&mut conn, Path::new("vault")).unwrap();
+        assert_eq!(counted(&conn), 8, "fences of records that were gone before");
     }
 }

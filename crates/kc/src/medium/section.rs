@@ -1,5 +1,8 @@
 //! One transaction: what a command is about is read in it, the kernel is asked in it, and rows and
 //! history change in it together. Dropping it without a commit leaves everything as it was.
+//!
+//! Every statement is compiled once for each connection, those that begin and end a transaction too: right after a
+//! flush the processor has forgotten everything, and whatever is not needed costs several times of what it seems to.
 
 use std::cell::Cell;
 use std::path::Path;
@@ -8,41 +11,55 @@ use holdfast_kernel::{
     Answer, Claim, Command, Event, Fence, Lease, LeaseId, Limits, Mode, Name, Policy, Stamp, Table, apply,
     check, decide,
 };
-use holdfast_store::{CounterId, Error, Held, Result, read_event};
-use rusqlite::{Params, Transaction};
+use holdfast_store::{Error, Held, Result, read_event};
+use rusqlite::types::ValueRef;
+use rusqlite::{Connection, Params};
 
 use super::failure::{damaged, failed};
 use super::history::{ADD, ENTRIES, Entry};
-use super::row::{ALL, BY_DOCUMENT, BY_ID, Columns, PUT, token};
+use super::position::{POSITION, Position, WIDTH, position};
+use super::row::{ALL, BY_ID, Columns, PUT, columns, token};
 use crate::secret::{Secret, Token};
 
 /// A transaction.
 pub struct Section<'c> {
-    tx: Transaction<'c>,
+    conn: &'c Connection,
     path: &'c Path,
     secret: &'c Secret,
     /// Where the counter stands, once somebody has asked. Only this transaction moves it.
     position: Cell<Option<Position>>,
 }
 
-/// Where the counter stands.
-#[derive(Clone, Copy, Debug)]
-pub struct Position {
-    /// Which counter.
-    pub counter: CounterId,
-    /// The number that the next event has.
-    pub next: Fence,
+/// Everything that a command on a document needs to know, in one statement: the counter, whether there is such a
+/// document, and its row of the locks.
+const ON_DOCUMENT: &str = concat!(
+    "SELECT ",
+    position!(),
+    ", EXISTS (SELECT 1 FROM documents WHERE doc_id = ?1), ",
+    columns!(),
+    " FROM vault LEFT JOIN lineage_edit_locks ON lineage_edit_locks.doc_id = ?1"
+);
+
+/// What there is about a document.
+pub struct Found {
+    /// Whether there is such a document.
+    pub is_known: bool,
+    /// The lease on it, if there is one.
+    pub table: Table,
 }
 
 impl<'c> Section<'c> {
-    pub(super) const fn new(tx: Transaction<'c>, path: &'c Path, secret: &'c Secret) -> Self {
-        Self { tx, path, secret, position: Cell::new(None) }
+    /// Begins a transaction on a connection that is in none.
+    pub(super) fn begin(how: &str, conn: &'c Connection, path: &'c Path, secret: &'c Secret) -> Result<Self> {
+        let begun = conn.prepare_cached(how).and_then(|mut begin| begin.execute([]));
+        begun.map_err(failed(path, "lock"))?;
+        Ok(Self { conn, path, secret, position: Cell::new(None) })
     }
 
-    /// The transaction, for tables that hold no leases.
+    /// The connection that is in the transaction, for tables that hold no leases.
     #[must_use]
-    pub const fn tx(&self) -> &Transaction<'c> {
-        &self.tx
+    pub const fn tx(&self) -> &Connection {
+        self.conn
     }
 
     /// What a failure of `action` in this transaction means.
@@ -60,39 +77,36 @@ impl<'c> Section<'c> {
         }
     }
 
-    /// Where the counter stands: after the last record of the history, which is only ever added to.
+    /// Where the counter stands.
     ///
     /// # Errors
-    /// When it cannot be read, or the history ends before the last grant: a fence could otherwise be granted a
-    /// second time.
+    /// When it cannot be read, or the history ends before the last grant.
     pub fn position(&self) -> Result<Position> {
-        if let Some(position) = self.position.get() {
-            return Ok(position);
+        match self.position.get() {
+            Some(position) => Ok(position),
+            None => self.stands(self.one(POSITION, [], Position::read)?),
         }
-        let query = "SELECT counter, granted, coalesce((SELECT max(sequence) FROM lineage_lock_events), 0)
-            FROM vault";
-        let read = |row: &rusqlite::Row<'_>| Ok((row.get::<_, String>(0)?, row.get(1)?, row.get(2)?));
-        let (counter, granted, last): (String, u64, u64) = self.one(query, [], read)?;
-        let wrong = |what: &dyn std::fmt::Display| damaged(self.path, "the counter", what);
-        if last < granted {
-            return Err(wrong(&format_args!(
-                "fence {granted} was granted, and record {last} is the last one"
-            )));
-        }
-        let position = Position {
-            counter: counter.parse().map_err(|error| wrong(&error))?,
-            next: Fence::new(last.saturating_add(1)).map_err(|error| wrong(&error))?,
-        };
+    }
+
+    fn stands(&self, read: (String, u64, u64)) -> Result<Position> {
+        let position = Position::after(read).map_err(|what| damaged(self.path, "the counter", what))?;
         self.position.set(Some(position));
         Ok(position)
     }
 
-    /// The lease on a document, if there is one.
+    /// What there is about a document.
     ///
     /// # Errors
     /// When it cannot be read.
-    pub fn on(&self, doc: &Name) -> Result<Table> {
-        self.table(self.leases(BY_DOCUMENT, [doc.as_str()])?)
+    pub fn on(&self, doc: &Name) -> Result<Found> {
+        let (stands, is_known, row) = self.one(ON_DOCUMENT, [doc.as_str()], |row| {
+            let is_locked = row.get_ref(WIDTH + 1)? != ValueRef::Null;
+            let locks = is_locked.then(|| Columns::read(row, WIDTH + 1)).transpose()?;
+            Ok((Position::read(row)?, row.get(WIDTH)?, locks))
+        })?;
+        self.stands(stands)?;
+        let lease = row.map_or(Ok(None), |row| self.lease(&row))?;
+        Ok(Found { is_known, table: self.table(lease)? })
     }
 
     /// All leases.
@@ -109,8 +123,8 @@ impl<'c> Section<'c> {
     /// When they cannot be read.
     pub fn about(&self, command: &Command, limits: Limits) -> Result<Table> {
         let by_id = |id: LeaseId| self.leases(BY_ID, [id.to_string()]);
-        let on = |doc: &Name| self.leases(BY_DOCUMENT, [doc.as_str()]);
-        let mut found = match command {
+        let on = |doc: &Name| Ok::<_, Error>(self.on(doc)?.table.iter().cloned().collect());
+        let mut found: Vec<Lease> = match command {
             _ if limits != Limits::NONE => return self.all(),
             Command::Sweep => return self.all(),
             Command::Acquire(wanted) => [on(&wanted.resource)?, by_id(wanted.id)?].concat(),
@@ -157,7 +171,7 @@ impl<'c> Section<'c> {
     /// # Errors
     /// When that failed: then nothing of it happened.
     pub fn commit(self) -> Result<()> {
-        self.tx.commit().map_err(failed(self.path, "write"))
+        self.run("COMMIT", [])
     }
 
     /// Whether this token proves this lease.
@@ -212,23 +226,21 @@ impl<'c> Section<'c> {
         apply(table, &event).map_err(|error| error.to_string())
     }
 
-    fn table(&self, leases: Vec<Lease>) -> Result<Table> {
+    fn table(&self, leases: impl IntoIterator<Item = Lease>) -> Result<Table> {
         Table::restore(leases).map_err(|error| damaged(self.path, "the locks", error))
     }
 
     fn leases(&self, query: &str, params: impl Params) -> Result<Vec<Lease>> {
         let mut query = self.cached(query)?;
-        let rows = query.query_map(params, Columns::read).map_err(failed(self.path, "read"))?;
+        let rows = query.query_map(params, |row| Columns::read(row, 0)).map_err(failed(self.path, "read"))?;
         let rows: Vec<Columns> = rows.collect::<rusqlite::Result<_>>().map_err(failed(self.path, "read"))?;
-        if rows.is_empty() {
-            return Ok(Vec::new());
-        }
-        let position = self.position()?;
-        let lease = |row: &Columns| {
-            let place = || format!("the lock on {}", row.doc_id.escape_debug());
-            row.lease(&position, self.secret).map_err(|what| damaged(self.path, place(), what))
-        };
-        rows.iter().map(lease).collect()
+        rows.iter().filter_map(|row| self.lease(row).transpose()).collect()
+    }
+
+    /// The lease that a row holds, if it still does.
+    fn lease(&self, row: &Columns) -> Result<Option<Lease>> {
+        let place = || format!("the lock on {}", row.doc_id.escape_debug());
+        row.lease(&self.position()?, self.secret).map_err(|what| damaged(self.path, place(), what))
     }
 
     /// Writes events: what they leave in the rows, the history, and the counter.
@@ -241,14 +253,10 @@ impl<'c> Section<'c> {
             next = next.plus(1).ok_or(holdfast_kernel::Refusal::FencesExhausted)?;
         }
         for gone in before.iter().filter(|lease| after.on(&lease.resource).next().is_none()) {
-            self.run("DELETE FROM lineage_edit_locks WHERE doc_id = ?1", [gone.resource.as_str()])?;
+            self.put(&Columns::after(gone.resource.as_str().to_owned(), gone.fence.get()))?;
         }
         for lease in after.iter().filter(|lease| before.get(lease.id) != Some(lease)) {
             self.put(&Columns::of(lease, position.counter, self.secret))?;
-        }
-        let granted = after.iter().filter(|lease| before.get(lease.id).is_none()).map(|lease| lease.fence);
-        if let Some(fence) = granted.max() {
-            self.run("UPDATE vault SET granted = ?1", [fence.get()])?;
         }
         self.position.set(Some(Position { next, ..*position }));
         Ok(())
@@ -281,6 +289,57 @@ impl<'c> Section<'c> {
     }
 
     fn cached(&self, statement: &str) -> Result<rusqlite::CachedStatement<'_>> {
-        self.tx.prepare_cached(statement).map_err(failed(self.path, "read"))
+        self.conn.prepare_cached(statement).map_err(failed(self.path, "read"))
+    }
+}
+
+impl Drop for Section<'_> {
+    fn drop(&mut self) {
+        if !self.conn.is_autocommit() {
+            // What cannot be taken back now is taken back when the connection is closed.
+            let _ = self.conn.execute_batch("ROLLBACK");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use holdfast_kernel::Name;
+    use holdfast_sys::Sys;
+    use rusqlite::StatementStatus;
+
+    use super::ON_DOCUMENT;
+    use crate::medium::Database;
+    use crate::secret::Secret;
+
+    #[test]
+    fn the_statement_of_every_command_is_planned_once() {
+        let scratch = tempfile::tempdir().unwrap();
+        let (path, secret) = (scratch.path().join("database"), Secret::new([3; 32]));
+        Database::create(&Sys::os(), &path, &secret).unwrap();
+        let mut database = Database::open(&path, secret).unwrap();
+        let section = database.read().unwrap();
+        for doc in ["a", "b", "a"] {
+            assert!(!section.on(&Name::new(doc).unwrap()).unwrap().is_known);
+        }
+        assert_eq!(section.cached(ON_DOCUMENT).unwrap().get_status(StatementStatus::RePrepare), 0);
+    }
+
+    #[test]
+    fn what_was_not_committed_is_taken_back_and_the_next_one_can_begin() {
+        let scratch = tempfile::tempdir().unwrap();
+        let (path, secret) = (scratch.path().join("database"), Secret::new([3; 32]));
+        Database::create(&Sys::os(), &path, &secret).unwrap();
+        let mut database = Database::open(&path, secret).unwrap();
+        for _ in 0..2 {
+            let section = database.write().unwrap();
+            section.run("INSERT INTO documents (doc_id) VALUES ('a')", []).unwrap();
+            drop(section);
+        }
+        let section = database.write().unwrap();
+        section.run("INSERT INTO documents (doc_id) VALUES ('a')", []).unwrap();
+        section.commit().unwrap();
+        let section = database.read().unwrap();
+        assert!(section.on(&Name::new("a").unwrap()).unwrap().is_known);
     }
 }

@@ -39,7 +39,7 @@ fn held() -> Bench {
 #[test]
 fn a_database_that_is_not_this_program_s_is_refused_by_name() {
     for (statements, why) in [
-        ("PRAGMA user_version = 3", "newer than this program"),
+        ("PRAGMA user_version = 4", "newer than this program"),
         ("PRAGMA user_version = 0", "its version is 0"),
         ("PRAGMA user_version = -1", "its version is -1"),
         ("PRAGMA application_id = 7", "it is not the database of a vault"),
@@ -64,13 +64,16 @@ fn a_row_that_was_not_written_here_is_refused_by_name() {
     for (statements, why) in [
         ("UPDATE lineage_edit_locks SET owner = 'bob'", "say different things"),
         ("UPDATE lineage_edit_locks SET expires_at_ms = 0", "say different things"),
-        ("UPDATE lineage_edit_locks SET fence = 9", "say different things"),
+        ("UPDATE lineage_edit_locks SET fence = 9", "fence 9 was granted, and record 1 is the last one"),
+        ("UPDATE lineage_edit_locks SET fence = 0", "say different things"),
+        ("UPDATE lineage_edit_locks SET lease_id = NULL", "say different things"),
+        ("UPDATE lineage_edit_locks SET token = NULL", "not made with the secret"),
+        ("UPDATE lineage_edit_locks SET record = NULL", "say different things"),
         ("UPDATE lineage_edit_locks SET record = 'x'", "the lock on doc"),
         ("UPDATE lineage_edit_locks SET record = replace(record, 'ann', 'bob')", "not made with the secret"),
         ("UPDATE lineage_edit_locks SET token = 'blake3:' || hex(zeroblob(32))", "not made with the secret"),
         ("UPDATE lineage_edit_locks SET token = ''", "not made with the secret"),
         ("DELETE FROM lineage_lock_events", "fence 1 was granted, and record 0 is the last one"),
-        ("DELETE FROM lineage_lock_events; UPDATE vault SET granted = 0", "cannot have been granted here"),
         ("UPDATE lineage_lock_events SET sequence = 0", "fence 1 was granted, and record 0 is the last one"),
         ("UPDATE vault SET granted = 9", "fence 9 was granted, and record 1 is the last one"),
         ("UPDATE lineage_lock_events SET sequence = -5", "is damaged"),
@@ -138,13 +141,29 @@ fn records_that_vanished_do_not_set_the_counter_back() {
     let bench = given_back();
     bench.tamper("DELETE FROM lineage_lock_events");
     let before = bench.dump();
-    let refused = lineage_lock_acquire(&mut bench.open(), "doc", "bob", NOW).unwrap_err().to_string();
-    assert!(refused.contains("fence 1 was granted"), "{refused}");
+    refused(&bench, "lineage.sqlite3", "fence 1 was granted, and record 0 is the last one");
     assert_eq!(bench.dump(), before);
     // Without the record that it was given back the number of that record is free, but no fence is.
     let bench = given_back();
     bench.tamper("DELETE FROM lineage_lock_events WHERE sequence = 2");
     assert_eq!(lineage_lock_acquire(&mut bench.open(), "doc", "bob", NOW).unwrap().fence, 2);
+}
+
+#[test]
+fn a_check_finds_a_fence_that_was_forgotten() {
+    for statements in [
+        "DELETE FROM lineage_edit_locks",
+        "UPDATE lineage_edit_locks SET fence = 0",
+        "UPDATE lineage_edit_locks SET fence = 2",
+        "INSERT INTO lineage_edit_locks (doc_id, fence) VALUES ('other', 1)",
+    ] {
+        let bench = given_back();
+        bench.run(&["vault", "check", "VAULT"]).ok();
+        bench.tamper(statements);
+        let answer = bench.run(&["vault", "check", "VAULT"]);
+        assert_eq!(answer.failed(), "KC_LINEAGE_QUERY_FAILED", "{statements}");
+        assert!(answer.stderr.contains("do not know the last fences"), "{answer:?}");
+    }
 }
 
 #[test]

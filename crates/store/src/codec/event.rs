@@ -5,10 +5,13 @@ use holdfast_kernel::{Event, Fence};
 
 use crate::json::{Words, read, write};
 
+/// More bytes than nearly every event needs, so that writing one asks for memory once.
+const TYPICAL: usize = 512;
+
 /// The event that had this number, as one JSON object.
 #[must_use]
 pub fn write_event(event: &Event, sequence: Fence) -> Vec<u8> {
-    let mut out = Vec::new();
+    let mut out = Vec::with_capacity(TYPICAL);
     write::event(&mut out, &Words::PLAIN, event, sequence, sequence);
     out.push(b'}');
     out

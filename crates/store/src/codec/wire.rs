@@ -1,80 +1,71 @@
 //! A lease as JSON: the part that every JSON format of one shares. These types are what stands in files;
 //! the rules never see them.
 
-use std::fmt::Display;
+use std::borrow::Cow;
 
 use holdfast_kernel::Lease;
-use serde::de::DeserializeOwned;
-use serde::{Deserialize, Serialize};
-use serde_json::value::RawValue;
+use serde::Deserialize;
 
 use super::{Codec, Stored, Unreadable};
 use crate::CounterId;
-use crate::json::{Words, read, write};
+use crate::json::Words;
+use crate::json::read::Standing;
+use crate::json::write::{self, Object};
 
 /// The version of the formats that are written and read.
 pub(crate) const FORMAT: u64 = 1;
+
+/// More bytes than nearly every lease needs, so that writing one asks for memory once.
+const TYPICAL: usize = 1_024;
 
 #[derive(Deserialize)]
 struct Versioned {
     format: u64,
 }
 
-/// A lease as it stands, in the form of all files of this crate.
-#[derive(Serialize, Deserialize)]
-#[serde(transparent)]
-pub(crate) struct LeaseWire(Box<RawValue>);
-
-impl LeaseWire {
-    pub(crate) fn of(lease: &Lease) -> Self {
-        let mut out = Vec::new();
-        write::lease(&mut out, &Words::PLAIN, lease, None);
-        // What was written is JSON in UTF-8.
-        let json = String::from_utf8(out).unwrap_or_default();
-        Self(RawValue::from_string(json).unwrap_or_else(|_| RawValue::NULL.to_owned()))
-    }
-
-    fn lease(&self) -> Result<Lease, String> {
-        read::standing(self.0.get().as_bytes(), &Words::PLAIN)
-    }
+#[derive(Deserialize)]
+struct Parts<'a> {
+    #[serde(borrow)]
+    counter: Cow<'a, str>,
+    #[serde(borrow)]
+    lease: Standing<'a>,
 }
 
-/// One line with this object.
-pub(crate) fn line(object: &impl Serialize) -> Vec<u8> {
-    // Writing numbers, texts and maps of texts to memory cannot fail.
-    let mut bytes = serde_json::to_vec(object).unwrap_or_default();
-    bytes.push(b'\n');
-    bytes
+/// One line with an object that has the format's version, whatever `fields` adds, and the lease as it stands.
+pub(crate) fn line(lease: &Lease, fields: impl FnOnce(&mut Object<'_>)) -> Vec<u8> {
+    let mut out = Vec::with_capacity(TYPICAL);
+    let mut object = Object::open(&mut out);
+    object.number("format", FORMAT);
+    fields(&mut object);
+    write::lease(object.key("lease"), &Words::PLAIN, lease, None);
+    object.close();
+    out.push(b'\n');
+    out
 }
 
-/// The object that the bytes are, if they are of a known version.
-pub(crate) fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Unreadable> {
-    let damaged = |error: serde_json::Error| Unreadable::Damaged(error.to_string());
-    let Versioned { format } = serde_json::from_slice(bytes).map_err(damaged)?;
-    if format > FORMAT {
-        return Err(Unreadable::Newer(format));
-    }
-    serde_json::from_slice(bytes).map_err(damaged)
-}
-
-/// What the parts of a parsed file say, if `codec` would have written them as these bytes. That catches
-/// what a parser lets pass: doubled keys, other spellings of a number, fields that contradict each other.
-pub(crate) fn stored(
-    bytes: &[u8],
-    counter: &str,
-    lease: &LeaseWire,
-    codec: &dyn Codec,
-) -> Result<Stored, Unreadable> {
-    let counter = counter.parse::<CounterId>().map_err(in_field("counter")).map_err(Unreadable::Damaged)?;
-    let lease = lease.lease().map_err(Unreadable::Damaged)?;
+/// What the bytes say, if `codec` would have written just them. That catches what a parser lets pass: unknown
+/// and doubled keys, other spellings of a number, fields that contradict each other.
+pub(crate) fn stored(bytes: &[u8], codec: &dyn Codec) -> Result<Stored, Unreadable> {
+    let (lease, counter) = parts(bytes).map_err(|what| unreadable(bytes, what))?;
     if codec.write(&lease, counter) != bytes {
-        return Err(Unreadable::Damaged("it is not written the way this program writes it".into()));
+        return Err(unreadable(bytes, "it is not written the way this program writes it".into()));
     }
     Ok(Stored { lease, counter: Some(counter) })
 }
 
-fn in_field<E: Display>(field: &'static str) -> impl Fn(E) -> String {
-    move |error| format!("{field}: {error}")
+/// What a line is believed for; everything else in it follows from that.
+fn parts(bytes: &[u8]) -> Result<(Lease, CounterId), String> {
+    let Parts { counter, lease } = serde_json::from_slice(bytes).map_err(|error| error.to_string())?;
+    let counter = counter.parse().map_err(|error| format!("counter: {error}"))?;
+    Ok((lease.lease()?, counter))
+}
+
+/// Why these bytes cannot be read: what is wrong with them, unless they are of a later version.
+fn unreadable(bytes: &[u8], what: String) -> Unreadable {
+    match serde_json::from_slice(bytes) {
+        Ok(Versioned { format }) if format > FORMAT => Unreadable::Newer(format),
+        _ => Unreadable::Damaged(what),
+    }
 }
 
 /// Leases of every shape, for the tests of formats.

@@ -2,52 +2,34 @@
 //! that the lease is. The former is read off the lease and never believed on its own.
 
 use holdfast_kernel::Lease;
-use serde::{Deserialize, Serialize};
 
-use crate::codec::wire::{self, FORMAT, LeaseWire};
+use crate::codec::wire;
 use crate::{Codec, CounterId, Stored, Unreadable, liveness};
 
 /// The default format of `owner.json`.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Owner;
 
-#[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct File {
-    format: u64,
-    pid: Option<u32>,
-    host: Option<String>,
-    owner: String,
-    created: u64,
-    start: Option<u64>,
-    boot: Option<String>,
-    namespace: Option<u64>,
-    fence: u64,
-    counter: String,
-    lease: LeaseWire,
-}
-
 impl Codec for Owner {
     fn write(&self, lease: &Lease, counter: CounterId) -> Vec<u8> {
         let process = liveness::process(lease);
-        wire::line(&File {
-            format: FORMAT,
-            pid: process.as_ref().map(|process| process.pid),
-            host: process.as_ref().map(|process| process.host.clone()),
-            owner: lease.holder.agent.to_string(),
-            created: lease.granted.wall_ms() / 1_000,
-            start: process.as_ref().map(|process| process.start),
-            boot: process.as_ref().and_then(|process| process.boot).map(|boot| boot.to_string()),
-            namespace: process.as_ref().map(|process| process.namespace),
-            fence: lease.fence.get(),
-            counter: counter.to_string(),
-            lease: LeaseWire::of(lease),
+        let process = process.as_ref();
+        wire::line(lease, |file| {
+            file.number_or_null("pid", process.map(|process| process.pid.into()));
+            file.text_or_null("host", process.map(|process| process.host.as_str()));
+            file.text("owner", lease.holder.agent.as_str());
+            file.number("created", lease.granted.wall_ms() / 1_000);
+            file.number_or_null("start", process.map(|process| process.start));
+            let boot = process.and_then(|process| process.boot).map(|boot| boot.to_string());
+            file.text_or_null("boot", boot.as_deref());
+            file.number_or_null("namespace", process.map(|process| process.namespace));
+            file.number("fence", lease.fence.get());
+            file.plain("counter", &counter);
         })
     }
 
     fn read(&self, bytes: &[u8]) -> Result<Stored, Unreadable> {
-        let file: File = wire::parse(bytes)?;
-        wire::stored(bytes, &file.counter, &file.lease, self)
+        wire::stored(bytes, self)
     }
 }
 

@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use holdfast_kernel::{
     Boot, BootId, Cause, Event, Fence, Holder, Lease, LeaseId, Millis, Mode, Name, Stamp, Tags, Term, Text,
 };
-use serde::de::DeserializeSeed;
+use serde::de::{Deserialize, DeserializeSeed, Deserializer};
 
 use super::fields::{Fields, Fill, Naming};
 use super::moment;
@@ -118,6 +118,29 @@ fn granted(fields: &mut Fields<'_>, fence: Fence) -> Result<Lease, Problem> {
 pub(crate) fn standing(json: &[u8], words: &Words) -> Result<Lease, Problem> {
     let mut fields = Fields::default();
     parse(json, &mut fields, Naming { words, standing: true })?;
+    kept(fields)
+}
+
+/// A lease as it stands, in the kernel's own words, as a part of another object.
+pub(crate) struct Standing<'a>(Fields<'a>);
+
+impl<'de: 'a, 'a> Deserialize<'de> for Standing<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let mut fields = Fields::default();
+        let naming = Naming { words: &Words::PLAIN, standing: true };
+        Fill { fields: &mut fields, naming }.deserialize(deserializer)?;
+        Ok(Self(fields))
+    }
+}
+
+impl Standing<'_> {
+    /// The lease that it describes.
+    pub(crate) fn lease(self) -> Result<Lease, Problem> {
+        kept(self.0)
+    }
+}
+
+fn kept(mut fields: Fields<'_>) -> Result<Lease, Problem> {
     let granted = stamp(fields.at.take(), fields.boot.take(), fields.boot_ms)?;
     let last = stamp(fields.last.take(), fields.last_boot.take(), fields.last_boot_ms)?;
     let deadline = fields.expires.take();

@@ -1,5 +1,7 @@
 //! Events and leases as JSON. Fields are written in a fixed order, so the same event gives the same bytes.
 
+use std::io::Write;
+
 use holdfast_kernel::{Cause, Event, Fence, Holder, Lease, Millis, Mode, Stamp, Standing, Term};
 
 use super::moment;
@@ -41,13 +43,29 @@ impl<'o> Object<'o> {
 
     /// A value whose text needs no escaping: an id, a hash.
     pub(crate) fn plain(&mut self, key: &str, value: &impl std::fmt::Display) {
-        let out = self.key(key);
-        out.extend_from_slice(format!("\"{value}\"").as_bytes());
+        push(self.key(key), format_args!("\"{value}\""));
     }
 
     pub(crate) fn number(&mut self, key: &str, value: u64) {
-        let out = self.key(key);
-        out.extend_from_slice(value.to_string().as_bytes());
+        push(self.key(key), format_args!("{value}"));
+    }
+
+    pub(crate) fn null(&mut self, key: &str) {
+        self.key(key).extend_from_slice(b"null");
+    }
+
+    pub(crate) fn text_or_null(&mut self, key: &str, value: Option<&str>) {
+        match value {
+            Some(value) => self.text(key, value),
+            None => self.null(key),
+        }
+    }
+
+    pub(crate) fn number_or_null(&mut self, key: &str, value: Option<u64>) {
+        match value {
+            Some(value) => self.number(key, value),
+            None => self.null(key),
+        }
     }
 
     pub(crate) fn date(&mut self, key: &str, at: &Stamp) {
@@ -61,9 +79,9 @@ impl<'o> Object<'o> {
     pub(crate) fn span(&mut self, key: &str, span: Millis) {
         let (secs, ms) = (span.get() / 1_000, span.get() % 1_000);
         let out = self.key(key);
-        out.extend_from_slice(secs.to_string().as_bytes());
+        push(out, format_args!("{secs}"));
         if ms > 0 {
-            out.extend_from_slice(format!(".{ms:03}").as_bytes());
+            push(out, format_args!(".{ms:03}"));
         }
     }
 
@@ -73,6 +91,11 @@ impl<'o> Object<'o> {
             self.number(keys.1, boot.ms);
         }
     }
+}
+
+fn push(out: &mut Vec<u8>, value: std::fmt::Arguments<'_>) {
+    // Writing to memory cannot fail.
+    let _ = out.write_fmt(value);
 }
 
 fn string(out: &mut Vec<u8>, value: &str) {
@@ -220,7 +243,7 @@ pub(crate) fn lease(out: &mut Vec<u8>, words: &Words, lease: &Lease, now: Option
         }
         None => {
             line.date("last_beat", last);
-            line.key("expires_at").extend_from_slice(b"null");
+            line.null("expires_at");
         }
     }
     line.boot(LAST_BOOT, last);
