@@ -1,5 +1,7 @@
-//! The programs as they are shipped: optimised, and with the C library inside where that can be done. A hook or
-//! a lock lives for a millisecond, and a quarter of that goes into finding libraries.
+//! The programs as they are shipped: optimised, and with the C library inside where that can be done, at a fixed
+//! address. A hook or a lock lives for a millisecond; a quarter of that would go into finding libraries, and a
+//! tenth into four thousand addresses that depend on where the program is. Stack, heap and everything mapped later
+//! still are where nobody can tell.
 
 use std::path::{Path, PathBuf};
 
@@ -9,10 +11,13 @@ use crate::child::Child;
 const PROGRAMS: [(&str, &str); 4] =
     [("holdfast-jit", "jit"), ("holdfast-jvs", "jvs"), ("holdfast-kc", "kc_cli"), ("holdfast-ic", "ic")];
 
+/// What puts the C library into a program, and the program where it will be.
+const INSIDE: [&str; 5] = ["--", "-C", "target-feature=+crt-static", "-C", "relocation-model=static"];
+
 /// Builds all programs.
 #[must_use]
 pub(crate) fn build(root: &Path) -> bool {
-    let inside: &[&str] = if can_be_inside(root) { &["--", "-C", "target-feature=+crt-static"] } else { &[] };
+    let inside: &[&str] = if can_be_inside(root) { &INSIDE } else { &[] };
     PROGRAMS.iter().all(|(package, program)| {
         let words = ["rustc", "--release", "--quiet", "--package", package, "--bin", program];
         Child::cargo(root, &[&words, inside].concat()).run().ok
