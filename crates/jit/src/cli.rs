@@ -80,6 +80,17 @@ pub struct Global {
 /// What to do.
 #[derive(Subcommand, Debug)]
 pub enum Command {
+    /// What somebody types.
+    #[command(flatten)]
+    Typed(Typed),
+    /// What the hooks run
+    #[command(subcommand, hide = true)]
+    Hook(Deferred<Hook>),
+}
+
+/// What somebody types.
+#[derive(Subcommand, Debug)]
+pub enum Typed {
     /// Start tracking issues here
     Init,
     /// Watch four agents at work, with a crash and a takeover, in a repository of their own
@@ -147,9 +158,6 @@ pub enum Command {
     /// Hooks of git: install, remove, look
     #[command(subcommand)]
     Hooks(Deferred<Hooks>),
-    /// What the hooks run
-    #[command(subcommand, hide = true)]
-    Hook(Deferred<Hook>),
     /// Merge an issue's file, for git
     #[command(hide = true)]
     MergeDriver(MergeDriver),
