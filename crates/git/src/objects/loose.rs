@@ -15,7 +15,7 @@ use crate::{ObjectId, paths};
 /// More than the kind and the length take.
 const LONGEST_HEAD: usize = 32;
 
-/// As many as git follows from one repository to the next.
+/// More than any repository borrows from. Lists may lead in circles, and from one to many.
 const MOST_PLACES: usize = 64;
 
 /// The content of the object `id` below the directory `objects`; none if it has no file there.
