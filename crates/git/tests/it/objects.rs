@@ -163,25 +163,18 @@ fn what_is_not_there_or_too_large() {
     assert_eq!(objects.blob(&readme, 6).unwrap(), b"hello\n");
 }
 
-#[test]
-fn a_damaged_object_is_an_error() {
-    let sandbox = Sandbox::new();
-    let main = sandbox.repository("main");
-    let id = sandbox.git_text(&main, &["rev-parse", "HEAD:README"]);
-    let file: PathBuf = main.join(".git/objects").join(&id[..2]).join(&id[2..]);
-    std::fs::remove_file(&file).unwrap();
-    std::fs::write(&file, b"garbage").unwrap();
-    let id = ObjectId::from_hex(id.as_bytes()).unwrap();
-    assert!(matches!(open(&sandbox, &main).blob(&id, 100), Err(Error::Object { .. })));
+/// The content of README in the last commit, and the file that it is kept in.
+fn readme(sandbox: &Sandbox, dir: &Path) -> (ObjectId, PathBuf) {
+    let id = sandbox.git_text(dir, &["rev-parse", "HEAD:README"]);
+    let file = dir.join(".git/objects").join(&id[..2]).join(&id[2..]);
+    (ObjectId::from_hex(id.as_bytes()).unwrap(), file)
 }
 
 #[test]
 fn a_file_that_is_not_the_whole_object_is_an_error() {
     let sandbox = Sandbox::new();
     let main = sandbox.repository("main");
-    let id = sandbox.git_text(&main, &["rev-parse", "HEAD:README"]);
-    let file: PathBuf = main.join(".git/objects").join(&id[..2]).join(&id[2..]);
-    let id = ObjectId::from_hex(id.as_bytes()).unwrap();
+    let (id, file) = readme(&sandbox, &main);
     let packed = |object: &[u8]| miniz_oxide::deflate::compress_to_vec_zlib(object, 6);
     let read = |bytes: &[u8]| {
         // Git makes these files read-only.
@@ -197,7 +190,7 @@ fn a_file_that_is_not_the_whole_object_is_an_error() {
     let odd = odd.iter().map(|object| packed(object));
     // libgit2 never comes back from one that was cut short.
     let cut = (0..whole.len()).map(|len| whole[..len].to_vec());
-    for bytes in odd.chain([flipped]).chain(cut) {
+    for bytes in odd.chain([flipped, b"garbage".to_vec()]).chain(cut) {
         let error = read(&bytes).unwrap_err().to_string();
         assert!(error.contains("it is damaged"), "{bytes:x?}: {error}");
     }
@@ -215,9 +208,7 @@ fn an_object_that_was_cut_short_where_it_is_borrowed_from_is_an_error() {
     let main = sandbox.repository("main");
     let clone = sandbox.dir("clone");
     sandbox.git(&main, &["clone", "--quiet", "--shared", ".", clone.to_str().unwrap()]);
-    let id = sandbox.git_text(&main, &["rev-parse", "HEAD:README"]);
-    let file: PathBuf = main.join(".git/objects").join(&id[..2]).join(&id[2..]);
-    let id = ObjectId::from_hex(id.as_bytes()).unwrap();
+    let (id, file) = readme(&sandbox, &main);
     assert_eq!(open(&sandbox, &clone).blob(&id, 100).unwrap(), b"hello\n");
     let bytes = std::fs::read(&file).unwrap();
     std::fs::remove_file(&file).unwrap();
