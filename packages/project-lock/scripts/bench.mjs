@@ -1,18 +1,13 @@
 // How much a lease costs over a bare Web Lock of the same name, in the same page of a real Chromium. Prints one row and the
 // ratio; the medians of alternating runs are compared, so that a busy machine disturbs both alike.
 
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { chromium } from 'playwright-core';
+import { launch } from './chromium.mjs';
 import { serve } from './serve.mjs';
 
 const [ROUNDS, AIM_MS] = [300, 5];
 
 const site = await serve();
-const profile = await mkdtemp(join(tmpdir(), 'holdfast-bench-'));
-const executablePath = process.env.HOLDFAST_CHROMIUM ?? '/usr/bin/chromium';
-const context = await chromium.launchPersistentContext(profile, { executablePath, args: ['--no-sandbox', '--disable-gpu'] });
+const { context, close } = await launch();
 try {
   const page = await context.newPage();
   await page.goto(`http://127.0.0.1:${site.port}/tests/browser/support/page.html`);
@@ -27,9 +22,8 @@ try {
       `${added.toFixed(2)} ms | at most ${AIM_MS} ms added: ${verdict} |`,
   );
 } finally {
-  await context.close();
+  await close();
   await site.close();
-  await rm(profile, { recursive: true, force: true, maxRetries: 5 });
 }
 
 /** Runs in the page. */

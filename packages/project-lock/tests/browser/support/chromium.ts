@@ -1,11 +1,9 @@
 // A real Chromium for each test, with a profile of its own that is gone afterwards; and tabs in it that run the built
 // package, with the parts of the browser that a test wants them to have.
 
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { chromium, type BrowserContext, type Page } from 'playwright-core';
+import type { BrowserContext, Page } from 'playwright-core';
 import { expect } from 'vitest';
+import { launch } from '../../../scripts/chromium.mjs';
 import { serve, type Site } from './server.js';
 
 /** What a tab is made to lack. */
@@ -19,25 +17,25 @@ export class Chromium {
   readonly context: BrowserContext;
   readonly profile: string;
   readonly #site: Site;
+  readonly #close: () => Promise<void>;
 
-  private constructor(context: BrowserContext, site: Site, profile: string) {
+  private constructor({ context, profile, close }: Awaited<ReturnType<typeof launch>>, site: Site) {
     this.context = context;
-    this.#site = site;
     this.profile = profile;
+    this.#close = close;
+    this.#site = site;
   }
 
-  static async start(): Promise<Chromium> {
-    const profile = await mkdtemp(join(tmpdir(), 'holdfast-chromium-'));
-    const site = await serve();
-    const context = await chromium.launchPersistentContext(profile, {
-      executablePath: process.env['HOLDFAST_CHROMIUM'] ?? '/usr/bin/chromium',
+  static async start(env: Readonly<Record<string, string>> = {}): Promise<Chromium> {
+    const launched = await launch({
       // Playwright switches the back/forward cache off; users have it.
       ignoreDefaultArgs: ['--disable-back-forward-cache'],
-      args: ['--no-sandbox', '--disable-gpu', '--site-per-process', `--host-resolver-rules=MAP ${INSECURE_HOST} 127.0.0.1`],
+      args: ['--site-per-process', `--host-resolver-rules=MAP ${INSECURE_HOST} 127.0.0.1`],
+      env,
     });
     // Whatever is waited for happens sooner or later; how soon is a matter of what else the machine does.
-    context.setDefaultTimeout(120_000);
-    return new Chromium(context, site, profile);
+    launched.context.setDefaultTimeout(120_000);
+    return new Chromium(launched, await serve());
   }
 
   /** A window whose storage is in memory and is gone when it is closed, as in private mode. */
@@ -48,9 +46,8 @@ export class Chromium {
   }
 
   async stop(): Promise<void> {
-    await this.context.close();
+    await this.#close();
     await this.#site.close();
-    await rm(this.profile, { recursive: true, force: true, maxRetries: 5 });
   }
 
   url(path = PAGE, host = '127.0.0.1'): string {
