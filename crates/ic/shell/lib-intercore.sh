@@ -1,5 +1,5 @@
 # shellcheck shell=sh
-# Named locks for shell scripts. Source it; it sets no options and needs none:
+# Named locks for shell scripts. Source it; it sets no options and needs none, nor a certain IFS:
 #
 #     . lib-intercore.sh
 #     intercore_lock deploy prod 30s || exit 1
@@ -74,7 +74,12 @@ intercore_run() {
     _ic_name=$1 _ic_scope=$2
     intercore_lock "$1" "$2" "$3" || return
     shift 3
-    _ic_again=
+    _ic_again='' _ic_child='' _ic_unheard=''
+    # From here on a signal is the command's, and one that comes before the command waits for it: a shell that
+    # ended here would leave the command behind, running without the lock.
+    trap '_intercore_pass_on INT' INT
+    trap '_intercore_pass_on TERM' TERM
+    trap '_intercore_pass_on HUP' HUP
     # A shell starts what runs beside it deaf to SIGINT; the command must hear what is passed on. Not every
     # shell can undo that by itself.
     if env --default-signal=INT,QUIT true 2>/dev/null; then
@@ -83,9 +88,11 @@ intercore_run() {
         (trap - INT QUIT && exec "$@") &
     fi
     _ic_child=$!
-    trap '_intercore_pass_on INT' INT
-    trap '_intercore_pass_on TERM' TERM
-    trap '_intercore_pass_on HUP' HUP
+    for _ic_signal in INT TERM HUP; do
+        case $_ic_unheard in
+            *"$_ic_signal"*) _intercore_pass_on "$_ic_signal" ;;
+        esac
+    done
     _ic_rc=0
     wait "$_ic_child" || _ic_rc=$?
     # A signal ended the wait, not the command; if it came after both, there is nothing to wait for (127).
@@ -107,9 +114,12 @@ intercore_lock_clean() {
     fi
     _intercore_know_host
     _intercore_root_is_ours || return 0
-    for _ic_dir in "$_ic_root"/*/*; do
-        [ -L "$_ic_dir" ] || [ -L "${_ic_dir%/*}" ] || _intercore_break_dead "$_ic_dir"
-    done
+    (
+        set +f
+        for _ic_dir in "$_ic_root"/*/*; do
+            [ -L "$_ic_dir" ] || [ -L "${_ic_dir%/*}" ] || _intercore_break_dead "$_ic_dir"
+        done
+    )
     return 0
 }
 
@@ -127,14 +137,34 @@ _intercore_know_host() {
 }
 
 _intercore_unlock_all() {
-    for _ic_lock in ${_ic_kept-}; do
+    while [ -n "${_ic_kept-}" ]; do
+        _ic_lock=${_ic_kept%% *}
+        _ic_kept=${_ic_kept#"$_ic_lock"} _ic_kept=${_ic_kept# }
         intercore_unlock "${_ic_lock%%/*}" "${_ic_lock#*/}"
     done
 }
 
 _intercore_pass_on() {
+    if [ -z "$_ic_child" ]; then
+        _ic_unheard="$_ic_unheard $1"
+        return
+    fi
     _ic_again=yes
+    # What looks deaf for ever is no reason to wait for ever: a command that wants no SIGINT, a script that runs
+    # itself.
+    _ic_tries=20
+    while [ "$_ic_tries" -gt 0 ] && _intercore_is_deaf "$1"; do
+        _ic_tries=$((_ic_tries - 1))
+        sleep 0.01 2>/dev/null || break
+    done
     kill -s "$1" "$_ic_child" 2>/dev/null || :
+}
+
+# Whether the child would lose a signal: it is still a copy of this shell, traps included, or nobody has undone
+# yet that it was started without SIGINT.
+_intercore_is_deaf() {
+    cmp -s "/proc/$$/cmdline" "/proc/$_ic_child/cmdline" ||
+        { [ "$1" = INT ] && grep -q '^SigIgn:.*[2367abef]$' "/proc/$_ic_child/status" 2>/dev/null; }
 }
 
 _intercore_is_name() {
@@ -157,17 +187,17 @@ _intercore_root_is_ours() {
 }
 
 # When the process with this number started, in ticks since boot.
-_intercore_start() {
-    _ic_stat=
-    IFS= read -r _ic_stat 2>/dev/null <"/proc/$1/stat" || return 1
+_intercore_start() (
+    IFS= read -r _ic_stat 2>/dev/null <"/proc/$1/stat" || exit 1
     # Behind the name, which may hold anything, the start is the twentieth field.
+    IFS=' '
     # shellcheck disable=SC2086
     set -- ${_ic_stat##*) }
     case ${20-} in
-        '' | *[!0-9]*) return 1 ;;
+        '' | *[!0-9]*) exit 1 ;;
     esac
     printf '%s\n' "${20}"
-}
+)
 
 # What this shell says of itself in the locks that it makes by mkdir; a token for each of them is added.
 _intercore_know_self() {
@@ -225,15 +255,16 @@ _intercore_break_dead() {
 }
 
 # Whether a lock's directory is this shell's: its marker is in there, and nobody is taking it away.
-_intercore_is_ours() {
+_intercore_is_ours() (
+    set +f
     for _ic_file in "$1"/owner.json*; do
-        [ ! -e "$_ic_file" ] || return 1
+        [ ! -e "$_ic_file" ] || exit 1
     done
     case $(cat "$1/.fallback" 2>/dev/null) in
         "$2"*) ;;
-        *) return 1 ;;
+        *) exit 1 ;;
     esac
-}
+)
 
 # The directory keeps others out; the marker, which only one can put into it, makes it this shell's. A shell
 # that was too slow in between finds another's marker, an owner, or nothing, and has not got the lock.
@@ -280,7 +311,7 @@ _intercore_mkdir_lock() {
 
 # Hundredths of a second since some moment.
 _intercore_now() {
-    if read -r _ic_up _ 2>/dev/null </proc/uptime; then
+    if IFS=' ' read -r _ic_up _ 2>/dev/null </proc/uptime; then
         printf '%s\n' "${_ic_up%.*}${_ic_up#*.}"
     else
         printf '%s00\n' "$(date +%s)"

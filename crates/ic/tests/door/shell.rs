@@ -185,6 +185,50 @@ fn signals_are_passed_on_to_a_command_that_runs_under_a_lock() {
     }
 }
 
+/// Between the start of the command and what a shell does next it hears signals too. Only bash can be stopped
+/// there: it runs a trap before each of its steps.
+#[test]
+fn a_signal_that_comes_while_the_command_starts_is_passed_on_too() {
+    for name in ["INT", "TERM", "HUP"] {
+        let heard =
+            format!("trap \"exit 7\" {name}; i=0; while [ $((i += 1)) -lt 400 ]; do sleep 0.05; done");
+        let script = format!(
+            "set -T; trap 'case $BASH_COMMAND in *_ic_child=?!) kill -s {name} $$ ;; esac' DEBUG\n\
+             intercore_run a x 5s sh -c '{heard}' || echo $?; trap - DEBUG"
+        );
+        let site = Site::new();
+        for binary in binaries(&site) {
+            let said: Said = shell(&site, "bash", &binary, &script).output().unwrap().into();
+            // The command may not have come to its trap yet.
+            let ended = ["7\n", "130\n", "143\n", "129\n"];
+            assert!(said.code == 0 && ended.contains(&said.out.as_str()), "{name} with {binary}: {said:?}");
+            assert_eq!(site.list(), Vec::<String>::new(), "{name} with {binary}");
+        }
+    }
+}
+
+#[test]
+fn scripts_that_split_words_and_match_names_in_their_own_way_are_served_too() {
+    let script = "IFS=$(printf '\\n\\t'); set -f; intercore_lock a x 5s; intercore_lock b y 5s; \
+                  intercore_unlock_on_exit a x; intercore_unlock_on_exit b y; \
+                  (intercore_lock a x 50ms) || echo refused; \
+                  [ ! -e \"$IC_LOCK_ROOT/a/x/.fallback\" ] || grep -c '\"start\":[0-9]' \"$IC_LOCK_ROOT/a/x/.fallback\"";
+    everywhere(script, |site, which, said| {
+        let lines: Vec<&str> = said.out.lines().collect();
+        assert!(said.code == 0 && matches!(lines[..], ["refused"] | ["refused", "1"]), "{which}: {said:?}");
+        assert_eq!(site.list(), Vec::<String>::new(), "{which}");
+    });
+    // The locks of the dead are seen and removed.
+    for name in SHELLS {
+        let site = Site::new();
+        let dead = shell(&site, name, "no-such-ic", "intercore_lock a x 0; intercore_lock b y 0").output();
+        assert!(dead.unwrap().status.success(), "{name}");
+        let script = "IFS=$(printf '\\n\\t'); set -f; intercore_lock_clean";
+        let said: Said = shell(&site, name, "no-such-ic", script).output().unwrap().into();
+        assert_eq!((said.code, site.list()), (0, Vec::new()), "{name}: {said:?}");
+    }
+}
+
 #[test]
 fn a_command_under_a_lock_leaves_no_traps_but_those_that_were_asked_for() {
     let ready = "echo ready > ready; while :; do sleep 0.05; done";
