@@ -1,9 +1,8 @@
-//! What reaches a terminal or a pipe. Only this file prints. Names from outside lose what a terminal would
-//! act on, a pipe that was closed ends quietly, and colour is for terminals only.
-#![expect(clippy::disallowed_methods, reason = "NO_COLOR is the terminal's business")]
+//! What reaches a terminal or a pipe, and in which form. Only this file prints.
 
-use std::io::{self, IsTerminal, Write as _};
+use std::fmt::Display;
 
+use holdfast_terminal::{Notes, json_line, one_line, print, typed_wrong};
 use serde_json::Value;
 
 use crate::cli::Global;
@@ -41,17 +40,14 @@ impl Report {
 pub struct Printer {
     json: bool,
     verbose: bool,
-    terminal: bool,
-    colour: bool,
+    notes: Notes,
 }
 
 impl Printer {
     /// As the flags say.
     #[must_use]
     pub fn new(global: &Global) -> Self {
-        let wanted = std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
-        let terminal = io::stderr().is_terminal();
-        Self { json: global.json, verbose: global.verbose, terminal, colour: wanted && terminal }
+        Self { json: global.json, verbose: global.verbose, notes: Notes::new() }
     }
 
     /// Prints a report and says how to end.
@@ -59,14 +55,14 @@ impl Printer {
     pub fn report(&self, report: &Report) -> Exit {
         let text = match (self.json, self.verbose) {
             (true, _) if report.json.is_null() => String::new(),
-            (true, _) => report.json.to_string(),
+            (true, _) => json_line(&report.json),
             (false, true) => format!("{}{}", report.answer, report.done),
             (false, false) => report.answer.clone(),
         };
-        match print(&text) {
+        match print(&[text]) {
             Ok(()) => report.exit,
             Err(error) => {
-                self.note("error", &format!("cannot write the answer: {error}"));
+                self.notes.error(&format!("cannot write the answer: {error}"));
                 Exit::Unexpected
             }
         }
@@ -75,89 +71,52 @@ impl Printer {
     /// Prints an error and says how to end.
     #[must_use]
     pub fn error(&self, error: &Error) -> Exit {
-        self.note("error", &error.to_string());
+        self.notes.error(&error.to_string());
         for cause in error.causes() {
-            self.note("cause", &cause);
+            self.notes.cause(&cause);
         }
         if let Some(hint) = error.hint() {
-            self.note("hint", &hint);
+            self.notes.hint(&hint);
         }
         if self.json {
             // The exit code tells the same to whoever cannot read this.
-            let _ = print(&error.document().to_string());
+            let _ = print(&[json_line(&error.document())]);
         }
         error.exit()
     }
 
     /// Prints a warning.
     pub fn warn(&self, text: &str) {
-        self.note("warning", text);
+        self.notes.warning(text);
     }
 
     /// Prints a word on what is going on, if somebody is there to read it.
     pub fn progress(&self, text: &str) {
-        if self.terminal || self.verbose {
-            self.note("note", text);
+        if self.notes.is_terminal() || self.verbose {
+            self.notes.note(text);
         }
     }
-
-    fn note(&self, kind: &str, text: &str) {
-        let text = clean(text);
-        let (on, off) = match (self.colour, kind) {
-            (true, "error") => ("\x1b[1;31m", "\x1b[0m"),
-            (true, "warning") => ("\x1b[1;33m", "\x1b[0m"),
-            (true, _) => ("\x1b[1m", "\x1b[0m"),
-            (false, _) => ("", ""),
-        };
-        // There is nobody to tell that nobody can be told anything.
-        let _ = writeln!(io::stderr(), "{on}{kind}:{off} {text}");
-    }
 }
 
-/// Prints what clap has to say: help, a version, or what was typed wrong.
+/// Prints what clap has to say, and says how to end.
 pub fn clap(error: &clap::Error, json: bool) -> Exit {
-    let _ = error.print();
-    if !error.use_stderr() {
-        return Exit::Ok;
-    }
-    if json {
-        let said = error.render().to_string();
-        let first = said.lines().next().unwrap_or_default().trim_start_matches("error: ");
-        let _ = print(&Error::Usage(first.to_owned()).document().to_string());
-    }
-    Exit::Usage
+    let document = |first: &str| Error::Usage(first.to_owned()).document();
+    if typed_wrong(error, json.then_some(document)) { Exit::Usage } else { Exit::Ok }
 }
 
-/// Prints to stdout. Whoever closed it has read enough.
-fn print(text: &str) -> io::Result<()> {
-    if text.is_empty() {
-        return Ok(());
-    }
-    let text = clean(text);
-    let mut out = io::stdout().lock();
-    let done = out.write_all(text.trim_end_matches('\n').as_bytes()).and_then(|()| out.write_all(b"\n"));
-    match done.and_then(|()| out.flush()) {
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-        done => done,
-    }
-}
-
-/// The text without what a terminal would act on; lines and columns stay.
+/// A line of an answer that a script can take apart.
 #[must_use]
-pub fn clean(text: &str) -> String {
-    let hostile = |c: char| {
-        (c.is_control() && c != '\n' && c != '\t')
-            || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
-    };
-    text.chars().map(|c| if hostile(c) { '\u{fffd}' } else { c }).collect()
+pub fn fields(fields: &[&dyn Display]) -> String {
+    let fields: Vec<_> = fields.iter().map(|field| one_line(&field.to_string())).collect();
+    format!("{}\n", fields.join("\t"))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::clean;
+    use super::fields;
 
     #[test]
-    fn what_a_terminal_would_act_on_is_replaced() {
-        assert_eq!(clean("a\x1b[31mb\u{202e}c\td\n"), "a\u{fffd}[31mb\u{fffd}c\td\n");
+    fn a_field_cannot_look_like_two() {
+        assert_eq!(fields(&[&"a\tb", &"c\nd", &7]), "a\u{fffd}b\tc d\t7\n");
     }
 }

@@ -7,6 +7,7 @@ use holdfast_sys::{Liveness, ProcessId, Sys};
 use serde_json::{Value, json};
 
 use crate::names::LockName;
+use crate::output::fields;
 use crate::times;
 
 /// What keeps a lock.
@@ -126,7 +127,7 @@ impl Shown {
     pub fn line(&self) -> String {
         let lock = self.lock();
         let (name, scope) = lock.parts();
-        format!("{name}\t{scope}\t{}\t{}\n", self.owner, times::age(self.age))
+        fields(&[&name, &scope, &self.owner, &times::age(self.age)])
     }
 
     /// The lock as JSON.

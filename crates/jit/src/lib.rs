@@ -6,6 +6,7 @@
 pub mod agent;
 pub mod claims;
 pub mod cli;
+pub mod colours;
 pub mod commands;
 pub mod config;
 pub mod context;
@@ -16,7 +17,6 @@ pub mod documents;
 pub mod durable;
 pub mod error;
 pub mod gates;
-pub mod grid;
 pub mod heartbeat;
 pub mod hooks;
 pub mod ids;

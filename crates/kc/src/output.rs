@@ -1,11 +1,9 @@
-//! What reaches a terminal or a pipe. Only this file prints. Names from outside lose what a terminal would
-//! act on, and a pipe that was closed ends quietly.
+//! What reaches a terminal or a pipe, and in which form. Only this file prints.
 
-use std::fmt::Write as _;
 use std::io::{self, Write as _};
 use std::process::ExitCode;
 
-use serde::Serialize;
+use holdfast_terminal::{json_line, one_line, print, typed_wrong};
 use serde_json::Value;
 
 use crate::error::Error;
@@ -29,7 +27,7 @@ pub fn said(said: &Said) -> ExitCode {
         Said::Text(text) => text.clone(),
         Said::Nothing => String::new(),
     };
-    match print(&text) {
+    match print(&[text]) {
         Ok(()) => ExitCode::SUCCESS,
         Err(why) => {
             note(&format!("KC_LINEAGE_QUERY_FAILED: cannot write the answer: {why}"));
@@ -45,29 +43,11 @@ pub fn error(error: &Error) -> ExitCode {
     ExitCode::FAILURE
 }
 
-/// Prints what clap has to say: help, a version, or what was typed wrong.
+/// Prints what clap has to say, and says how to end.
 #[must_use]
 pub fn clap(error: &clap::Error) -> ExitCode {
-    let _ = error.print();
-    if error.use_stderr() { ExitCode::from(2) } else { ExitCode::SUCCESS }
-}
-
-/// The value as one line of JSON. Marks that turn the direction of text are written as escapes, which mean the
-/// same to every reader but a terminal.
-pub fn json_line(value: &impl Serialize) -> String {
-    // These are types of ours, whose keys are text: they always have a JSON form.
-    let json = serde_json::to_string(value).unwrap_or_default();
-    let mut line = String::with_capacity(json.len() + 1);
-    for c in json.chars() {
-        if hostile(c) {
-            // Writing to memory cannot fail. All of these lie below U+10000.
-            let _ = write!(line, "\\u{:04x}", u32::from(c));
-        } else {
-            line.push(c);
-        }
-    }
-    line.push('\n');
-    line
+    let no_document = None::<fn(&str) -> Value>;
+    if typed_wrong(error, no_document) { ExitCode::from(2) } else { ExitCode::SUCCESS }
 }
 
 fn with_status(fields: &Value) -> Value {
@@ -77,46 +57,19 @@ fn with_status(fields: &Value) -> Value {
     Value::Object(all)
 }
 
-/// Prints to stdout. Whoever closed it has read enough.
-fn print(text: &str) -> io::Result<()> {
-    let mut out = io::stdout().lock();
-    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-        done => done,
-    }
-}
-
-/// There is nobody to tell that nobody can be told anything.
 fn note(text: &str) {
-    let _ = writeln!(io::stderr(), "{}", clean(text));
-}
-
-/// The text without what a terminal would act on.
-fn clean(text: &str) -> String {
-    text.chars().map(|c| if hostile(c) { '\u{fffd}' } else { c }).collect()
-}
-
-fn hostile(c: char) -> bool {
-    c.is_control() || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    // There is nobody to tell that nobody can be told anything.
+    let _ = writeln!(io::stderr(), "{}", one_line(text));
 }
 
 #[cfg(test)]
 mod tests {
-    use serde_json::{Value, json};
+    use serde_json::json;
 
-    use super::{clean, json_line, with_status};
-
-    #[test]
-    fn what_a_terminal_would_act_on_is_replaced_or_escaped() {
-        assert_eq!(clean("a\x1b[31mb\u{202e}c\nd"), "a\u{fffd}[31mb\u{fffd}c\u{fffd}d");
-        let value = json!({ "owner": "ann\u{202e}\u{85}ü" });
-        let line = json_line(&value);
-        assert_eq!(line, "{\"owner\":\"ann\\u202e\\u0085ü\"}\n");
-        assert_eq!(serde_json::from_str::<Value>(&line).unwrap(), value);
-    }
+    use super::{json_line, with_status};
 
     #[test]
     fn an_answer_has_its_status_beside_its_fields() {
-        assert_eq!(json_line(&with_status(&json!({ "lease": 1 }))), "{\"lease\":1,\"status\":\"ok\"}\n");
+        assert_eq!(json_line(&with_status(&json!({ "lease": 1 }))), "{\"lease\":1,\"status\":\"ok\"}");
     }
 }

@@ -11,17 +11,19 @@ const GIT: &str = "holdfast-git";
 const JIT: &str = "holdfast-jit";
 const SIM: &str = "holdfast-sim";
 const KC: &str = "holdfast-kc";
+const TERMINAL: &str = "holdfast-terminal";
 
 /// Each crate and what it may stand on. Doors are not in each other's lists.
-const LAYERS: [(&str, &[&str]); 12] = [
+const LAYERS: [(&str, &[&str]); 13] = [
     (KERNEL, &[]),
     (SYS, &[KERNEL]),
     (STORE, &[KERNEL, SYS]),
     (GIT, &[KERNEL, SYS]),
-    (JIT, &[KERNEL, SYS, STORE, GIT]),
-    ("holdfast-jvs", &[KERNEL, SYS, STORE, GIT]),
-    (KC, &[KERNEL, SYS, STORE, GIT]),
-    ("holdfast-ic", &[KERNEL, SYS, STORE, GIT]),
+    (TERMINAL, &[SYS]),
+    (JIT, &[KERNEL, SYS, STORE, GIT, TERMINAL]),
+    ("holdfast-jvs", &[KERNEL, SYS, STORE, GIT, TERMINAL]),
+    (KC, &[KERNEL, SYS, STORE, GIT, TERMINAL]),
+    ("holdfast-ic", &[KERNEL, SYS, STORE, GIT, TERMINAL]),
     (SIM, &[KERNEL, SYS, STORE]),
     ("holdfast-benches", &[KERNEL, SYS, STORE, GIT, SIM, KC]),
     ("holdfast-fuzz", &[KERNEL, SYS, STORE, GIT, JIT]),
@@ -32,7 +34,7 @@ const LAYERS: [(&str, &[&str]); 12] = [
 const KERNEL_NEEDS: [&str; 2] = ["thiserror", "ulid"];
 
 /// Crates that write to a terminal or read from one.
-const TERMINAL: [&str; 16] = [
+const CHATTY: [&str; 17] = [
     "anstream",
     "anstyle",
     "clap",
@@ -44,6 +46,7 @@ const TERMINAL: [&str; 16] = [
     "crossterm",
     "dialoguer",
     "env_logger",
+    TERMINAL,
     "indicatif",
     "miette",
     "owo-colors",
@@ -52,7 +55,7 @@ const TERMINAL: [&str; 16] = [
 ];
 
 /// The layers that never talk to a terminal.
-const SILENT: [&str; 3] = [KERNEL, SYS, STORE];
+const SILENT: [&str; 4] = [KERNEL, SYS, STORE, GIT];
 
 /// Dependencies that point up or sideways.
 pub(super) fn upward(tree: &Tree) -> Vec<Finding> {
@@ -91,7 +94,7 @@ pub(super) fn chatty(tree: &Tree) -> Vec<Finding> {
     let silent = tree.packages().iter().filter(|package| SILENT.contains(&package.name.as_str()));
     let pairs = silent.flat_map(|package| package.needs.iter().map(move |need| (package, need)));
     pairs
-        .filter(|(_, need)| !need.for_tests && TERMINAL.contains(&need.name.as_str()))
+        .filter(|(_, need)| !need.for_tests && CHATTY.contains(&need.name.as_str()))
         .map(|(package, need)| {
             finding(package, &format!("must not talk to a terminal through {}", need.name))
         })

@@ -1,5 +1,6 @@
 //! `ic lock acquire`: takes a lock for the calling shell.
 
+use holdfast_terminal::one_line;
 use serde_json::json;
 
 use super::{how, take};
@@ -18,6 +19,6 @@ pub(super) fn run(context: &Context, which: &Which, taking: &Taking, pid: Option
     let (how, cancel) = (how(taking)?, Cancel::on_signals()?);
     let held = take(context, &context.locks()?, &lock, &owner, how, &cancel)?;
     let fence = held.fence().unwrap_or_default();
-    let text = format!("{lock} is held by {}, fence {fence}\n", held.owner);
+    let text = format!("{lock} is held by {}, fence {fence}\n", one_line(&held.owner));
     Ok(Report::done(text, json!({ "lock": held.document() })))
 }

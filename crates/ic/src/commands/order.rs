@@ -5,7 +5,7 @@ use serde_json::json;
 
 use crate::context::Context;
 use crate::error::Result;
-use crate::output::Report;
+use crate::output::{Report, fields};
 use crate::times;
 
 pub(super) fn run(context: &Context) -> Result<Report> {
@@ -13,7 +13,7 @@ pub(super) fn run(context: &Context) -> Result<Report> {
     let now = context.sys.clock.now()?.wall_ms();
     let lines = seen.iter().map(|seen| {
         let age = times::age(Millis::new(now.saturating_sub(seen.at_ms)));
-        format!("{}\t{}\t{}\t{age}\n", seen.first, seen.then, seen.owner)
+        fields(&[&seen.first, &seen.then, &seen.owner, &age])
     });
     Ok(Report::answer(lines.collect::<String>(), json!({ "order": seen, "count": seen.len() })))
 }

@@ -1,10 +1,10 @@
 //! A lease as programs and people read it.
 
 use holdfast_kernel::{Lease, Millis, Stamp, Standing, Term};
+use holdfast_terminal::table;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::output::table;
 use crate::times::{rfc3339, span};
 
 /// A lease as JSON.

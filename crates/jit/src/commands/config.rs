@@ -10,9 +10,10 @@ use crate::config::{self, AgentFile, Change, Config, Places, Problem, Scope, Sho
 use crate::context::Context;
 use crate::durable;
 use crate::error::{Error, Exit, Result};
-use crate::output::{Report, clean, table};
+use crate::output::Report;
 use crate::times::rfc3339;
 use crate::workspace::Ground;
+use holdfast_terminal::{clean, table};
 use told::{Changed, Hierarchy, Level, Many, One, Place, Setting, Validated, problems};
 
 /// Does what was typed.

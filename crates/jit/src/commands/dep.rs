@@ -1,5 +1,6 @@
 //! `jit dep`: what waits for what. A circle is refused with the circle shown.
 
+use holdfast_terminal::clean;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -8,7 +9,7 @@ use crate::commands::issue::show::Whole;
 use crate::context::Context;
 use crate::error::Result;
 use crate::ids::IssueId;
-use crate::output::{Report, clean};
+use crate::output::Report;
 use crate::workspace::Workspace;
 use crate::writes::{Changed, Writer};
 

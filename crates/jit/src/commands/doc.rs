@@ -2,6 +2,7 @@
 
 use holdfast_git::objects::Change;
 use holdfast_kernel::Stamp;
+use holdfast_terminal::{clean, table};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -11,7 +12,7 @@ use crate::context::Context;
 use crate::documents::{DocPath, committed};
 use crate::error::Result;
 use crate::issues::{self, Issue, Issues};
-use crate::output::{Report, clean, table};
+use crate::output::Report;
 use crate::times::rfc3339;
 use crate::workspace::Workspace;
 use crate::writes::{self, Writer};

@@ -5,6 +5,7 @@ pub mod define;
 
 use std::collections::BTreeMap;
 
+use holdfast_terminal::{clean, table};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
@@ -15,7 +16,7 @@ use crate::context::Context;
 use crate::error::Result;
 use crate::gates::Registry;
 use crate::issues::State;
-use crate::output::{Report, clean, table};
+use crate::output::Report;
 use crate::workspace::Workspace;
 use crate::writes::{self, Changed, Draft, Finished, GateResult, Results, Verdict, Writer};
 

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use holdfast_terminal::json_line;
+
 use crate::cli::{Graph as Command, GraphFormat};
 use crate::context::Context;
 use crate::error::Result;
@@ -73,7 +75,7 @@ fn export(context: &Context, board: &Board, format: GraphFormat) -> Report {
     let text = match format {
         GraphFormat::Dot => dot(&graph),
         GraphFormat::Mermaid => mermaid(&graph),
-        GraphFormat::Json => serde_json::to_string(&Document { graph }).unwrap_or_default(),
+        GraphFormat::Json => json_line(&Document { graph }),
     };
     match (format, context.printer.form()) {
         (GraphFormat::Dot | GraphFormat::Mermaid, Form::Json) => {

@@ -2,6 +2,7 @@
 
 use holdfast_kernel::Millis;
 use holdfast_sys::{LockMode, Open};
+use holdfast_terminal::table;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -11,7 +12,7 @@ use crate::context::Context;
 use crate::error::{Error, Exit, Result};
 use crate::heartbeat::{self, Beat, Daemon, End};
 use crate::interrupt::Interrupt;
-use crate::output::{Report, table};
+use crate::output::Report;
 use crate::times::span;
 use crate::workspace::Workspace;
 

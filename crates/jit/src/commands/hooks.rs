@@ -4,6 +4,7 @@ use std::path::Path;
 
 use holdfast_git::config::Scope;
 use holdfast_git::{Config, Environment, Found, Git, Objects, Repository, discover, hooks as git_hooks};
+use holdfast_terminal::{clean, table};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -12,7 +13,7 @@ use crate::context::Context;
 use crate::error::{Error, Exit, Result};
 use crate::hooks::install::{Directory, Hook, SERVER, State, WORKTREE};
 use crate::hooks::push::CONTROL_PLANE;
-use crate::output::{Report, clean, table};
+use crate::output::Report;
 use crate::vars;
 use crate::workspace::{Ground, Workspace};
 

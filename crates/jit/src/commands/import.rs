@@ -11,6 +11,7 @@ use std::io::Read as _;
 use std::path::Path;
 
 use holdfast_sys::LockMode;
+use holdfast_terminal::clean;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -20,7 +21,7 @@ use crate::context::Context;
 use crate::durable;
 use crate::error::{Error, Result};
 use crate::ids::IssueId;
-use crate::output::{Report, clean};
+use crate::output::Report;
 use crate::workspace::Workspace;
 use crate::writes::{self, Writer};
 use item::Item;

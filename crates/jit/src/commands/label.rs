@@ -1,10 +1,12 @@
 //! `jit label`: words on issues.
 
+use holdfast_terminal::clean;
+
 use crate::cli::Label as Command;
 use crate::commands::issue::Written;
 use crate::context::Context;
 use crate::error::Result;
-use crate::output::{Report, clean};
+use crate::output::Report;
 use crate::workspace::Workspace;
 use crate::writes::{self, Writer};
 

@@ -1,10 +1,12 @@
 //! `jit query`: which issues there are, which can be worked on, which wait and for what.
 
+use holdfast_terminal::{Cell, Colour, grid};
+
 use crate::cli::Query as Command;
+use crate::colours::{priority_cell, state_cell};
 use crate::commands::issue::list;
 use crate::context::Context;
 use crate::error::Result;
-use crate::grid::{Cell, Colour, grid};
 use crate::ids::telling;
 use crate::issues::{Issues, Scope};
 use crate::output::{Form, Report};
@@ -62,8 +64,8 @@ fn blocked(context: &Context, board: &Board) -> Result<Report> {
         let why: Vec<String> = reasons.iter().map(|reason| words(reason, length)).collect();
         [
             Cell::plain(&node.id.short(length)),
-            Cell::state(node.state),
-            Cell::priority(node.priority),
+            state_cell(node.state),
+            priority_cell(node.priority),
             Cell::plain(&node.title),
             Cell::new(&why.join("; "), Colour::Yellow),
         ]

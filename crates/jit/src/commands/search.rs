@@ -1,9 +1,11 @@
 //! `jit search`: issues by what is written in them.
 
+use holdfast_terminal::{Cell, Colour, grid};
+
 use crate::cli::Search;
+use crate::colours::{priority_cell, state_cell};
 use crate::context::Context;
 use crate::error::{Error, Result};
-use crate::grid::{Cell, Colour, grid};
 use crate::ids::telling;
 use crate::issues::{Issues, Scope};
 use crate::output::Report;
@@ -45,8 +47,8 @@ fn table(context: &Context, hits: &[Hit], total: usize, length: usize) -> String
     let row = |hit: &Hit| {
         [
             Cell::plain(hit.id.get(..length).unwrap_or(&hit.id)),
-            Cell::state(hit.state),
-            Cell::priority(hit.priority),
+            state_cell(hit.state),
+            priority_cell(hit.priority),
             Cell::plain(&hit.title),
             Cell::new(hit.snippet.as_deref().unwrap_or_default(), Colour::Dim),
         ]

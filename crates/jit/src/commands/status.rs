@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use holdfast_kernel::Lease;
+use holdfast_terminal::{Cell, Colour, grid};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::claims::lease::{Shown, left};
 use crate::context::Context;
 use crate::error::Result;
-use crate::grid::{Cell, Colour, grid};
 use crate::ids::{IssueId, telling};
 use crate::issues::{Issues, State};
 use crate::output::{Form, Report};

@@ -1,12 +1,13 @@
 //! `jit worktree`: which worktree this is, and which others there are.
 
+use holdfast_terminal::table;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::cli::Worktree as Command;
 use crate::context::Context;
 use crate::error::Result;
-use crate::output::{Report, table};
+use crate::output::Report;
 use crate::workspace::Workspace;
 use crate::worktree::{self, Entry, Identity};
 
@@ -77,7 +78,7 @@ fn info(context: &Context, workspace: &Workspace) -> Result<Report> {
     let control = workspace.control.to_string_lossy().into_owned();
     let worktree =
         Here { schema_version, worktree_id, root, created_at, relocated_at, branch, main: !linked, control };
-    Ok(Report::new(crate::output::clean(&text), &One { worktree }).brief(brief))
+    Ok(Report::new(holdfast_terminal::clean(&text), &One { worktree }).brief(brief))
 }
 
 fn list(context: &Context) -> Result<Report> {

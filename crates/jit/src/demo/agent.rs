@@ -3,6 +3,7 @@
 
 use clap::Parser as _;
 use holdfast_kernel::Millis;
+use holdfast_terminal::json_line;
 use serde_json::Value;
 
 use super::{TTL_SECS, Told, list, text};
@@ -74,5 +75,5 @@ fn jit(context: &Context, words: &[&str]) -> Result<Report> {
 }
 
 fn tell(context: &Context, told: &Told) {
-    context.printer.line(&serde_json::to_string(told).unwrap_or_default());
+    context.printer.line(&json_line(told));
 }

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use holdfast_terminal::table;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
@@ -10,7 +11,6 @@ use serde_json::Value;
 use super::ground::Ground;
 use super::{list, text};
 use crate::error::Result;
-use crate::output::table;
 
 /// What the log says.
 pub(super) struct Audit {

@@ -1,9 +1,9 @@
 //! What happens, drawn as it happens: a lane for each agent, time goes down.
 
 use holdfast_kernel::Stamp;
+use holdfast_terminal::Colour;
 
 use super::{CAST, Told};
-use crate::grid::Colour;
 use crate::output::Printer;
 
 const WIDTH: usize = 21;

@@ -3,6 +3,7 @@
 
 use holdfast_git::ObjectId;
 use holdfast_store::View;
+use holdfast_terminal::clean;
 
 use super::claimed::{Committer, fallen_behind};
 use super::files::{self, Sorted};
@@ -14,7 +15,6 @@ use crate::context::Context;
 use crate::divergence;
 use crate::error::{Error, Result};
 use crate::ids::IssueId;
-use crate::output::clean;
 use crate::workspace::{DATA, Workspace};
 
 /// Judges what is staged.

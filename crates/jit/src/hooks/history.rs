@@ -8,6 +8,7 @@ use holdfast_git::objects::Commit;
 use holdfast_git::trailers::Style;
 use holdfast_git::{ObjectId, Objects};
 use holdfast_kernel::{Lease, LeaseId};
+use holdfast_terminal::clean;
 
 use super::claimed::{fallen_behind, foreign, unreadable};
 use super::files::{self, Fenced, Sorted};
@@ -18,7 +19,6 @@ use super::site::keep_common;
 use super::trailers::{self, Named};
 use crate::error::Result;
 use crate::ids::IssueId;
-use crate::output::clean;
 use crate::times::rfc3339;
 
 /// What a commit is judged by.

@@ -4,6 +4,7 @@
 use holdfast_git::changes::{Change, Version};
 use holdfast_git::trailers::Style;
 use holdfast_git::{Git, ObjectId};
+use holdfast_terminal::clean;
 
 use super::claimed::{foreign, unreadable};
 use super::files::{self, Fenced};
@@ -12,7 +13,6 @@ use super::problem::{Findings, Problem};
 use super::trailers::{self, Named};
 use crate::error::Result;
 use crate::ids::IssueId;
-use crate::output::clean;
 use crate::times::rfc3339;
 
 /// A branch before and after a push.

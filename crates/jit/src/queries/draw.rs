@@ -4,11 +4,11 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
+use holdfast_terminal::{Colour, Paint, clean};
+
 use super::graph::{Edges, Graph, GraphNode};
 use super::{Board, Node};
-use crate::grid::{Colour, Paint};
 use crate::ids::IssueId;
-use crate::output::clean;
 
 /// A terminal shows no deeper tree; a chain of a hundred thousand would fill it with blanks.
 const DEEPEST: usize = 40;

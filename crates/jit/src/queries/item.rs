@@ -1,5 +1,6 @@
 //! An issue in a list, as programs read it.
 
+use holdfast_terminal::json_line;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -41,8 +42,7 @@ impl<'a> Item<'a> {
     /// Its JSON.
     #[must_use]
     pub fn json(&self) -> String {
-        // Its keys are text, so it has a JSON form.
-        serde_json::to_string(self).unwrap_or_default()
+        json_line(self)
     }
 }
 
@@ -50,7 +50,7 @@ impl<'a> Item<'a> {
 #[must_use]
 pub fn with_member(object: &str, name: &str, value: &impl Serialize) -> String {
     let open = object.strip_suffix('}').unwrap_or(object);
-    let value = serde_json::to_string(value).unwrap_or_default();
+    let value = json_line(value);
     format!("{open},\"{name}\":{value}}}")
 }
 

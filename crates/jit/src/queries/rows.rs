@@ -1,7 +1,9 @@
 //! Issues as a table for people.
 
+use holdfast_terminal::{Cell, Colour, Paint, grid};
+
 use super::{Claimed, Node};
-use crate::grid::{Cell, Colour, Paint, grid};
+use crate::colours::{priority_cell, state_cell};
 use crate::ids::{IssueId, telling};
 use crate::issues::{Priority, Seen, State};
 use crate::times::ago;
@@ -62,8 +64,8 @@ impl Rows<'_> {
         let cells = |row: Row| {
             [
                 Cell::plain(&row.id.short(length)),
-                Cell::state(row.state),
-                Cell::priority(row.priority),
+                state_cell(row.state),
+                priority_cell(row.priority),
                 Cell::new(self.claimed.holder(row.id).unwrap_or_default(), Colour::Cyan),
                 Cell::plain(&row.labels),
                 Cell::new(&ago(&row.updated_at, &self.claimed.now), Colour::Dim),

@@ -145,3 +145,18 @@ fn a_narrow_terminal_cuts_long_titles_and_a_pipe_does_not() {
         assert!(bench.jit(question).ok().stdout.contains(&long), "{question:?}");
     }
 }
+
+/// A document says what is there, and a terminal acts on none of it.
+#[test]
+fn json_is_harmless_and_exact() {
+    let bench = Bench::new();
+    let title = "a\u{202e}b";
+    let id = bench.issue(title);
+    for question in [&["--json", "issue", "show", &id][..], &["--json", "issue", "list"]] {
+        let answer = bench.jit(question).ok();
+        assert!(!answer.stdout.contains('\u{202e}'), "{question:?}: {answer}");
+        let document = answer.json();
+        let said = document.pointer("/issue/title").or(document.pointer("/issues/0/title"));
+        assert_eq!(said.and_then(|said| said.as_str()), Some(title), "{question:?}: {answer}");
+    }
+}

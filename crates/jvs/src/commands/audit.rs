@@ -2,13 +2,14 @@
 
 use std::collections::VecDeque;
 
+use holdfast_terminal::table;
 use serde_json::{Value, json};
 
 use crate::audit::{Audit, Entry};
 use crate::cli;
 use crate::context::Context;
 use crate::error::Result;
-use crate::output::{Report, table};
+use crate::output::Report;
 use crate::verify;
 
 /// Shows or checks the log.

@@ -1,12 +1,13 @@
 //! `jvs gc`: list what nobody needs, and delete exactly that.
 
+use holdfast_terminal::table;
 use serde_json::json;
 
 use crate::cli;
 use crate::context::Context;
 use crate::error::Result;
 use crate::gc;
-use crate::output::{Report, table};
+use crate::output::Report;
 
 /// Does what was typed.
 pub(super) fn run(context: &Context, command: &cli::Gc) -> Result<Report> {

@@ -2,12 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use holdfast_terminal::table;
 use serde_json::{Value, json};
 
 use crate::context::Context;
 use crate::error::Result;
 use crate::names::OpId;
-use crate::output::{Report, table};
+use crate::output::Report;
 use crate::snapshot::{self, Descriptor};
 use crate::worktree::Worktree;
 

@@ -1,5 +1,6 @@
 //! `jvs worktree`: make, list, find, rename and remove worktrees.
 
+use holdfast_terminal::table;
 use serde_json::json;
 
 use crate::change;
@@ -7,7 +8,7 @@ use crate::cli;
 use crate::context::Context;
 use crate::error::Result;
 use crate::names::{OpId, WorktreeName};
-use crate::output::{Report, table};
+use crate::output::Report;
 use crate::payload::Progress;
 use crate::worktree::{Isolation, Worktree};
 

@@ -58,15 +58,22 @@ fn a_long_copy_shows_how_far_it_is_and_clears_the_line() {
 #[test]
 fn errors_are_coloured_for_a_terminal_and_for_nothing_else() {
     let bench = Bench::new();
-    let refused = |no_color: &str| {
+    let refused = |no_color: &str, term: &str| {
         let (line, seen) = terminal();
         let mut command = bench.command(&["lock", "release"], &bench.main());
-        let mut child = command.env("NO_COLOR", no_color).stdout(Stdio::null()).stderr(line).spawn().unwrap();
+        let mut child = command
+            .env("NO_COLOR", no_color)
+            .env("TERM", term)
+            .stdout(Stdio::null())
+            .stderr(line)
+            .spawn()
+            .unwrap();
         drop(command);
         assert_eq!(child.wait().unwrap().code(), Some(1));
         seen.join().unwrap()
     };
-    assert!(refused("").starts_with("\x1b[1;31merror:\x1b[0m "));
-    assert!(refused("1").starts_with("error: "));
+    assert!(refused("", "xterm").starts_with("\x1b[1;31merror:\x1b[0m "));
+    assert!(refused("1", "xterm").starts_with("error: "));
+    assert!(refused("", "dumb").starts_with("error: "));
     assert!(bench.jvs(&["lock", "release"]).stderr.starts_with("error: "));
 }

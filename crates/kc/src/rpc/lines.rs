@@ -3,10 +3,11 @@
 
 use std::io::{self, BufRead, Write};
 
+use holdfast_terminal::json_line;
+
 use super::{Reply, answer};
 use crate::error::Error;
 use crate::medium::Database;
-use crate::output;
 
 /// The longest line that is read: several times what the largest request needs.
 pub const LONGEST_LINE: usize = 64 * 1_024;
@@ -19,7 +20,7 @@ pub fn serve(conn: &mut Database, mut input: impl BufRead, mut out: impl Write) 
     let mut line = Vec::new();
     while let Some(whole) = next(&mut input, &mut line)? {
         let reply = if whole { answer(conn, &line) } else { too_long() };
-        out.write_all(output::json_line(&reply).as_bytes())?;
+        writeln!(out, "{}", json_line(&reply))?;
         out.flush()?;
     }
     Ok(())

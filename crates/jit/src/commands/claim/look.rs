@@ -1,6 +1,7 @@
 //! Looking at claims. Nothing here writes a byte.
 
 use holdfast_kernel::{Lease, Name};
+use holdfast_terminal::table;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -12,7 +13,7 @@ use crate::context::Context;
 use crate::error::{Error, Result};
 use crate::ids::{IssueId, Typed};
 use crate::issues::Issues;
-use crate::output::{Report, table};
+use crate::output::Report;
 use crate::workspace::Workspace;
 
 /// What happened to claims, as one JSON object.

@@ -2,6 +2,7 @@
 //! that failed has to say is shown.
 
 use holdfast_kernel::Millis;
+use holdfast_terminal::clean;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -11,7 +12,7 @@ use crate::context::Context;
 use crate::error::{Exit, Result};
 use crate::gates::{Gate, Outcome, Registry, Run};
 use crate::ids::IssueId;
-use crate::output::{Report, clean};
+use crate::output::Report;
 use crate::workspace::Workspace;
 use crate::writes::{Changed, Draft, Finished, GateResult, Verdict, Writer};
 

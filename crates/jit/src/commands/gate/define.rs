@@ -1,6 +1,7 @@
 //! The gates that are defined for everybody.
 
 use holdfast_sys::LockMode;
+use holdfast_terminal::{clean, table};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::json;
@@ -9,7 +10,7 @@ use crate::cli::DefineGate;
 use crate::context::Context;
 use crate::error::{Error, Result};
 use crate::gates::{FILE, Gate, LONGEST_TIMEOUT, Mode, Registry};
-use crate::output::{Report, clean, table};
+use crate::output::Report;
 use crate::workspace::Workspace;
 use crate::writes::{self, Writer};
 

@@ -1,5 +1,6 @@
 //! `jit issue create`. A fresh issue's id is its own, so this needs no claim.
 
+use holdfast_terminal::clean;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -11,7 +12,7 @@ use crate::context::Context;
 use crate::error::{Error, Result};
 use crate::gates::Registry;
 use crate::issues::{Issue, typed as word};
-use crate::output::{Report, clean};
+use crate::output::Report;
 use crate::workspace::Workspace;
 use crate::writes::{self, Draft, Fresh, Results, Writer};
 

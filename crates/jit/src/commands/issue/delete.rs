@@ -1,11 +1,12 @@
 //! `jit issue delete`.
 
+use holdfast_terminal::clean;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::context::Context;
 use crate::error::Result;
-use crate::output::{Report, clean};
+use crate::output::Report;
 use crate::workspace::Workspace;
 use crate::writes::Writer;
 

@@ -2,16 +2,17 @@
 
 use std::fmt::Write as _;
 
+use holdfast_terminal::{Cell, Colour, Paint, clean, grid};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::claims::lease::{Shown, left};
+use crate::colours::state_cell;
 use crate::context::Context;
 use crate::error::{Error, Result};
-use crate::grid::{Cell, Colour, Paint, grid};
 use crate::ids::IssueId;
 use crate::issues::{Issue, Issues, Layer, Scope, State};
-use crate::output::{Report, clean};
+use crate::output::Report;
 use crate::queries::{Claimed, Reason};
 use crate::times::ago;
 use crate::workspace::Workspace;
@@ -171,7 +172,7 @@ impl Text<'_> {
             return;
         }
         let row = |dep: &Dep| match &dep.known {
-            Some((state, title)) => [Cell::plain(&dep.id), Cell::state(*state), Cell::plain(title)],
+            Some((state, title)) => [Cell::plain(&dep.id), state_cell(*state), Cell::plain(title)],
             None => [Cell::plain(&dep.id), Cell::new("not there", Colour::Red), Cell::plain("")],
         };
         text.push('\n');

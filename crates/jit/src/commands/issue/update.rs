@@ -1,5 +1,6 @@
 //! `jit issue update`. Everything that was typed is checked before the first issue is changed.
 
+use holdfast_terminal::clean;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -9,7 +10,7 @@ use crate::cli::UpdateIssue;
 use crate::context::Context;
 use crate::error::{Error, Result};
 use crate::issues::{Priority, State, typed as word};
-use crate::output::{Report, clean};
+use crate::output::Report;
 use crate::workspace::Workspace;
 use crate::writes::{self, Changed, Draft, Finished, Writer, open_dependencies};
 

@@ -1,112 +1,16 @@
-//! Tables and colours for people. Columns are as wide as a terminal shows them, colours never reach a pipe,
-//! and nothing from outside gets through that a terminal would act on.
+//! Tables for people. Columns are as wide as a terminal shows them, and nothing from outside gets through that
+//! a terminal would act on.
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-use crate::issues::{Priority, State};
-use crate::output::clean;
+use crate::paint::{Colour, Paint};
+use crate::text::one_line;
 
 /// What is between two columns.
 const GAP: usize = 2;
 
 /// A column that is narrower says nothing.
 const NARROWEST: usize = 12;
-
-/// What a text is painted with.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Colour {
-    /// As it is.
-    Plain,
-    /// What stands out.
-    Bold,
-    /// What is over.
-    Dim,
-    /// What can be done.
-    Green,
-    /// What somebody is at.
-    Yellow,
-    /// What waits for a judgement.
-    Magenta,
-    /// Who has it.
-    Cyan,
-    /// What is urgent or wrong.
-    Red,
-}
-
-impl Colour {
-    const fn code(self) -> &'static str {
-        match self {
-            Self::Plain => "",
-            Self::Bold => "\x1b[1m",
-            Self::Dim => "\x1b[2m",
-            Self::Green => "\x1b[32m",
-            Self::Yellow => "\x1b[33m",
-            Self::Magenta => "\x1b[35m",
-            Self::Cyan => "\x1b[36m",
-            Self::Red => "\x1b[1;31m",
-        }
-    }
-}
-
-impl From<State> for Colour {
-    fn from(state: State) -> Self {
-        match state {
-            State::Backlog => Self::Plain,
-            State::Ready => Self::Green,
-            State::InProgress => Self::Yellow,
-            State::Gated => Self::Magenta,
-            State::Done | State::Rejected | State::Archived => Self::Dim,
-        }
-    }
-}
-
-impl From<Priority> for Colour {
-    fn from(priority: Priority) -> Self {
-        match priority {
-            Priority::Critical => Self::Red,
-            Priority::High => Self::Bold,
-            Priority::Normal => Self::Plain,
-            Priority::Low => Self::Dim,
-        }
-    }
-}
-
-/// What can be shown: whether there are colours, and how wide a table may be.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Paint {
-    colours: bool,
-    width: Option<usize>,
-}
-
-impl Paint {
-    /// Colours, if `on`.
-    #[must_use]
-    pub const fn new(on: bool) -> Self {
-        Self { colours: on, width: None }
-    }
-
-    /// These colours, on a terminal with so many columns.
-    #[must_use]
-    pub const fn within(self, width: Option<usize>) -> Self {
-        Self { width, ..self }
-    }
-
-    /// A text that was cleaned, painted.
-    #[must_use]
-    pub fn paint(self, colour: Colour, text: &str) -> String {
-        if self.colours && colour != Colour::Plain && !text.is_empty() {
-            format!("{}{text}\x1b[0m", colour.code())
-        } else {
-            text.to_owned()
-        }
-    }
-
-    /// A text from outside, cleaned and painted.
-    #[must_use]
-    pub fn show(self, colour: Colour, text: &str) -> String {
-        self.paint(colour, &clean(text).replace('\n', " "))
-    }
-}
 
 /// A cell of a table: one line of text that a terminal can show.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -119,25 +23,13 @@ impl Cell {
     /// A text from outside.
     #[must_use]
     pub fn new(text: &str, colour: Colour) -> Self {
-        Self { text: clean(text).replace('\n', " "), colour }
+        Self { text: one_line(text), colour }
     }
 
     /// A text from outside, as it is.
     #[must_use]
     pub fn plain(text: &str) -> Self {
         Self::new(text, Colour::Plain)
-    }
-
-    /// Where an issue stands.
-    #[must_use]
-    pub fn state(state: State) -> Self {
-        Self { text: state.to_string(), colour: state.into() }
-    }
-
-    /// How much an issue matters.
-    #[must_use]
-    pub fn priority(priority: Priority) -> Self {
-        Self { text: priority.to_string(), colour: priority.into() }
     }
 
     fn width(&self) -> usize {
@@ -187,6 +79,13 @@ pub fn grid<const N: usize>(paint: Paint, heading: [&str; N], rows: Vec<[Cell; N
     text
 }
 
+/// Rows as aligned columns under a heading, without colours.
+#[must_use]
+pub fn table<const N: usize>(heading: [&str; N], rows: &[[String; N]]) -> String {
+    let rows = rows.iter().map(|row| row.each_ref().map(|cell| Cell::plain(cell.as_str())));
+    grid(Paint::new(false), heading, rows.collect())
+}
+
 /// Makes the widest columns narrower until all fit, or none can give way any more.
 fn squeeze(widths: &mut [usize], used: &[bool], room: usize) {
     loop {
@@ -219,7 +118,7 @@ fn line(text: &mut String, paint: Paint, row: &[Cell], widths: &[usize], used: &
 
 #[cfg(test)]
 mod tests {
-    use super::{Cell, Colour, Paint, grid};
+    use super::{Cell, Colour, Paint, grid, table};
 
     #[test]
     fn columns_are_as_wide_as_they_are_shown() {
@@ -229,6 +128,12 @@ mod tests {
             [Cell::plain(""), Cell::plain("3")],
         ];
         assert_eq!(grid(Paint::new(false), ["A", "B"], rows), "A     B\n日本  1\ne\u{301}     2\n      3\n");
+    }
+
+    #[test]
+    fn a_table_of_text_has_no_colours() {
+        let rows = [["ä".to_owned(), "1".to_owned()], ["long".to_owned(), "2".to_owned()]];
+        assert_eq!(table(["A", "B"], &rows), "A     B\nä     1\nlong  2\n");
     }
 
     #[test]

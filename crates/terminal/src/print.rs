@@ -1,0 +1,38 @@
+//! Standard output: answers, and what clap has to say.
+
+use std::io::{self, Write as _};
+
+use serde_json::Value;
+
+use crate::text::json_line;
+
+/// Prints the pieces of an answer, and the end of a line where there is none. Whoever closed the pipe has read
+/// enough.
+///
+/// # Errors
+/// The answer did not get out.
+pub fn print<S: AsRef<str>>(pieces: &[S]) -> io::Result<()> {
+    let Some(last) = pieces.iter().map(AsRef::as_ref).rfind(|piece| !piece.is_empty()) else { return Ok(()) };
+    let mut out = io::stdout().lock();
+    let done = pieces.iter().try_for_each(|piece| out.write_all(piece.as_ref().as_bytes()));
+    let done = done.and_then(|()| if last.ends_with('\n') { Ok(()) } else { out.write_all(b"\n") });
+    match done.and_then(|()| out.flush()) {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        done => done,
+    }
+}
+
+/// Prints what clap has to say: help, a version, or what was typed wrong, which is said in a document too where
+/// one is wanted. Whether something was wrong.
+#[must_use]
+pub fn typed_wrong(error: &clap::Error, document: Option<impl FnOnce(&str) -> Value>) -> bool {
+    // The exit code tells the same to whoever cannot read this.
+    let _ = error.print();
+    let is_wrong = error.use_stderr();
+    if let Some(document) = document.filter(|_| is_wrong) {
+        let said = error.render().to_string();
+        let first = said.lines().next().unwrap_or_default().trim_start_matches("error: ");
+        let _ = print(&[json_line(&document(first))]);
+    }
+    is_wrong
+}
