@@ -12,8 +12,9 @@ use holdfast_ic::owner::{Owner, Said};
 use holdfast_ic::wait::How;
 use holdfast_kernel::{Millis, Name};
 use holdfast_sys::{Entropy, ProcessId, Sys};
+use holdfast_trial::until;
 
-use crate::site::{Dead, Site, end, library, lock, signal, until};
+use crate::site::{Dead, Site, end, library, lock, signal};
 
 const HOUR: Millis = Millis::from_secs(3_600);
 

@@ -1,6 +1,8 @@
 //! C7: the order in which locks are taken, and circles of those who wait.
 
-use crate::site::{Site, end, until};
+use holdfast_trial::until;
+
+use crate::site::{Site, end};
 
 fn take(site: &Site, owner: &str, name: &str, code: i32, more: &[&str]) -> String {
     let timeout: &[&str] = if more.contains(&"--timeout") { &[] } else { &["--timeout", "0"] };

@@ -2,7 +2,9 @@
 
 use std::fs;
 
-use crate::site::{Site, end, signal, until};
+use holdfast_trial::until;
+
+use crate::site::{Site, end, signal};
 
 /// A command that says that it runs, and then does what it is told.
 const READY: &str = "echo ready > ready;";

@@ -4,7 +4,9 @@ use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
 use std::process::{Command, Stdio};
 
-use crate::site::{IC, Said, Site, library, signal, until};
+use holdfast_trial::until;
+
+use crate::site::{IC, Said, Site, library, signal};
 
 const SHELLS: [&str; 2] = ["bash", "dash"];
 

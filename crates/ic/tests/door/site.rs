@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use holdfast_ic::locks::Locks;
 use holdfast_ic::names::LockName;
@@ -117,15 +117,6 @@ impl Site {
 
 pub(crate) fn lock(name: &str, scope: &str) -> LockName {
     LockName::new(name, scope).unwrap()
-}
-
-/// Waits until something is so. A machine under load may take its time.
-pub(crate) fn until(what: &str, mut is_so: impl FnMut() -> bool) {
-    let start = Instant::now();
-    while !is_so() {
-        assert!(start.elapsed() < Duration::from_secs(120), "{what} did not come to be");
-        std::thread::sleep(Duration::from_millis(5));
-    }
 }
 
 /// The end of a process that was started with its output caught.

@@ -4,9 +4,10 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::Stdio;
 
+use holdfast_trial::{Answer, until};
 use serde_json::Value;
 
-use crate::bench::{Answer, Bench, until};
+use crate::bench::Bench;
 use crate::schema::fits;
 
 /// Runs commands and holds what they answer to their schemas.

@@ -1,8 +1,9 @@
 //! A repository in a temporary directory, and short ways to run the program in it.
 
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Child, Command, Stdio};
 
+use holdfast_trial::Answer;
 use serde_json::Value;
 
 /// The program.
@@ -11,42 +12,6 @@ pub(crate) const JIT: &str = env!("CARGO_BIN_EXE_jit");
 /// A repository that issues are tracked in.
 pub(crate) struct Bench {
     dir: tempfile::TempDir,
-}
-
-/// What the program answered.
-pub(crate) struct Answer {
-    pub(crate) code: Option<i32>,
-    pub(crate) stdout: String,
-    pub(crate) stderr: String,
-}
-
-impl Answer {
-    pub(crate) fn from(output: Output) -> Self {
-        let text = |bytes| String::from_utf8(bytes).unwrap();
-        Self { code: output.status.code(), stdout: text(output.stdout), stderr: text(output.stderr) }
-    }
-
-    pub(crate) fn json(&self) -> Value {
-        serde_json::from_str(&self.stdout).unwrap_or_else(|_| panic!("{self}"))
-    }
-
-    /// This answer, if it ended well.
-    pub(crate) fn ok(self) -> Self {
-        assert_eq!(self.code, Some(0), "{self}");
-        self
-    }
-
-    /// This answer, if it ended with this code.
-    pub(crate) fn fails(self, code: i32) -> Self {
-        assert_eq!(self.code, Some(code), "{self}");
-        self
-    }
-}
-
-impl std::fmt::Display for Answer {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "exit {:?}\nstdout: {}\nstderr: {}", self.code, self.stdout, self.stderr)
-    }
 }
 
 impl Bench {
@@ -167,22 +132,4 @@ fn collect(directory: &Path, files: &mut Vec<(PathBuf, Vec<u8>, std::time::Syste
             files.push((path, content, modified));
         }
     }
-}
-
-/// Waits until something holds, and gives up after a while.
-pub(crate) fn until(what: &str, mut holds: impl FnMut() -> bool) {
-    let start = std::time::Instant::now();
-    while !holds() {
-        assert!(start.elapsed().as_secs() < 60, "waited in vain until {what}");
-        std::thread::sleep(std::time::Duration::from_millis(10));
-    }
-}
-
-/// Whether a program is installed; says so if it is not.
-pub(crate) fn has(program: &str) -> bool {
-    let there = Command::new(program).arg("--version").output().is_ok_and(|output| output.status.success());
-    if !there {
-        println!("skipped: {program} is not installed (apt-get install {program})");
-    }
-    there
 }

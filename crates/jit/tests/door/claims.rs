@@ -178,7 +178,7 @@ fn leases_without_a_deadline_need_a_reason_and_have_limits() {
     assert_eq!(take("agent:a", 2).fails(4).json()["error"]["code"], "LIMIT_REACHED");
     take("agent:b", 2).ok();
     assert_eq!(take("agent:c", 3).fails(4).json()["error"]["code"], "LIMIT_REACHED");
-    crate::bench::until("they are stale", || bench.leases().iter().all(|lease| lease["stale"] == true));
+    holdfast_trial::until("they are stale", || bench.leases().iter().all(|lease| lease["stale"] == true));
     bench.jit(&["validate", "leases"]).fails(7);
     bench.jit(&["claim", "heartbeat", &issues[0]]).ok();
     let beaten = bench.jit(&["--json", "claim", "status", "--issue", &issues[0]]).ok().json();
@@ -192,7 +192,7 @@ fn looking_changes_no_byte() {
     bench.jit(&["claim", "acquire", &bench.issue("short"), "--ttl", "1"]).ok();
     std::fs::remove_file(bench.control("claims.index.json")).unwrap();
     let before = bench.snapshot();
-    crate::bench::until("one is over", || bench.leases().len() == 1);
+    holdfast_trial::until("one is over", || bench.leases().len() == 1);
     for args in [
         &["claim", "status"][..],
         &["claim", "status", "--issue", &issue, "--agent", "agent:a"],

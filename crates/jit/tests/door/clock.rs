@@ -2,7 +2,9 @@
 
 use std::process::Command;
 
-use crate::bench::{Answer, Bench, has, until};
+use holdfast_trial::{Answer, has, until};
+
+use crate::bench::Bench;
 
 /// Runs the program with the wall clock moved.
 fn at(bench: &Bench, offset: &str, agent: &str, args: &[&str]) -> Answer {

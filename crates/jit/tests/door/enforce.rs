@@ -3,8 +3,9 @@
 
 use clap::CommandFactory as _;
 use holdfast_jit::cli::Cli;
+use holdfast_trial::Answer;
 
-use crate::bench::{Answer, Bench};
+use crate::bench::Bench;
 
 /// What changes no issue: it looks, or keeps claims, settings, identities and hooks.
 const HARMLESS: [&str; 37] = [
@@ -200,7 +201,7 @@ fn a_lease_elsewhere_over_or_stale_is_none() {
 
     stage.bench.config("[coordination]\nstale_threshold_secs = 1\n");
     stage.bench.jit(&["claim", "acquire", &stage.id, "--ttl", "0", "--reason", "long"]).ok();
-    crate::bench::until("it is stale", || {
+    holdfast_trial::until("it is stale", || {
         stage.bench.leases().first().is_some_and(|lease| lease["stale"] == true)
     });
     let refused = stage.run("agent:a", &update).fails(5);

@@ -3,7 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::bench::{Answer, Bench, has};
+use holdfast_trial::{Answer, has};
+
+use crate::bench::Bench;
 
 /// Runs the program with system calls made to fail.
 fn injected(bench: &Bench, faults: &[&str], agent: &str, args: &[&str]) -> Answer {

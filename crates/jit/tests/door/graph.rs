@@ -1,6 +1,8 @@
 //! What waits for what, and what is left when an issue goes.
 
-use crate::bench::{Answer, Bench};
+use holdfast_trial::Answer;
+
+use crate::bench::Bench;
 
 #[test]
 fn a_cycle_is_refused_and_shown() {

@@ -4,9 +4,10 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
 use std::process::Stdio;
 
+use holdfast_trial::{Answer, until};
 use serde_json::Value;
 
-use crate::bench::{Answer, Bench, until};
+use crate::bench::Bench;
 
 fn issue_json(bench: &Bench, id: &str) -> PathBuf {
     bench.repo().join(".jit/issues").join(id).join("issue.json")
@@ -159,7 +160,7 @@ fn a_disk_that_is_full_or_read_only_leaves_the_issue_as_it_was() {
     let home = bench.repo().join(".jit/issues").join(&id);
     let before = std::fs::read(home.join("issue.json")).unwrap();
     let mut strace = bench.dressed(std::process::Command::new("strace"));
-    if !crate::bench::has("strace") {
+    if !holdfast_trial::has("strace") {
         return;
     }
     strace.args([

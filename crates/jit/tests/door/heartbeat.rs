@@ -2,7 +2,9 @@
 
 use std::process::Command;
 
-use crate::bench::{Answer, Bench, until};
+use holdfast_trial::{Answer, until};
+
+use crate::bench::Bench;
 
 fn renewals(bench: &Bench) -> usize {
     let history = bench.jit(&["--json", "claim", "history"]).ok().json();

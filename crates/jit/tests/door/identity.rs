@@ -2,7 +2,9 @@
 
 use std::process::Command;
 
-use crate::bench::{Answer, Bench};
+use holdfast_trial::Answer;
+
+use crate::bench::Bench;
 
 #[test]
 fn the_flag_wins_over_the_environment_and_that_over_the_file() {

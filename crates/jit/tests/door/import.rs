@@ -2,9 +2,10 @@
 
 use std::process::Stdio;
 
+use holdfast_trial::Answer;
 use serde_json::{Value, json};
 
-use crate::bench::{Answer, Bench};
+use crate::bench::Bench;
 
 /// What beads writes, shortened to what differs.
 const BEADS: &str = r#"

@@ -2,64 +2,35 @@
 //! what the log says.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
+use holdfast_trial::{Answer, Dice};
 use serde_json::Value;
 
-use crate::bench::{Answer, Bench};
+use crate::bench::Bench;
 
 const AGENTS: u64 = 4;
 /// How often each agent dies, and how many rounds that may take at the most.
 const DEATHS: usize = 50;
 const ROUNDS: u64 = 2_000;
 
-/// Random numbers that can be had again, and the time within which a process is killed. It follows the
-/// machine: whoever got away shortens it, whoever died makes it longer, so that about every second dies
-/// and every moment of a command is hit, however fast it is.
-struct Dice {
-    state: u64,
-    within_us: u64,
-}
-
-impl Dice {
-    const fn new(seed: u64) -> Self {
-        Self { state: seed, within_us: 12_000 }
-    }
-
-    fn roll(&mut self, below: u64) -> u64 {
-        self.state =
-            self.state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.state >> 33) % below
-    }
-
-    fn note(&mut self, died: bool) {
-        self.within_us =
-            if died { self.within_us * 5 / 4 } else { self.within_us * 4 / 5 }.clamp(500, 60_000);
-    }
-}
-
 /// Runs the program and kills it after a random while. Gives the answer if it got that far.
 fn killed(bench: &Bench, dice: &mut Dice, agent: &str, args: &[&str]) -> (Option<Value>, bool) {
-    let mut child = bench.spawn(agent, args, &bench.repo());
-    std::thread::sleep(Duration::from_micros(dice.roll(dice.within_us)));
-    child.kill().unwrap();
-    let output = child.wait_with_output().unwrap();
-    let died = output.status.code().is_none();
-    dice.note(died);
+    let (output, died) = dice.kill(bench.spawn(agent, args, &bench.repo()));
     let told = (output.status.code() == Some(0) || died).then(|| serde_json::from_slice(&output.stdout).ok());
     (told.flatten(), died)
 }
 
 /// One agent that is killed all the time. Gives the leases that it was told of, and how often it died.
 fn agent(bench: &Bench, name: &str, issues: &[String], seed: u64) -> (BTreeSet<String>, usize) {
-    let mut dice = Dice::new(seed);
+    let mut dice = Dice::new(seed, Duration::from_millis(12));
     let (mut told, mut deaths) = (BTreeSet::new(), 0);
     let id = |document: &Value| document["lease"]["lease_id"].as_str().map(ToOwned::to_owned);
     for _ in 0..ROUNDS {
         if deaths >= DEATHS {
             break;
         }
-        let issue = &issues[usize::try_from(dice.roll(issues.len() as u64)).unwrap()];
+        let issue = dice.pick(issues);
         let acquire = ["--json", "claim", "acquire", issue.as_str()];
         let (first, died) = killed(bench, &mut dice, name, &acquire);
         deaths += usize::from(died);
@@ -109,9 +80,7 @@ fn by_agent(history: &Value) -> BTreeMap<String, BTreeSet<String>> {
 
 #[test]
 fn nothing_that_an_agent_was_told_of_is_lost_and_nothing_is_granted_behind_its_back() {
-    let seed = SystemTime::UNIX_EPOCH.elapsed().unwrap().as_micros();
-    let seed = u64::try_from(seed % 1_000_000_007).unwrap();
-    println!("seed {seed}");
+    let seed = Dice::seed();
     let bench = Bench::new();
     let issues: Vec<String> = (0..3).map(|n| bench.issue(&n.to_string())).collect();
     let (bench, issues) = (&bench, &issues);

@@ -5,7 +5,9 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
-use crate::bench::{Answer, Bench};
+use holdfast_trial::Answer;
+
+use crate::bench::Bench;
 
 /// No UTF-8.
 const LATIN: &[u8] = b"caf\xe9";

@@ -3,7 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::Child;
 
-use crate::bench::{Answer, Bench};
+use holdfast_trial::Answer;
+
+use crate::bench::Bench;
 
 fn finish(children: Vec<Child>) -> Vec<Answer> {
     children.into_iter().map(|child| Answer::from(child.wait_with_output().unwrap())).collect()

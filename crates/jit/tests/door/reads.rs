@@ -5,7 +5,9 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use crate::bench::{Answer, Bench};
+use holdfast_trial::Answer;
+
+use crate::bench::Bench;
 
 /// Makes one issue wait for others.
 fn depend(bench: &Bench, from: &str, on: &[&str]) {

@@ -104,7 +104,7 @@ fn what_is_claimed_is_offered_nowhere_and_what_is_released_everywhere() {
         bench.run_at(agent, &["claim", "release", both], at).ok();
     }
     bench.run_at("agent:b", &["claim", "acquire", both, "--ttl", "1"], linked).ok();
-    crate::bench::until("it is over", || places.ids(&["query", "available"], &repo).contains(both));
+    holdfast_trial::until("it is over", || places.ids(&["query", "available"], &repo).contains(both));
     assert!(places.ids(&["query", "available"], linked).contains(both));
 }
 

@@ -1,12 +1,8 @@
 //! What people see: colours, aligned columns and relative times on a terminal, plain text everywhere else.
 
-use std::io::Read as _;
-use std::os::unix::ffi::OsStrExt as _;
-use std::os::unix::fs::OpenOptionsExt as _;
-use std::process::Command;
+use std::process::{Command, Stdio};
 
-use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
-use rustix::termios::{Winsize, tcsetwinsize};
+use holdfast_trial::Screen;
 use unicode_width::UnicodeWidthStr as _;
 
 use crate::bench::Bench;
@@ -18,29 +14,11 @@ fn on_a_terminal(command: Command) -> String {
 
 /// What a command writes to a terminal of its own with so many columns.
 fn on_columns(columns: u16, mut command: Command) -> String {
-    let ours = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
-    grantpt(&ours).unwrap();
-    unlockpt(&ours).unwrap();
-    let size = Winsize { ws_row: 50, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
-    tcsetwinsize(&ours, size).unwrap();
-    let name = ptsname(&ours, Vec::new()).unwrap();
-    let no_ctty = i32::try_from(rustix::fs::OFlags::NOCTTY.bits()).unwrap();
-    let theirs = std::fs::OpenOptions::new()
-        .read(true)
-        .write(true)
-        .custom_flags(no_ctty)
-        .open(std::ffi::OsStr::from_bytes(name.as_bytes()))
-        .unwrap();
-    command.stdin(std::process::Stdio::null()).stdout(theirs);
-    let mut child = command.spawn().unwrap();
-    // The command has the only other end, so that reading stops when it has ended.
+    let screen = Screen::new(columns);
+    let mut child = command.stdin(Stdio::null()).stdout(screen.line()).spawn().unwrap();
     drop(command);
-    let (mut terminal, mut bytes, mut piece) = (std::fs::File::from(ours), Vec::new(), [0; 4096]);
-    while let Ok(read @ 1..) = terminal.read(&mut piece) {
-        bytes.extend_from_slice(&piece[..read]);
-    }
     assert!(child.wait().unwrap().success());
-    String::from_utf8(bytes).unwrap().replace("\r\n", "\n")
+    screen.read().replace("\r\n", "\n")
 }
 
 const QUESTIONS: [&[&str]; 4] =

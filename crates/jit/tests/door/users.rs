@@ -4,7 +4,9 @@ use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 use std::process::Command;
 
-use crate::bench::{Answer, Bench, JIT, has};
+use holdfast_trial::{Answer, has};
+
+use crate::bench::{Bench, JIT};
 
 /// The group that Debian gives to people.
 const GROUP: (&str, &str) = ("users", "100");

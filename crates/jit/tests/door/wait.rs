@@ -4,7 +4,9 @@ use std::io::{BufRead as _, BufReader};
 use std::process::{Child, Command};
 use std::time::Instant;
 
-use crate::bench::{Answer, Bench, until};
+use holdfast_trial::{Answer, until};
+
+use crate::bench::Bench;
 
 fn tickets(bench: &Bench, issue: &str) -> usize {
     std::fs::read_dir(bench.control("locks/wait").join(issue)).map_or(0, Iterator::count)

@@ -1,8 +1,9 @@
 //! A bare origin that judges what arrives.
 
+use holdfast_trial::Answer;
 use serde_json::json;
 
-use crate::stage::{Answer, Stage};
+use crate::stage::Stage;
 
 /// A stage whose origin judges; it sees the log if `sees` is set.
 fn judging(sees: bool) -> Stage {

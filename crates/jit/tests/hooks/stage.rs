@@ -1,8 +1,9 @@
 //! A bare origin, a repository with hooks, worktrees for agents, and short ways to work in them.
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::Command;
 
+use holdfast_trial::Answer;
 use serde_json::{Value, json};
 
 /// The program.
@@ -10,52 +11,6 @@ pub(crate) const JIT: &str = env!("CARGO_BIN_EXE_jit");
 
 pub(crate) struct Stage {
     dir: tempfile::TempDir,
-}
-
-/// What a program answered.
-pub(crate) struct Answer {
-    pub(crate) code: Option<i32>,
-    pub(crate) stdout: String,
-    pub(crate) stderr: String,
-}
-
-impl Answer {
-    fn from(output: &Output) -> Self {
-        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-        Self { code: output.status.code(), stdout: text(&output.stdout), stderr: text(&output.stderr) }
-    }
-
-    pub(crate) fn ok(self) -> Self {
-        assert_eq!(self.code, Some(0), "{self}");
-        self
-    }
-
-    /// This answer, if it is a failure that says all of this.
-    pub(crate) fn refused(self, words: &[&str]) -> Self {
-        assert_ne!(self.code, Some(0), "{self}");
-        self.says(words)
-    }
-
-    pub(crate) fn says(self, words: &[&str]) -> Self {
-        for word in words {
-            assert!(self.stderr.contains(word), "{word:?} is not in\n{self}");
-        }
-        self
-    }
-
-    pub(crate) fn line(&self) -> &str {
-        self.stdout.trim()
-    }
-
-    pub(crate) fn json(&self) -> Value {
-        serde_json::from_str(&self.stdout).unwrap_or_else(|_| panic!("{self}"))
-    }
-}
-
-impl std::fmt::Display for Answer {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "exit {:?}\nstdout: {}\nstderr: {}", self.code, self.stdout, self.stderr)
-    }
 }
 
 /// An agent in its worktree.
@@ -146,7 +101,7 @@ impl Stage {
     }
 
     pub(crate) fn run(&self, program: &str, agent: &str, args: &[&str], at: &Path) -> Answer {
-        Answer::from(&self.command(program, agent, args, at).output().unwrap())
+        Answer::of_any(&self.command(program, agent, args, at).output().unwrap())
     }
 }
 
@@ -162,7 +117,7 @@ impl Agent<'_> {
     }
 
     fn run(&self, program: &str, args: &[&str]) -> Answer {
-        Answer::from(&self.command(program, args).output().unwrap())
+        Answer::of_any(&self.command(program, args).output().unwrap())
     }
 
     pub(crate) fn git(&self, args: &[&str]) -> Answer {

@@ -1,8 +1,9 @@
 //! A repository in a temporary directory, and short ways to run the program in it.
 
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Child, Command, Stdio};
 
+use holdfast_trial::Answer;
 use serde_json::Value;
 
 /// The program.
@@ -13,43 +14,20 @@ pub(crate) struct Bench {
     dir: tempfile::TempDir,
 }
 
-/// What the program answered.
-pub(crate) struct Answer {
-    pub(crate) code: Option<i32>,
-    pub(crate) stdout: String,
-    pub(crate) stderr: String,
+/// What every refusal of `jvs` has.
+pub(crate) trait Refusal {
+    /// This answer, if it was refused with this class, which is also what its document says.
+    fn refused_as(self, class: &str) -> Self;
 }
 
-impl Answer {
-    pub(crate) fn from(output: Output) -> Self {
-        let text = |bytes| String::from_utf8(bytes).unwrap();
-        Self { code: output.status.code(), stdout: text(output.stdout), stderr: text(output.stderr) }
-    }
-
-    pub(crate) fn json(&self) -> Value {
-        serde_json::from_str(&self.stdout).unwrap_or_else(|_| panic!("{self}"))
-    }
-
-    /// This answer, if it ended well.
-    pub(crate) fn ok(self) -> Self {
-        assert_eq!(self.code, Some(0), "{self}");
-        self
-    }
-
-    /// This answer, if it was refused with this class, which is also what its document says.
-    pub(crate) fn refused(self, class: &str) -> Self {
+impl Refusal for Answer {
+    fn refused_as(self, class: &str) -> Self {
         assert_eq!(self.code, Some(if class == "E_USAGE" { 2 } else { 1 }), "{self}");
         let document = self.json();
         assert_eq!(document["error"], class, "{self}");
         assert!(!document["message"].as_str().unwrap().is_empty(), "{self}");
         assert!(document.get("hint").is_some(), "{self}");
         self
-    }
-}
-
-impl std::fmt::Display for Answer {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "exit {:?}\nstdout: {}\nstderr: {}", self.code, self.stdout, self.stderr)
     }
 }
 
@@ -170,15 +148,6 @@ pub(crate) fn id(answer: &Answer) -> String {
     answer.json()["snapshot"]["snapshot_id"].as_str().unwrap().to_owned()
 }
 
-/// Waits until something holds, and gives up after a while.
-pub(crate) fn until(what: &str, mut holds: impl FnMut() -> bool) {
-    let start = std::time::Instant::now();
-    while !holds() {
-        assert!(start.elapsed().as_secs() < 120, "waited in vain until {what}");
-        std::thread::sleep(std::time::Duration::from_millis(2));
-    }
-}
-
 /// Whether a process ends by itself within a while.
 pub(crate) fn ends(child: &mut Child) -> bool {
     let start = std::time::Instant::now();
@@ -189,15 +158,6 @@ pub(crate) fn ends(child: &mut Child) -> bool {
         std::thread::sleep(std::time::Duration::from_millis(5));
     }
     true
-}
-
-/// Whether a program is installed; says so if it is not.
-pub(crate) fn has(program: &str) -> bool {
-    let there = Command::new(program).arg("--version").output().is_ok_and(|output| output.status.success());
-    if !there {
-        println!("skipped: {program} is not installed (apt-get install {program})");
-    }
-    there
 }
 
 /// Whether everything is tried that may take minutes.

@@ -2,7 +2,9 @@
 
 use std::process::Command;
 
-use crate::bench::{Answer, Bench, JVS, has, until};
+use holdfast_trial::{Answer, has, until};
+
+use crate::bench::{Bench, JVS, Refusal};
 
 /// Runs the program with the wall clock moved, but not the times of files.
 fn at(bench: &Bench, offset: &str, who: &str, args: &[&str]) -> Answer {
@@ -20,13 +22,13 @@ fn an_hour_forward_or_back_ends_no_live_lock_and_revives_no_dead_one() {
     let bench = Bench::impatient();
     bench.other("a", &["lock", "acquire", "--lease-ms", "600000"]).ok();
     for offset in ["+1h", "-1h", "+400d"] {
-        at(&bench, offset, "b", &["lock", "acquire"]).refused("E_LOCK_CONFLICT");
+        at(&bench, offset, "b", &["lock", "acquire"]).refused_as("E_LOCK_CONFLICT");
         at(&bench, offset, "a", &["lock", "renew"]).ok();
     }
     bench.other("a", &["lock", "release"]).ok();
     bench.other("a", &["lock", "acquire", "--lease-ms", "100"]).ok();
     until("it is over", || bench.jvs(&["lock", "status"]).ok().json()["state"] == "stealable");
-    at(&bench, "-1h", "a", &["lock", "renew"]).refused("E_LOCK_EXPIRED");
+    at(&bench, "-1h", "a", &["lock", "renew"]).refused_as("E_LOCK_EXPIRED");
     at(&bench, "-1h", "b", &["lock", "acquire"]).ok();
 }
 

@@ -1,6 +1,6 @@
 //! Only what nobody needs is deleted, and only what was shown.
 
-use crate::bench::Bench;
+use crate::bench::{Bench, Refusal};
 
 /// A line of three snapshots, with the head set back to the first.
 fn branched(bench: &Bench) -> [String; 3] {
@@ -41,10 +41,10 @@ fn a_plan_that_is_not_the_one_that_was_shown_deletes_nothing() {
     let bench = Bench::new();
     let [_, second, _] = branched(&bench);
     let (id, list) = plan(&bench);
-    bench.jvs(&["gc", "run", "--plan-id", "0000000000000000"]).refused("E_GC_PLAN_MISMATCH");
-    bench.jvs(&["gc", "run", "--plan-id", "../../x"]).refused("E_GC_PLAN_MISMATCH");
+    bench.jvs(&["gc", "run", "--plan-id", "0000000000000000"]).refused_as("E_GC_PLAN_MISMATCH");
+    bench.jvs(&["gc", "run", "--plan-id", "../../x"]).refused_as("E_GC_PLAN_MISMATCH");
     std::fs::write(bench.control("pins").join(&second), "").unwrap();
-    bench.jvs(&["gc", "run", "--plan-id", &id]).refused("E_GC_PLAN_MISMATCH");
+    bench.jvs(&["gc", "run", "--plan-id", &id]).refused_as("E_GC_PLAN_MISMATCH");
     assert_eq!(bench.history().len(), 3);
     std::fs::remove_file(bench.control("pins").join(&second)).unwrap();
     let done = bench.jvs(&["gc", "run", "--plan-id", &id]).ok().json();
@@ -60,5 +60,5 @@ fn nothing_is_deleted_while_an_ancestor_cannot_be_read() {
         bench.snapshot()
     });
     std::fs::remove_file(bench.control("snapshots").join(&ids[1]).join(".READY")).unwrap();
-    bench.jvs(&["gc", "plan"]).refused("E_PARTIAL_SNAPSHOT");
+    bench.jvs(&["gc", "plan"]).refused_as("E_PARTIAL_SNAPSHOT");
 }

@@ -2,7 +2,9 @@
 
 use std::process::{Command, Stdio};
 
-use crate::bench::{Bench, ends, until};
+use holdfast_trial::until;
+
+use crate::bench::{Bench, Refusal, ends};
 
 #[test]
 fn what_crashes_leave_is_named_and_cleared() {
@@ -60,7 +62,7 @@ fn a_hostile_lock_is_named_and_set_aside_only_when_asked() {
         std::fs::write(&lock, hostile).unwrap();
         for args in [&["lock", "acquire"][..], &["lock", "renew"], &["lock", "release"], &["lock", "status"]]
         {
-            bench.jvs(args).refused("E_DESCRIPTOR_CORRUPT");
+            bench.jvs(args).refused_as("E_DESCRIPTOR_CORRUPT");
         }
         assert_eq!(std::fs::read(&lock).unwrap(), hostile, "nothing touched it");
         assert_eq!(bench.findings(), ["damaged_lock"]);

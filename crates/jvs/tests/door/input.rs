@@ -1,6 +1,6 @@
 //! What comes from outside is hostile: every bad input has a named error, and nothing is touched.
 
-use crate::bench::{Bench, id};
+use crate::bench::{Bench, Refusal, id};
 
 /// Everything in the control directory, with its content.
 fn control(bench: &Bench) -> Vec<(std::path::PathBuf, Vec<u8>)> {
@@ -27,13 +27,13 @@ fn bad_names_and_ids_are_named_and_touch_nothing() {
     let before = control(&bench);
     let long = "x".repeat(65);
     for name in ["", ".", "..", "a/b", "../out", "/abs", "a\nb", "a b", "\u{1b}[31m", "ä", &long] {
-        bench.jvs(&["worktree", "create", name]).refused("E_NAME_INVALID");
-        bench.jvs(&["init", name]).refused("E_NAME_INVALID");
-        bench.jvs(&["lock", "acquire", "--worktree", name]).refused("E_NAME_INVALID");
-        bench.jvs(&["worktree", "rename", "main", name]).refused("E_NAME_INVALID");
-        bench.jvs(&["restore", &first, "--name", name]).refused("E_NAME_INVALID");
-        bench.jvs(&["restore", name]).refused("E_NAME_INVALID");
-        bench.jvs(&["verify", "--snapshot", name]).refused("E_NAME_INVALID");
+        bench.jvs(&["worktree", "create", name]).refused_as("E_NAME_INVALID");
+        bench.jvs(&["init", name]).refused_as("E_NAME_INVALID");
+        bench.jvs(&["lock", "acquire", "--worktree", name]).refused_as("E_NAME_INVALID");
+        bench.jvs(&["worktree", "rename", "main", name]).refused_as("E_NAME_INVALID");
+        bench.jvs(&["restore", &first, "--name", name]).refused_as("E_NAME_INVALID");
+        bench.jvs(&["restore", name]).refused_as("E_NAME_INVALID");
+        bench.jvs(&["verify", "--snapshot", name]).refused_as("E_NAME_INVALID");
     }
     for args in [
         &["restore", "1700000000000-00000000", "--name", "w"][..],
@@ -43,7 +43,7 @@ fn bad_names_and_ids_are_named_and_touch_nothing() {
         &["snapshot", "--worktree", "nobody"],
         &["worktree", "remove", "nobody"],
     ] {
-        bench.jvs(args).refused("E_NOT_FOUND");
+        bench.jvs(args).refused_as("E_NOT_FOUND");
     }
     for args in [
         &["snapshot", "--consistency", "perfect"][..],
@@ -55,9 +55,9 @@ fn bad_names_and_ids_are_named_and_touch_nothing() {
         &["nonsense"],
         &["snapshot", &"n".repeat(1_025)],
     ] {
-        bench.jvs(args).refused("E_USAGE");
+        bench.jvs(args).refused_as("E_USAGE");
     }
-    bench.run_at(bench.dir(), &["info"]).refused("E_NOT_FOUND");
+    bench.run_at(bench.dir(), &["info"]).refused_as("E_NOT_FOUND");
     assert_eq!(control(&bench), before);
 }
 
@@ -86,12 +86,12 @@ fn a_terminal_is_shown_nothing_that_it_would_act_on() {
 fn a_repository_of_a_later_version_is_left_alone() {
     let bench = Bench::new();
     std::fs::write(bench.control("format_version"), "2\n").unwrap();
-    bench.jvs(&["lock", "acquire"]).refused("E_FORMAT_UNSUPPORTED");
+    bench.jvs(&["lock", "acquire"]).refused_as("E_FORMAT_UNSUPPORTED");
     std::fs::write(bench.control("format_version"), "one\n").unwrap();
-    bench.jvs(&["info"]).refused("E_DESCRIPTOR_CORRUPT");
+    bench.jvs(&["info"]).refused_as("E_DESCRIPTOR_CORRUPT");
     std::fs::write(bench.control("format_version"), "1\n").unwrap();
     bench.policy(&[("lease_duration_ms", 1)]);
-    bench.jvs(&["info"]).refused("E_DESCRIPTOR_CORRUPT");
+    bench.jvs(&["info"]).refused_as("E_DESCRIPTOR_CORRUPT");
 }
 
 #[test]
@@ -104,7 +104,7 @@ fn an_unknown_setting_is_refused_and_a_known_one_is_acted_on() {
         (&5_000.into(), &1_000.into())
     );
     bench.policy(&[("colour", 1)]);
-    bench.jvs(&["info"]).refused("E_DESCRIPTOR_CORRUPT");
+    bench.jvs(&["info"]).refused_as("E_DESCRIPTOR_CORRUPT");
 }
 
 #[test]

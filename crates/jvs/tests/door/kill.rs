@@ -1,50 +1,25 @@
 //! `kill -9` at random moments of snapshots, restores and changes: nothing partial is ever visible, nothing
 //! that was published is lost, and the doctor clears what is left.
 
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
-use crate::bench::{Answer, Bench, long};
+use holdfast_trial::{Answer, Dice};
 
-/// Random numbers that can be had again, and the time within which a process is killed. It follows the
-/// machine: whoever got away shortens it, whoever died makes it longer.
-struct Dice {
-    state: u64,
-    within_us: u64,
-}
-
-impl Dice {
-    fn roll(&mut self, below: u64) -> u64 {
-        self.state =
-            self.state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.state >> 33) % below
-    }
-
-    fn note(&mut self, died: bool) {
-        self.within_us =
-            if died { self.within_us * 5 / 4 } else { self.within_us * 4 / 5 }.clamp(500, 400_000);
-    }
-}
+use crate::bench::{Bench, long};
 
 /// Runs the program and kills it after a random while. Gives the answer if it got that far.
 fn killed(bench: &Bench, dice: &mut Dice, args: &[&str]) -> (Option<Answer>, bool) {
     let mut command = bench.command(args, &bench.root());
     command.env("JVS_SESSION_FILE", bench.dir().join("s.session"));
     command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
-    let mut child = command.spawn().unwrap();
-    std::thread::sleep(Duration::from_micros(dice.roll(dice.within_us)));
-    child.kill().unwrap();
-    let output = child.wait_with_output().unwrap();
-    let died = output.status.code().is_none();
-    dice.note(died);
+    let (output, died) = dice.kill(command.spawn().unwrap());
     ((!died).then(|| Answer::from(output)), died)
 }
 
 #[test]
 fn nothing_partial_is_visible_and_nothing_is_lost_whenever_somebody_dies() {
-    let seed = SystemTime::UNIX_EPOCH.elapsed().unwrap().as_micros();
-    let seed = u64::try_from(seed % 1_000_000_007).unwrap();
-    println!("seed {seed}");
-    let mut dice = Dice { state: seed, within_us: 40_000 };
+    let seed = Dice::seed();
+    let mut dice = Dice::new(seed, Duration::from_millis(40));
     let bench = Bench::new();
     for n in 0..60 {
         bench.put(&format!("d{}/f{n}", n % 7), &format!("{n}"));
@@ -57,7 +32,7 @@ fn nothing_partial_is_visible_and_nothing_is_lost_whenever_somebody_dies() {
         round += 1;
         assert!(round < wanted * 40, "seed {seed}: only {deaths} processes died");
         let name = format!("w{round}");
-        let from = known[usize::try_from(dice.roll(known.len() as u64)).unwrap()].clone();
+        let from = dice.pick(&known).clone();
         let (answer, died) = match dice.roll(4) {
             0 | 1 => killed(&bench, &mut dice, &["snapshot"]),
             2 => killed(&bench, &mut dice, &["restore", &from, "--inplace", "--reason", "r"]),

@@ -2,7 +2,9 @@
 
 use std::process::Stdio;
 
-use crate::bench::{Answer, Bench, JVS, until};
+use holdfast_trial::{Answer, until};
+
+use crate::bench::{Bench, JVS, Refusal};
 
 #[test]
 fn a_command_holds_the_lock_while_it_runs_and_its_exit_code_is_the_answer() {
@@ -13,7 +15,7 @@ fn a_command_holds_the_lock_while_it_runs_and_its_exit_code_is_the_answer() {
     assert_eq!(bench.history().len(), 1);
     assert_eq!(bench.jvs(&["lock", "status"]).ok().json()["state"], "free");
     assert_eq!(std::fs::read_dir(bench.control("sessions")).unwrap().count(), 0);
-    bench.jvs(&["lock", "run", "--", "/nowhere/at/all"]).refused("E_IO");
+    bench.jvs(&["lock", "run", "--", "/nowhere/at/all"]).refused_as("E_IO");
     assert_eq!(bench.jvs(&["lock", "status"]).ok().json()["state"], "free");
 }
 
@@ -28,7 +30,7 @@ fn a_command_outlives_its_first_lease_because_it_is_renewed() {
         seen["entries"].as_array().unwrap().iter().filter(|entry| entry["event"] == "lock.renewed").count()
     };
     until("it was renewed more than once", || renewals() > 1);
-    bench.other("b", &["lock", "acquire"]).refused("E_LOCK_CONFLICT");
+    bench.other("b", &["lock", "acquire"]).refused_as("E_LOCK_CONFLICT");
     drop(child.stdin.take());
     assert!(child.wait().unwrap().success());
 }
@@ -45,5 +47,5 @@ fn a_lost_lock_stops_the_command() {
     for path in lock.filter(|path| path.extension().is_some_and(|kind| kind == "lock")) {
         std::fs::remove_file(path).unwrap();
     }
-    Answer::from(child.wait_with_output().unwrap()).refused("E_LOCK_NOT_HELD");
+    Answer::from(child.wait_with_output().unwrap()).refused_as("E_LOCK_NOT_HELD");
 }

@@ -3,13 +3,15 @@
 use std::process::Stdio;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::bench::{Answer, Bench, id};
+use holdfast_trial::Answer;
+
+use crate::bench::{Bench, Refusal, id};
 
 #[test]
 fn a_quiesced_snapshot_needs_the_lock_and_a_risky_one_says_so() {
     let bench = Bench::new();
     bench.put("f", "one");
-    bench.jvs(&["snapshot"]).refused("E_LOCK_NOT_HELD");
+    bench.jvs(&["snapshot"]).refused_as("E_LOCK_NOT_HELD");
     let risky = bench.jvs(&["snapshot", "--consistency", "best_effort", "in a hurry"]).ok().json();
     assert_eq!(risky["snapshot"]["risk"], "best_effort");
     assert!(risky["snapshot"]["fencing_token"].is_null());
@@ -47,7 +49,7 @@ fn what_is_written_to_meanwhile_is_refused_and_nothing_is_published() {
         stop.store(true, Ordering::Relaxed);
         refused
     });
-    let refused = refused.refused("E_CONSISTENCY_UNAVAILABLE").json();
+    let refused = refused.refused_as("E_CONSISTENCY_UNAVAILABLE").json();
     assert!(refused["path"].as_str().unwrap().starts_with('d'), "{refused}");
     assert_eq!(bench.history(), Vec::<String>::new());
     assert_eq!(bench.findings(), Vec::<String>::new(), "nothing is left of it");

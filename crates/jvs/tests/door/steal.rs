@@ -2,7 +2,9 @@
 
 use std::process::Child;
 
-use crate::bench::{Answer, Bench, long, until};
+use holdfast_trial::{Answer, until};
+
+use crate::bench::{Bench, Refusal, long};
 
 const STEALERS: usize = 4;
 
@@ -32,7 +34,7 @@ fn of_many_stealers_one_wins_each_round_and_tokens_rise() {
         let won: Vec<usize> = (0..STEALERS).filter(|n| answers[*n].code == Some(0)).collect();
         assert_eq!(won.len(), 1, "round {round}");
         for lost in answers.into_iter().enumerate().filter(|(n, _)| *n != won[0]).map(|(_, answer)| answer) {
-            lost.refused("E_LOCK_CONFLICT");
+            lost.refused_as("E_LOCK_CONFLICT");
         }
         let name = &names[won[0]];
         let seen = bench.jvs(&["lock", "status"]).ok().json();
@@ -41,7 +43,7 @@ fn of_many_stealers_one_wins_each_round_and_tokens_rise() {
         assert!(seen["lock"]["acquire_seq"].as_u64().unwrap() > 0);
         last = token;
         if !holder.is_empty() {
-            bench.other(&holder, &["lock", "renew"]).refused("E_LOCK_NOT_HELD");
+            bench.other(&holder, &["lock", "renew"]).refused_as("E_LOCK_NOT_HELD");
         }
         shorten(&bench, name, round);
         holder.clone_from(name);

@@ -4,7 +4,9 @@
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command, Stdio};
 
-use crate::bench::{Answer, Bench, ends, has, until};
+use holdfast_trial::{Answer, has, until};
+
+use crate::bench::{Bench, Refusal, ends};
 
 /// A payload that takes a while to copy.
 pub(crate) fn fill(bench: &Bench) {
@@ -51,10 +53,10 @@ fn snapshot(bench: &Bench) -> Command {
 }
 
 fn is_refused_everything(bench: &Bench) {
-    bench.other("a", &["lock", "renew"]).refused("E_LOCK_NOT_HELD");
-    bench.other("a", &["lock", "release"]).refused("E_LOCK_NOT_HELD");
-    bench.other("a", &["snapshot"]).refused("E_FENCING_MISMATCH");
-    bench.other("a", &["snapshot", "--consistency", "best_effort"]).refused("E_FENCING_MISMATCH");
+    bench.other("a", &["lock", "renew"]).refused_as("E_LOCK_NOT_HELD");
+    bench.other("a", &["lock", "release"]).refused_as("E_LOCK_NOT_HELD");
+    bench.other("a", &["snapshot"]).refused_as("E_FENCING_MISMATCH");
+    bench.other("a", &["snapshot", "--consistency", "best_effort"]).refused_as("E_FENCING_MISMATCH");
     assert_eq!(bench.history(), Vec::<String>::new());
     assert_eq!(bench.findings(), Vec::<String>::new());
     bench.other("b", &["lock", "renew"]).ok();
@@ -64,7 +66,7 @@ fn is_refused_everything(bench: &Bench) {
 fn a_displaced_holder_publishes_nothing() {
     let bench = Bench::impatient();
     fill(&bench);
-    displaced(&bench, snapshot(&bench)).refused("E_FENCING_MISMATCH");
+    displaced(&bench, snapshot(&bench)).refused_as("E_FENCING_MISMATCH");
     is_refused_everything(&bench);
 }
 
@@ -78,7 +80,7 @@ fn a_displaced_holder_restores_nothing() {
     bench.put("new", "kept");
     let mut command = bench.command(&["restore", &first, "--inplace", "--reason", "r"], &bench.root());
     command.env("JVS_SESSION_FILE", bench.dir().join("a.session"));
-    displaced(&bench, command).refused("E_FENCING_MISMATCH");
+    displaced(&bench, command).refused_as("E_FENCING_MISMATCH");
     assert_eq!(std::fs::read_to_string(bench.main().join("new")).unwrap(), "kept");
     assert_eq!(bench.findings(), Vec::<String>::new());
 }
@@ -95,7 +97,7 @@ fn a_displaced_holder_with_a_moved_clock_publishes_nothing() {
         command.args(["--exclude-monotonic", "-f", offset, crate::bench::JVS, "--json", "snapshot"]);
         // The file system's times are not moved, because the real ones would not be.
         command.env("JVS_SESSION_FILE", bench.dir().join("a.session")).env("NO_FAKE_STAT", "1");
-        displaced(&bench, command).refused("E_FENCING_MISMATCH");
+        displaced(&bench, command).refused_as("E_FENCING_MISMATCH");
         is_refused_everything(&bench);
     }
 }

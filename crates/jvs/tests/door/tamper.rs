@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::bench::Bench;
+use crate::bench::{Bench, Refusal};
 
 fn published(bench: &Bench) -> (String, PathBuf) {
     bench.put("d/f", "text");
@@ -33,9 +33,9 @@ fn a_changed_payload_is_named() {
         let bench = Bench::new();
         let (id, path) = published(&bench);
         change(&path.join("payload"));
-        let told = bench.jvs(&["verify", "--snapshot", &id]).refused("E_PAYLOAD_HASH_MISMATCH").json();
+        let told = bench.jvs(&["verify", "--snapshot", &id]).refused_as("E_PAYLOAD_HASH_MISMATCH").json();
         assert_eq!((&told["audit"], &told["failed"][0]["what"]), (&"ok".into(), &id.as_str().into()));
-        bench.jvs(&["restore", &id, "--name", "bad"]).refused("E_PAYLOAD_HASH_MISMATCH");
+        bench.jvs(&["restore", &id, "--name", "bad"]).refused_as("E_PAYLOAD_HASH_MISMATCH");
         assert!(!bench.root().join("worktrees/bad").exists());
         assert_eq!(bench.findings(), Vec::<String>::new());
     }
@@ -46,7 +46,7 @@ fn a_changed_descriptor_is_named() {
     let bench = Bench::new();
     let (id, path) = published(&bench);
     flip(&path.join("descriptor.json"), "\"files\":1", "\"files\":2");
-    bench.jvs(&["verify", "--snapshot", &id]).refused("E_DESCRIPTOR_CORRUPT");
+    bench.jvs(&["verify", "--snapshot", &id]).refused_as("E_DESCRIPTOR_CORRUPT");
     assert_eq!(bench.history(), Vec::<String>::new(), "it is hidden");
     assert_eq!(bench.findings(), ["dangling_head", "partial_snapshot"]);
 }
@@ -57,11 +57,11 @@ fn a_changed_or_missing_ready_is_named() {
     let (id, path) = published(&bench);
     let ready = std::fs::read(path.join(".READY")).unwrap();
     flip(&path.join(".READY"), "\"descriptor_hash\":\"", "\"descriptor_hash\":\"0");
-    bench.jvs(&["verify", "--snapshot", &id]).refused("E_PARTIAL_SNAPSHOT");
+    bench.jvs(&["verify", "--snapshot", &id]).refused_as("E_PARTIAL_SNAPSHOT");
     std::fs::remove_file(path.join(".READY")).unwrap();
-    bench.jvs(&["verify", "--all"]).refused("E_PARTIAL_SNAPSHOT");
+    bench.jvs(&["verify", "--all"]).refused_as("E_PARTIAL_SNAPSHOT");
     assert_eq!(bench.history(), Vec::<String>::new(), "it is hidden");
-    bench.jvs(&["restore", &id]).refused("E_PARTIAL_SNAPSHOT");
+    bench.jvs(&["restore", &id]).refused_as("E_PARTIAL_SNAPSHOT");
     std::fs::write(path.join(".READY"), ready).unwrap();
     bench.jvs(&["verify", "--all"]).ok();
 }
@@ -75,7 +75,7 @@ fn a_snapshot_that_was_forged_as_a_whole_is_not_in_the_audit() {
     std::fs::remove_dir_all(&path).unwrap();
     std::fs::rename(other.control("snapshots").join(&forged), bench.control("snapshots").join(&forged))
         .unwrap();
-    let told = bench.jvs(&["verify", "--all"]).refused("E_AUDIT_CHAIN_BROKEN").json();
+    let told = bench.jvs(&["verify", "--all"]).refused_as("E_AUDIT_CHAIN_BROKEN").json();
     assert!(told["message"].as_str().unwrap().contains(&forged), "{told}");
     assert!(!id.is_empty());
 }
@@ -107,13 +107,13 @@ fn a_changed_audit_is_named_and_stops_every_steal() {
     ];
     for (bytes, at_the_end) in cases {
         std::fs::write(&path, bytes).unwrap();
-        bench.jvs(&["audit", "verify"]).refused("E_AUDIT_CHAIN_BROKEN");
-        let told = bench.jvs(&["verify", "--all"]).refused("E_AUDIT_CHAIN_BROKEN").json();
+        bench.jvs(&["audit", "verify"]).refused_as("E_AUDIT_CHAIN_BROKEN");
+        let told = bench.jvs(&["verify", "--all"]).refused_as("E_AUDIT_CHAIN_BROKEN").json();
         assert_eq!(told["audit"], "broken");
         assert_eq!(bench.findings(), ["audit_broken"]);
         if at_the_end {
             // Nothing happens whose line could not be written behind the others.
-            bench.jvs(&["lock", "renew"]).refused("E_AUDIT_CHAIN_BROKEN");
+            bench.jvs(&["lock", "renew"]).refused_as("E_AUDIT_CHAIN_BROKEN");
         }
     }
     bench.heals();
@@ -133,9 +133,9 @@ fn lines_that_were_cut_off_the_audit_are_missed() {
     let lines: Vec<&[u8]> = good.split_inclusive(|byte| *byte == b'\n').collect();
     assert_eq!(lines.len(), 3);
     std::fs::write(&path, lines[..2].concat()).unwrap();
-    bench.jvs(&["verify", "--all"]).refused("E_AUDIT_CHAIN_BROKEN");
+    bench.jvs(&["verify", "--all"]).refused_as("E_AUDIT_CHAIN_BROKEN");
     std::fs::write(&path, lines[..1].concat()).unwrap();
-    bench.jvs(&["audit", "verify"]).refused("E_AUDIT_CHAIN_BROKEN");
+    bench.jvs(&["audit", "verify"]).refused_as("E_AUDIT_CHAIN_BROKEN");
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Worktrees: made, found, renamed, removed, and never under somebody who works in them.
 
-use crate::bench::Bench;
+use crate::bench::{Bench, Refusal};
 
 #[test]
 fn a_worktree_is_made_found_renamed_and_removed() {
@@ -12,12 +12,12 @@ fn a_worktree_is_made_found_renamed_and_removed() {
     assert_eq!(std::fs::read_to_string(path.join("f")).unwrap(), "x");
     assert_eq!(bench.run_at(&path, &["worktree", "path"]).ok().json()["name"], "w");
     assert_eq!(bench.run_at(&path, &["history"]).ok().json()["count"], 1, "what it descends from");
-    bench.jvs(&["worktree", "create", "w"]).refused("E_EXISTS");
-    bench.jvs(&["worktree", "rename", "w", "main"]).refused("E_EXISTS");
+    bench.jvs(&["worktree", "create", "w"]).refused_as("E_EXISTS");
+    bench.jvs(&["worktree", "rename", "w", "main"]).refused_as("E_EXISTS");
     bench.jvs(&["worktree", "rename", "w", "v"]).ok();
     assert!(!path.exists());
     std::fs::write(bench.root().join("worktrees/v/g"), "unsaved").unwrap();
-    bench.jvs(&["worktree", "remove", "v"]).refused("E_UNSAVED_CHANGES");
+    bench.jvs(&["worktree", "remove", "v"]).refused_as("E_UNSAVED_CHANGES");
     bench.jvs(&["worktree", "remove", "v", "--force"]).ok();
     assert_eq!(bench.jvs(&["worktree", "list"]).ok().json()["count"], 1);
     assert_eq!(bench.findings(), Vec::<String>::new());
@@ -28,13 +28,13 @@ fn a_locked_worktree_is_neither_renamed_nor_removed() {
     let bench = Bench::new();
     bench.jvs(&["worktree", "create", "w"]).ok();
     bench.other("a", &["lock", "acquire", "--worktree", "w"]).ok();
-    bench.jvs(&["worktree", "rename", "w", "v"]).refused("E_LOCK_CONFLICT");
-    bench.jvs(&["worktree", "remove", "w"]).refused("E_LOCK_CONFLICT");
-    bench.jvs(&["worktree", "remove", "w", "--force"]).refused("E_LOCK_CONFLICT");
+    bench.jvs(&["worktree", "rename", "w", "v"]).refused_as("E_LOCK_CONFLICT");
+    bench.jvs(&["worktree", "remove", "w"]).refused_as("E_LOCK_CONFLICT");
+    bench.jvs(&["worktree", "remove", "w", "--force"]).refused_as("E_LOCK_CONFLICT");
     bench.other("a", &["lock", "release", "--worktree", "w"]).ok();
     bench.jvs(&["worktree", "remove", "w"]).ok();
     for args in [&["worktree", "rename", "main", "x"][..], &["worktree", "remove", "main", "--force"]] {
-        bench.jvs(args).refused("E_NAME_INVALID");
+        bench.jvs(args).refused_as("E_NAME_INVALID");
     }
 }
 

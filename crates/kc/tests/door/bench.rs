@@ -1,7 +1,7 @@
 //! A vault in a temporary directory, and short ways to use it.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
 
 use holdfast_kc::{Database, vault};
@@ -160,14 +160,4 @@ fn rows(conn: &rusqlite::Connection, table: &str) -> Vec<Vec<Cell>> {
 /// How much of something: so much, or what the environment says where there is time.
 pub(crate) fn more(variable: &str, usual: i64) -> i64 {
     std::env::var(variable).ok().and_then(|text| text.parse().ok()).unwrap_or(usual)
-}
-
-/// Whether a program is there; says so if it is not.
-pub(crate) fn has(program: &str) -> bool {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let found = std::env::split_paths(&path).any(|dir| Path::new(&dir).join(program).is_file());
-    if !found {
-        println!("skipped: {program} is not installed");
-    }
-    found
 }

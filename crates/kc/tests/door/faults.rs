@@ -1,6 +1,8 @@
 //! Disks that fail or fill up: a clear error, nothing lost, and the next command works.
 
-use crate::bench::{Answer, Bench, KC, NOW, has};
+use holdfast_trial::has;
+
+use crate::bench::{Answer, Bench, KC, NOW};
 
 /// Runs the program with system calls made to fail.
 fn injected(bench: &Bench, fault: &str, words: &[&str]) -> Answer {

@@ -3,8 +3,9 @@
 use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader, Write};
 use std::process::Stdio;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
+use holdfast_trial::Dice;
 use serde_json::Value;
 
 use crate::arm::{Op, request};
@@ -16,26 +17,6 @@ fn deaths() -> usize {
 }
 
 const ROUNDS: i64 = 25;
-
-/// Random numbers that can be had again, and the time within which a process is killed. It follows the
-/// machine, so that about every second process dies and every moment of it is hit, however fast it is.
-struct Dice {
-    state: u64,
-    within_us: u64,
-}
-
-impl Dice {
-    fn roll(&mut self, below: u64) -> u64 {
-        self.state =
-            self.state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.state >> 33) % below
-    }
-
-    fn note(&mut self, died: bool) {
-        self.within_us =
-            if died { self.within_us * 5 / 4 } else { self.within_us * 4 / 5 }.clamp(500, 60_000);
-    }
-}
 
 /// One document that somebody works on who is killed all the time.
 struct Worker<'b> {
@@ -51,14 +32,9 @@ struct Worker<'b> {
 impl Worker<'_> {
     /// Runs the program and kills it after a random while. Gives the answer if it got that far.
     fn killed(&mut self, words: &[&str]) -> Option<Value> {
-        let mut child = self.bench.spawn(words);
-        std::thread::sleep(Duration::from_micros(self.dice.roll(self.dice.within_us)));
-        child.kill().unwrap();
-        let output = child.wait_with_output().unwrap();
-        let died = output.status.code().is_none();
+        let (output, died) = self.dice.kill(self.bench.spawn(words));
         assert!(died || output.status.code() == Some(0), "{output:?}");
         self.deaths += usize::from(died);
-        self.dice.note(died);
         serde_json::from_slice(&output.stdout).ok()
     }
 
@@ -106,11 +82,10 @@ impl Worker<'_> {
 
 #[test]
 fn a_killed_process_leaves_the_database_usable_and_loses_nothing_that_was_told() {
-    let seed = u64::try_from(SystemTime::UNIX_EPOCH.elapsed().unwrap().as_micros() % 1_000_000_007).unwrap();
-    println!("seed {seed}");
+    let seed = Dice::seed();
     let bench = Bench::new(&["doc-0", "doc-1"]);
     let work = |n: u64| {
-        let dice = Dice { state: seed + n, within_us: 12_000 };
+        let dice = Dice::new(seed + n, Duration::from_millis(12));
         let (asked, told) = (BTreeSet::new(), BTreeSet::new());
         let mut worker = Worker { bench: &bench, doc: format!("doc-{n}"), dice, deaths: 0, asked, told };
         let due = deaths() / 2;
@@ -140,7 +115,7 @@ fn killed_server(bench: &Bench, dice: &mut Dice, doc: &str, token: &str, count: 
     child.stdin.as_mut().unwrap().write_all(lines.as_bytes()).unwrap();
     let mut replies = BufReader::new(child.stdout.take().unwrap()).lines();
     let first: Value = serde_json::from_str(&replies.next().unwrap().unwrap()).unwrap();
-    std::thread::sleep(Duration::from_micros(dice.roll(dice.within_us)));
+    std::thread::sleep(dice.while_it_lives());
     child.kill().unwrap();
     child.wait().unwrap();
     // A reply that was cut off was not given.
@@ -153,7 +128,7 @@ fn killed_server(bench: &Bench, dice: &mut Dice, doc: &str, token: &str, count: 
 
 #[test]
 fn a_killed_server_has_done_what_it_answered_and_at_most_one_thing_more() {
-    let mut dice = Dice { state: 5, within_us: 20_000 };
+    let mut dice = Dice::new(5, Duration::from_millis(20));
     let docs: Vec<String> = (0..15).map(|n| format!("doc-{n:02}")).collect();
     let bench = Bench::new(&docs.iter().map(String::as_str).collect::<Vec<_>>());
     for doc in &docs {
@@ -176,13 +151,10 @@ fn a_killed_server_has_done_what_it_answered_and_at_most_one_thing_more() {
 
 #[test]
 fn a_vault_whose_making_was_killed_is_not_there_or_whole() {
-    let mut dice = Dice { state: 7, within_us: 12_000 };
+    let mut dice = Dice::new(7, Duration::from_millis(12));
     for _ in 0..25 {
         let bench = Bench::empty();
-        let mut child = bench.spawn(&["vault", "init", "VAULT"]);
-        std::thread::sleep(Duration::from_micros(dice.roll(dice.within_us)));
-        child.kill().unwrap();
-        dice.note(child.wait_with_output().unwrap().status.code().is_none());
+        dice.kill(bench.spawn(&["vault", "init", "VAULT"]));
         bench.run(&["vault", "init", "VAULT"]).ok();
         bench.run(&["doc", "add", "VAULT", "doc"]).ok();
         bench.run(&["vault", "check", "VAULT"]).ok();

@@ -6,9 +6,10 @@ use std::fs;
 
 use holdfast_kc::{lineage_lock_acquire, vault, verify};
 use holdfast_sys::Sys;
+use holdfast_trial::has;
 
 use crate::arm::{Arm, Core, Op, request};
-use crate::bench::{Bench, Dump, KC, LEASE, NOW, has};
+use crate::bench::{Bench, Dump, KC, LEASE, NOW};
 use crate::traced::{Call, Disk, calls};
 
 const TRACED: &str = "trace=openat,pwrite64,write,fsync,fdatasync,ftruncate,unlink";

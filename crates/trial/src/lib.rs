@@ -1,0 +1,42 @@
+//! What the tests of the doors share: real programs that are run, watched, shown a terminal and killed. It is never
+//! shipped, and it ends a test that cannot go on.
+#![expect(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "a test that cannot go on has failed"
+)]
+#![expect(clippy::disallowed_methods, clippy::disallowed_macros, reason = "tests use the real machine")]
+
+mod answer;
+mod dice;
+mod screen;
+
+use std::time::{Duration, Instant};
+
+pub use answer::Answer;
+pub use dice::Dice;
+pub use screen::Screen;
+
+/// Waits until something holds. A machine under load may take its time, but not for ever.
+///
+/// # Panics
+/// If it does.
+pub fn until(what: &str, mut holds: impl FnMut() -> bool) {
+    let start = Instant::now();
+    while !holds() {
+        assert!(start.elapsed() < Duration::from_secs(120), "waited in vain until {what}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// Whether a program is installed; says so if it is not.
+#[must_use]
+pub fn has(program: &str) -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let found = std::env::split_paths(&path).any(|folder| folder.join(program).is_file());
+    if !found {
+        println!("skipped: {program} is not installed (apt-get install {program})");
+    }
+    found
+}
