@@ -8,12 +8,14 @@ use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus};
 use std::sync::mpsc::{Receiver, channel};
+use std::thread::JoinHandle;
 use std::time::Duration;
 
-use rustix::process::{Pid, Signal, kill_process, kill_process_group};
+use rustix::io::retry_on_intr;
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, kill_process_group, waitid};
 use serde_json::json;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-use signal_hook::iterator::Signals;
+use signal_hook::iterator::{Handle, Signals};
 
 use crate::context::Context;
 use crate::error::{Error, Result};
@@ -40,13 +42,16 @@ pub(super) fn run(
     let name = context.name(&repo, name)?;
     let file = repo.control("sessions").join(format!("run-{:032x}.json", context.sys.entropy.nonce()?));
     let path = |worktree: &Worktree| named(&file, worktree);
+    // From here on a signal is the command's, even if it comes before the command: one that ended this program
+    // would leave the command behind, running without the lock.
+    let signals = listen()?;
     let (session, granted) = take(&repo, &name, &context.shell, &path, lease_ms)?;
     let worktree = Worktree::named(&repo, &name)?;
     let every = repo.config.policy.renew_interval(lease_ms.unwrap_or(repo.config.policy.lease_duration_ms));
-    let ended = match start(&repo, &worktree, &session, command) {
-        Ok(child) => attend(&repo, &worktree, &session, child, every),
-        Err(error) => Err(error),
-    };
+    let ended = Lock::of(&repo, &worktree).and_then(|lock| {
+        let child = start(&repo, &worktree, &session, command)?;
+        attend(lock, &session, child, signals, every)
+    });
     let released = repo.together(|| Lock::of(&repo, &worktree)?.release(&session));
     session.forget(&repo.sys);
     let status = ended?;
@@ -75,23 +80,27 @@ fn start(repo: &Repo, worktree: &Worktree, session: &Session, command: &[OsStrin
     prepared.spawn().map_err(failed)
 }
 
-/// Renews until the command ends, and stops the command if that fails.
+/// Renews until the command ends, and stops the command if that fails. Nothing here may fail before it has ended.
 fn attend(
-    repo: &Repo,
-    worktree: &Worktree,
+    lock: Lock,
     session: &Session,
     mut child: Child,
+    signals: Signals,
     every: u64,
 ) -> Result<ExitStatus> {
     let failed =
         |error| Error::from(holdfast_sys::Error::new("wait for", std::path::Path::new("the command"), error));
     let pid = Pid::from_child(&child);
-    forward_signals(pid)?;
+    let listening = pass_on(signals, pid);
     let (ended, end) = channel::<()>();
-    let keeper = Keeper::start(Lock::of(repo, worktree)?, session.clone(), every, move |_| stop(pid, &end));
-    let status = child.wait().map_err(failed);
+    let keeper = Keeper::start(lock, session.clone(), every, move |_| stop(pid, &end));
+    // It is not waited for before nobody is left who might signal it: until then its number is its own.
+    let over = retry_on_intr(|| waitid(WaitId::Pid(pid), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT));
     drop(ended);
-    keeper.stop()?;
+    let kept = keeper.stop();
+    listening.close();
+    let status = over.map_err(Into::into).and_then(|_| child.wait()).map_err(failed);
+    kept?;
     status
 }
 
@@ -103,22 +112,41 @@ fn stop(pid: Pid, end: &Receiver<()>) {
     }
 }
 
-/// Signals the command and what it started, if it has a group of its own. The command is a child that was
-/// not waited for yet, so nobody else can have its number.
+/// Signals the command and what it started, if it has a group of its own.
 fn signal(pid: Pid, signal: Signal) {
     let _ = kill_process_group(pid, signal).or_else(|_| kill_process(pid, signal));
 }
 
-/// Hands signals that ask to end on to the command: the lock is released when it has ended.
-fn forward_signals(pid: Pid) -> Result<()> {
+/// Listens for signals that ask to end.
+fn listen() -> Result<Signals> {
     let failed = |error| holdfast_sys::Error::new("listen for", std::path::Path::new("signals"), error);
-    let mut heard = Signals::new([SIGINT, SIGTERM, SIGHUP]).map_err(failed)?;
-    std::thread::spawn(move || {
-        for number in heard.forever() {
+    Ok(Signals::new([SIGINT, SIGTERM, SIGHUP]).map_err(failed)?)
+}
+
+/// Hands them on to the command: the lock is released when it has ended.
+fn pass_on(mut signals: Signals, pid: Pid) -> Listening {
+    let handle = signals.handle();
+    let thread = std::thread::spawn(move || {
+        for number in signals.forever() {
             if let Some(number) = Signal::from_named_raw(number) {
                 signal(pid, number);
             }
         }
     });
-    Ok(())
+    Listening { handle, thread }
+}
+
+/// Who hands signals on.
+struct Listening {
+    handle: Handle,
+    thread: JoinHandle<()>,
+}
+
+impl Listening {
+    /// Stops it, and waits until it has stopped.
+    fn close(self) {
+        self.handle.close();
+        // It only panics if the program is broken, and then that was said.
+        let _ = self.thread.join();
+    }
 }

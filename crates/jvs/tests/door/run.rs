@@ -1,8 +1,8 @@
 //! A command under the lock: it has it, keeps it, and is stopped when it is lost.
 
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 
-use holdfast_trial::{Answer, until};
+use holdfast_trial::{Answer, has, until};
 
 use crate::bench::{Bench, JVS, Refusal};
 
@@ -33,6 +33,41 @@ fn a_command_outlives_its_first_lease_because_it_is_renewed() {
     bench.other("b", &["lock", "acquire"]).refused_as("E_LOCK_CONFLICT");
     drop(child.stdin.take());
     assert!(child.wait().unwrap().success());
+}
+
+/// A command that ends with 7 when it hears a signal, and by itself if it never does.
+fn listening(name: &str, then: &str) -> String {
+    format!("trap 'exit 7' {name}; {then}; i=0; while [ $((i += 1)) -lt 400 ]; do sleep 0.05; done")
+}
+
+#[test]
+fn signals_are_passed_on_and_the_lock_is_given_back() {
+    for name in ["INT", "TERM", "HUP"] {
+        let bench = Bench::new();
+        let script = listening(name, "echo ready > ready");
+        let mut command = bench.command(&["lock", "run", "--", "sh", "-c", &script], &bench.main());
+        let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        until("the command runs", || bench.main().join("ready").exists());
+        let sent = Command::new("kill").args(["-s", name, &child.id().to_string()]).status().unwrap();
+        assert!(sent.success());
+        Answer::from(child.wait_with_output().unwrap()).fails(7);
+        assert_eq!(bench.jvs(&["lock", "status"]).ok().json()["state"], "free", "{name}");
+    }
+}
+
+/// The moment after the command was started, made long: whatever jvs asks the system about signals takes a while.
+#[test]
+fn a_signal_that_comes_while_the_command_starts_is_passed_on_too() {
+    if !has("strace") {
+        return;
+    }
+    let bench = Bench::new();
+    let script = listening("TERM", "kill -s TERM $PPID");
+    let mut command = bench.dressed(Command::new("strace"), &bench.main());
+    command.args(["-qq", "-o", "/dev/null", "-e", "inject=rt_sigaction:delay_enter=50ms"]);
+    command.args([JVS, "lock", "run", "--", "sh", "-c", &script]);
+    let answer = Answer::from(command.output().unwrap()).fails(7);
+    assert_eq!(bench.jvs(&["lock", "status"]).ok().json()["state"], "free", "{answer}");
 }
 
 #[test]
