@@ -13,7 +13,8 @@
 # intercore_lock NAME SCOPE [TIMEOUT]    take a lock: 0 taken, 1 not in time, 3 no name for a lock
 # intercore_unlock NAME SCOPE            give it back; always 0
 # intercore_run NAME SCOPE TIMEOUT COMMAND [ARGUMENT...]
-#                                        hold a lock while a command runs; signals are passed on to it
+#                                        hold a lock while a command runs; SIGINT, SIGTERM and SIGHUP are passed
+#                                        on to it (traps of yours for these are gone afterwards)
 # intercore_unlock_on_exit NAME SCOPE    give it back when this shell ends, be it by SIGINT, SIGTERM or SIGHUP
 #                                        (sets the traps of EXIT and of these)
 # intercore_lock_clean [AGE]             remove locks whose holders are gone
