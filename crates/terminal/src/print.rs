@@ -4,7 +4,7 @@ use std::io::{self, Write as _};
 
 use serde_json::Value;
 
-use crate::text::json_line;
+use crate::text::{clean, is_acted_on, json_line};
 
 /// Prints the pieces of an answer, and the end of a line where there is none. Whoever closed the pipe has read
 /// enough.
@@ -26,11 +26,14 @@ pub fn print<S: AsRef<str>>(pieces: &[S]) -> io::Result<()> {
 /// one is wanted. Whether something was wrong.
 #[must_use]
 pub fn typed_wrong(error: &clap::Error, document: Option<impl FnOnce(&str) -> Value>) -> bool {
-    // The exit code tells the same to whoever cannot read this.
-    let _ = error.print();
-    let is_wrong = error.use_stderr();
+    let (said, is_wrong) = (error.render().to_string(), error.use_stderr());
+    // clap repeats what was typed as it is. The exit code tells the same to whoever cannot read this.
+    let _ = if error.context().any(|(_, value)| is_acted_on(&value.to_string())) {
+        io::stderr().write_all(clean(&said).as_bytes())
+    } else {
+        error.print()
+    };
     if let Some(document) = document.filter(|_| is_wrong) {
-        let said = error.render().to_string();
         let first = said.lines().next().unwrap_or_default().trim_start_matches("error: ");
         let _ = print(&[json_line(&document(first))]);
     }

@@ -16,6 +16,11 @@ pub fn clean(text: &str) -> String {
     text.chars().map(|c| if acts(c) && c != '\n' { '\u{fffd}' } else { c }).collect()
 }
 
+/// Whether there is something to clean.
+pub(crate) fn is_acted_on(text: &str) -> bool {
+    text.chars().any(|c| acts(c) && c != '\n')
+}
+
 /// The same in one line, for the cells of a table and for what ends with the line.
 #[must_use]
 pub fn one_line(text: &str) -> String {

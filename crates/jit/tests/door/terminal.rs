@@ -138,3 +138,19 @@ fn json_is_harmless_and_exact() {
         assert_eq!(said.and_then(|said| said.as_str()), Some(title), "{question:?}: {answer}");
     }
 }
+
+/// What was typed wrong is repeated, and a terminal acts on none of it.
+#[test]
+fn what_was_typed_wrong_is_repeated_harmlessly() {
+    let bench = Bench::new();
+    for typed in ["\x1b[2Jx", "x\u{202e}y"] {
+        let screen = Screen::new(80);
+        let mut command = bench.command("agent:a", &[typed], &bench.repo());
+        command.env("TERM", "xterm").stdin(Stdio::null()).stdout(Stdio::null()).stderr(screen.line());
+        let code = command.spawn().unwrap().wait().unwrap().code();
+        drop(command);
+        let seen = screen.read();
+        assert_eq!(code, Some(2), "{seen}");
+        assert!(seen.contains("unrecognized subcommand") && !seen.contains(['\x1b', '\u{202e}']), "{seen:?}");
+    }
+}

@@ -9,13 +9,11 @@ use holdfast_trial::{Screen, until};
 use crate::bench::Bench;
 use crate::stopped::{fill, signal};
 
-#[test]
-fn a_long_copy_shows_how_far_it_is_and_clears_the_line() {
-    let bench = Bench::new();
-    fill(&bench);
-    bench.jvs(&["lock", "acquire"]).ok();
+/// What somebody sees while a snapshot is made, which takes a while.
+fn seen_while_it_copies(bench: &Bench, term: &str) -> String {
     let screen = Screen::new(80);
     let mut command = bench.command(&["snapshot"], &bench.main());
+    command.env("TERM", term);
     let mut child = command.process_group(0).stdout(Stdio::null()).stderr(screen.line()).spawn().unwrap();
     drop(command);
     let staging = bench.control("staging");
@@ -26,9 +24,22 @@ fn a_long_copy_shows_how_far_it_is_and_clears_the_line() {
     until("it has been at work for a while", || start.elapsed() > Duration::from_millis(400));
     signal(&child, "CONT");
     assert!(child.wait().unwrap().success());
-    let seen = screen.read();
+    screen.read()
+}
+
+#[test]
+fn a_long_copy_shows_how_far_it_is_and_clears_the_line() {
+    let bench = Bench::new();
+    fill(&bench);
+    bench.jvs(&["lock", "acquire"]).ok();
+    let seen = seen_while_it_copies(&bench, "xterm");
     assert!(seen.contains(" of 1200 files, ") && seen.contains(" of 45 MiB"), "{seen:?}");
     assert!(seen.ends_with("\r\x1b[K"), "{seen:?}");
+    assert_eq!(
+        seen_while_it_copies(&bench, "dumb"),
+        "",
+        "a line that cannot be written again is not written"
+    );
 }
 
 #[test]
