@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 use holdfast_fuzz::machine::{FOLDER, content, holder, name, on_a_machine, path, policy, text, wanted};
-use holdfast_jit::issues::{Change, Document, Issue, Line};
+use holdfast_tracker::issues::{Change, Document, Issue, Line};
 use holdfast_kernel::{Command, LeaseId, Millis, Mode, Request, Transfer};
 use holdfast_store::directory::{self, Directory};
 use holdfast_store::log::{self, Log};

@@ -2,7 +2,7 @@
 //! else is in it, and lines make one set in any order and number.
 #![no_main]
 
-use holdfast_jit::issues::{Issue, Line, Outline, Set};
+use holdfast_tracker::issues::{Issue, Line, Outline, Set};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|input: &[u8]| {

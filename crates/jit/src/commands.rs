@@ -28,8 +28,8 @@ pub mod worktree;
 
 use crate::cli::{Command, Deferred, Typed};
 use crate::context::Context;
-use crate::error::Result;
 use crate::output::Report;
+use holdfast_tracker::error::Result;
 
 /// Does what was typed, or what git asks for.
 ///

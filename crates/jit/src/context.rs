@@ -1,36 +1,24 @@
-//! What a command stands on: the machine, the printer, where it was started and who asks. Nothing here is
-//! worked out before somebody needs it.
+//! What a command stands on: the tracker's context and the printer.
 
+use std::ops::Deref;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use holdfast_sys::Sys;
+use holdfast_tracker::error::Result;
 
-use crate::agent::AgentId;
 use crate::cli::Global;
-use crate::config::AgentFile;
-use crate::error::{Error, Result};
 use crate::output::Printer;
 use crate::vars::Vars;
 
 /// What a command stands on.
 pub struct Context {
-    /// The machine.
-    pub sys: Sys,
+    /// What the tracker is asked with.
+    pub tracker: holdfast_tracker::Context,
     /// Where output goes.
     pub printer: Printer,
-    /// What the environment says.
-    pub vars: Vars,
-    /// The directory to work in.
-    pub start: PathBuf,
-    agent_flag: Option<String>,
-}
-
-/// Who asks.
-pub struct Identity {
-    /// The agent.
-    pub agent: AgentId,
-    /// What its file says besides.
-    pub file: AgentFile,
+    /// Where files go that nobody keeps.
+    pub temporary: PathBuf,
 }
 
 impl Context {
@@ -50,38 +38,24 @@ impl Context {
                 );
             }
         };
-        Ok(Self { sys, printer: Printer::new(global), vars, start, agent_flag: global.agent_id.clone() })
+        let printer = Printer::new(global);
+        let tracker = holdfast_tracker::Context {
+            sys,
+            start,
+            git: vars.git,
+            author_date: vars.author_date,
+            agent: global.agent_id.clone().map(Into::into).or(vars.agent_id),
+            config_home: vars.config_home,
+            listener: Arc::new(printer),
+        };
+        Ok(Self { tracker, printer, temporary: vars.temporary })
     }
+}
 
-    /// A file of the user's.
-    #[must_use]
-    pub fn user_file(&self, name: &str) -> Option<PathBuf> {
-        self.vars.config_home.as_ref().map(|home| home.join(name))
-    }
+impl Deref for Context {
+    type Target = holdfast_tracker::Context;
 
-    /// Who asks.
-    ///
-    /// # Errors
-    /// When nobody says, or says something that is no agent.
-    pub fn identity(&self) -> Result<Identity> {
-        let file = AgentFile::load(&self.sys, self.user_file("agent.toml").as_deref())?;
-        let agent = self.named(&file)?.ok_or(Error::NoAgent)?;
-        Ok(Identity { agent, file })
-    }
-
-    /// Who asks, for commands that only say more to somebody they know.
-    #[must_use]
-    pub fn known_agent(&self) -> Option<AgentId> {
-        self.identity().ok().map(|identity| identity.agent)
-    }
-
-    fn named(&self, file: &AgentFile) -> Result<Option<AgentId>> {
-        if let Some(text) = &self.agent_flag {
-            return AgentId::new(text).map(Some);
-        }
-        if let Some(text) = &self.vars.agent_id {
-            return AgentId::new(&text.to_string_lossy()).map(Some);
-        }
-        file.agent.id.as_deref().map(AgentId::new).transpose()
+    fn deref(&self) -> &Self::Target {
+        &self.tracker
     }
 }

@@ -9,7 +9,8 @@ use holdfast_kernel::Millis;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
-use crate::error::{Error, Result};
+use holdfast_tracker::Waits;
+use holdfast_tracker::error::{Error, Result};
 
 /// Signals that ask the program to end.
 pub struct Interrupt {
@@ -28,12 +29,10 @@ impl Interrupt {
         std::thread::spawn(move || heard.forever().try_for_each(|signal| sender.send(signal)));
         Ok(Self { signals })
     }
+}
 
-    /// Waits that long.
-    ///
-    /// # Errors
-    /// When a signal comes; at once, even if it came before.
-    pub fn wait(&self, span: Millis) -> Result<()> {
+impl Waits for Interrupt {
+    fn wait(&self, span: Millis) -> Result<()> {
         match self.signals.recv_timeout(Duration::from_millis(span.get())) {
             Ok(signal) => Err(Error::Interrupted(u8::try_from(signal).unwrap_or(u8::MAX))),
             Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => Ok(()),

@@ -3,33 +3,14 @@
 //! A door parses what was typed, opens the medium, has the kernel decide, and prints the answer. It never
 //! touches a lease except through the medium, and no rule about leases is here.
 
-pub mod agent;
-pub mod claims;
+mod background;
 pub mod cli;
-pub mod colours;
 pub mod commands;
-pub mod config;
 pub mod context;
-pub mod control;
 pub mod demo;
-pub mod divergence;
-pub mod documents;
-pub mod durable;
-pub mod error;
-pub mod gates;
-pub mod heartbeat;
-pub mod hooks;
-pub mod ids;
 pub mod interrupt;
-pub mod issues;
-pub mod merge;
 pub mod output;
-pub mod queries;
-pub mod times;
 pub mod vars;
-pub mod workspace;
-pub mod worktree;
-pub mod writes;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -38,8 +19,7 @@ use holdfast_sys::Sys;
 
 use cli::Cli;
 use context::Context;
-pub use error::Error;
-use error::Exit;
+use holdfast_tracker::error::Exit;
 use output::Printer;
 
 /// Runs the program with the arguments and the environment of this process.

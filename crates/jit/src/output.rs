@@ -1,11 +1,18 @@
 //! What reaches a terminal or a pipe, and in which form. Only this file prints.
 
+pub mod colours;
+pub mod draw;
+pub mod leases;
+pub mod pieces;
+pub mod rows;
+
 use holdfast_terminal::{Notes, Paint, json_line, print, typed_wrong};
 use serde::Serialize;
 use serde_json::Value;
 
 use crate::cli::Global;
-use crate::error::{Error, Exit};
+use holdfast_tracker::error::{Error, Exit};
+use holdfast_tracker::{Listener, Notice};
 
 /// In which form an answer is wanted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -180,6 +187,16 @@ impl Printer {
     pub fn progress(&self, text: &str) {
         if !self.quiet {
             self.notes.note(text);
+        }
+    }
+}
+
+impl Listener for Printer {
+    fn hear(&self, notice: &Notice) {
+        if notice.is_progress() {
+            self.progress(&notice.to_string());
+        } else {
+            self.warn(&notice.to_string());
         }
     }
 }

@@ -8,27 +8,28 @@ const KERNEL: &str = "holdfast-kernel";
 const SYS: &str = "holdfast-sys";
 const STORE: &str = "holdfast-store";
 const GIT: &str = "holdfast-git";
-const JIT: &str = "holdfast-jit";
+const TRACKER: &str = "holdfast-tracker";
 const SIM: &str = "holdfast-sim";
 const KC: &str = "holdfast-kc";
 const TERMINAL: &str = "holdfast-terminal";
 const TRIAL: &str = "holdfast-trial";
 
 /// Each crate and what it may stand on. Doors are not in each other's lists.
-const LAYERS: [(&str, &[&str]); 14] = [
+const LAYERS: [(&str, &[&str]); 15] = [
     (KERNEL, &[]),
     (SYS, &[KERNEL]),
     (STORE, &[KERNEL, SYS]),
     (GIT, &[KERNEL, SYS]),
     (TERMINAL, &[SYS]),
-    (JIT, &[KERNEL, SYS, STORE, GIT, TERMINAL]),
+    (TRACKER, &[KERNEL, SYS, STORE, GIT]),
+    ("holdfast-jit", &[KERNEL, SYS, STORE, GIT, TRACKER, TERMINAL]),
     ("holdfast-jvs", &[KERNEL, SYS, STORE, GIT, TERMINAL]),
     (KC, &[KERNEL, SYS, STORE, GIT, TERMINAL]),
     ("holdfast-ic", &[KERNEL, SYS, STORE, GIT, TERMINAL]),
     (SIM, &[KERNEL, SYS, STORE]),
     (TRIAL, &[]),
     ("holdfast-benches", &[KERNEL, SYS, STORE, GIT, SIM, KC]),
-    ("holdfast-fuzz", &[KERNEL, SYS, STORE, GIT, JIT]),
+    ("holdfast-fuzz", &[KERNEL, SYS, STORE, GIT, TRACKER]),
     ("xtask", &[]),
 ];
 
@@ -57,7 +58,7 @@ const CHATTY: [&str; 17] = [
 ];
 
 /// The layers that never talk to a terminal.
-const SILENT: [&str; 4] = [KERNEL, SYS, STORE, GIT];
+const SILENT: [&str; 5] = [KERNEL, SYS, STORE, GIT, TRACKER];
 
 /// Dependencies that point up or sideways.
 pub(super) fn upward(tree: &Tree) -> Vec<Finding> {

@@ -1,6 +1,8 @@
 //! `jit query`, `jit graph`, `jit search`: names, flags and help.
 
 use clap::{Args, Subcommand, ValueEnum};
+use holdfast_tracker::error::Result;
+use holdfast_tracker::queries::Filter;
 
 /// Which issues are wanted.
 #[derive(Args, Debug, Clone, Default)]
@@ -17,6 +19,16 @@ pub struct Filters {
     /// Only with this label; with all of them as `a,b`
     #[arg(long, value_delimiter = ',')]
     pub label: Vec<String>,
+}
+
+impl Filters {
+    /// The filter that was typed.
+    ///
+    /// # Errors
+    /// When a word is not known.
+    pub fn parse(&self) -> Result<Filter> {
+        Filter::parse(&self.state, &self.priority, self.assignee.as_deref(), &self.label)
+    }
 }
 
 /// Questions about all issues.

@@ -6,8 +6,8 @@ mod take;
 
 use crate::cli::Claim as Command;
 use crate::context::Context;
-use crate::error::Result;
 use crate::output::Report;
+use holdfast_tracker::error::Result;
 
 pub use look::History;
 pub use take::{Created, create};

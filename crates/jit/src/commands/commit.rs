@@ -10,12 +10,12 @@ use serde::Serialize;
 
 use crate::cli::Commit;
 use crate::context::Context;
-use crate::durable;
-use crate::error::{Error, Exit, Result};
-use crate::hooks::install::{Directory, State, WORKTREE};
 use crate::output::Report;
 use crate::vars;
-use crate::workspace::Workspace;
+use holdfast_tracker::durable;
+use holdfast_tracker::error::{Error, Exit, Result};
+use holdfast_tracker::hooks::install::{Directory, State, WORKTREE};
+use holdfast_tracker::workspace::Workspace;
 
 /// Every hook that a commit may run.
 const HOOKS: [&str; 9] = [
@@ -58,7 +58,7 @@ pub struct Outcome {
 pub fn run(context: &Context, typed: &Commit) -> Result<Report> {
     let workspace = Workspace::open(context)?;
     let repository = workspace.repository.as_ref().ok_or_else(|| Error::NotInGit(context.start.clone()))?;
-    let config = Config::read(&*context.sys.files, &context.vars.git, Some(repository))?;
+    let config = Config::read(&*context.sys.files, &context.git, Some(repository))?;
     let hooks = git_hooks::directory(repository, &config)?;
     let mut git = Git::in_dir(&context.start);
     let mut args: Vec<OsString> = Vec::new();

@@ -5,16 +5,17 @@ mod gate;
 pub mod told;
 
 use crate::cli::Config as Command;
-use crate::commands::validate::Check;
-use crate::config::{self, AgentFile, Change, Config, Places, Problem, Scope, Shown};
 use crate::context::Context;
-use crate::durable;
-use crate::error::{Error, Exit, Result};
 use crate::output::Report;
-use crate::times::rfc3339;
-use crate::workspace::Ground;
 use holdfast_terminal::{clean, table};
-use told::{Changed, Hierarchy, Level, Many, One, Place, Setting, Validated, problems};
+use holdfast_tracker::config::wire::problems;
+use holdfast_tracker::config::{self, AgentFile, Change, Config, Places, Problem, Scope, Shown};
+use holdfast_tracker::durable;
+use holdfast_tracker::error::{Error, Exit, Result};
+use holdfast_tracker::times::rfc3339;
+use holdfast_tracker::validate::{Check, config_problems as validate};
+use holdfast_tracker::workspace::Ground;
+use told::{Changed, Hierarchy, Level, Many, One, Place, Setting, Validated};
 
 /// Does what was typed.
 ///
@@ -37,21 +38,8 @@ pub fn run(context: &Context, command: &Command) -> Result<Report> {
     }
 }
 
-/// Everything that is wrong with the configuration.
-///
-/// # Errors
-/// When it cannot be looked at.
-pub fn validate(context: &Context) -> Result<Vec<Problem>> {
-    let places = places(context, &Ground::find(context)?);
-    Ok(config::validate(&context.sys, &places)?)
-}
-
-fn places(context: &Context, ground: &Ground) -> Places {
-    Places { sources: ground.sources(context), agent: context.user_file("agent.toml") }
-}
-
 fn load(context: &Context) -> Result<(Config, AgentFile)> {
-    let places = places(context, &Ground::find(context)?);
+    let places = Ground::find(context)?.places(context);
     let config = Config::load(&context.sys, &places.sources)?;
     Ok((config, AgentFile::load(&context.sys, places.agent.as_deref())?))
 }
@@ -86,7 +74,7 @@ fn changed(
     change: impl FnOnce(&Places, Scope) -> std::result::Result<Change, config::Error>,
 ) -> Result<Report> {
     let ground = Ground::find(context)?;
-    let places = places(context, &ground);
+    let places = ground.places(context);
     let scope = if global { Scope::Global } else { Scope::Repository };
     if scope == Scope::Repository {
         require_data(context, &places)?;

@@ -3,8 +3,8 @@
 use crate::cli::Demo;
 use crate::context::Context;
 use crate::demo;
-use crate::error::Result;
 use crate::output::Report;
+use holdfast_tracker::error::Result;
 
 /// Shows it, or plays one of the agents in it.
 ///

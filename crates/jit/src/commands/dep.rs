@@ -7,11 +7,11 @@ use serde::Serialize;
 use crate::cli::Dep as Command;
 use crate::commands::issue::show::Whole;
 use crate::context::Context;
-use crate::error::Result;
-use crate::ids::IssueId;
 use crate::output::Report;
-use crate::workspace::Workspace;
-use crate::writes::{Changed, Writer};
+use holdfast_tracker::error::Result;
+use holdfast_tracker::ids::IssueId;
+use holdfast_tracker::workspace::Workspace;
+use holdfast_tracker::writes::{Changed, Writer};
 
 /// An issue whose dependencies were changed, as one JSON object.
 #[derive(Serialize, JsonSchema)]
@@ -53,7 +53,7 @@ fn remove(writer: &Writer<'_>, from: IssueId, to: &[String]) -> Result<Changed<V
         let known: Vec<IssueId> = draft.dependencies().iter().filter_map(|id| IssueId::parse(id)).collect();
         let mut changed = Vec::new();
         for typed in to {
-            let meant = crate::ids::Typed::new(typed)?.only(known.iter().copied())?;
+            let meant = holdfast_tracker::ids::Typed::new(typed)?.only(known.iter().copied())?;
             if let Some(on) = meant.map(|id| id.to_string())
                 && draft.depend(&on, false)?
             {

@@ -9,13 +9,13 @@ use serde::Serialize;
 use crate::cli::Doc as Command;
 use crate::commands::issue::{Written, show::Whole};
 use crate::context::Context;
-use crate::documents::{DocPath, committed};
-use crate::error::Result;
-use crate::issues::{self, Issue, Issues};
 use crate::output::Report;
-use crate::times::rfc3339;
-use crate::workspace::Workspace;
-use crate::writes::{self, Writer};
+use holdfast_tracker::documents::{DocPath, committed};
+use holdfast_tracker::error::Result;
+use holdfast_tracker::issues::{self, Issue, Issues};
+use holdfast_tracker::times::rfc3339;
+use holdfast_tracker::workspace::Workspace;
+use holdfast_tracker::writes::{self, Writer};
 
 /// A document of an issue.
 #[derive(Serialize, JsonSchema)]
@@ -138,7 +138,7 @@ fn remove(context: &Context, workspace: &Workspace, id: &str, path: &str) -> Res
     Ok(Report::new(clean(&text), &Written::from(&changed)).brief(path.as_str()))
 }
 
-fn absent(issue: &Issue, path: &str) -> crate::error::Error {
+fn absent(issue: &Issue, path: &str) -> holdfast_tracker::error::Error {
     writes::Error::NoDocument { issue: issue.id.clone(), path: path.to_owned() }.into()
 }
 

@@ -8,12 +8,12 @@ use serde::Serialize;
 use crate::cli::Export;
 use crate::commands::issue::show::Whole;
 use crate::context::Context;
-use crate::error::Result;
-use crate::ids::IssueId;
-use crate::issues::{Issue, Issues, Set};
 use crate::output::Report;
-use crate::workspace::Workspace;
-use crate::writes::{GateResult, deps_of, labels_of, results_of};
+use holdfast_tracker::error::Result;
+use holdfast_tracker::ids::IssueId;
+use holdfast_tracker::issues::{Issue, Issues, Set};
+use holdfast_tracker::workspace::Workspace;
+use holdfast_tracker::writes::{GateResult, deps_of, labels_of, results_of};
 
 /// Issues with everything that belongs to them, as one JSON object.
 #[derive(Serialize, JsonSchema)]

@@ -13,12 +13,12 @@ use serde_json::Value;
 use crate::cli::Gate as Command;
 use crate::commands::issue::show::Whole;
 use crate::context::Context;
-use crate::error::Result;
-use crate::gates::Registry;
-use crate::issues::State;
 use crate::output::Report;
-use crate::workspace::Workspace;
-use crate::writes::{self, Changed, Draft, Finished, GateResult, Results, Verdict, Writer};
+use holdfast_tracker::error::Result;
+use holdfast_tracker::gates::Registry;
+use holdfast_tracker::issues::State;
+use holdfast_tracker::workspace::Workspace;
+use holdfast_tracker::writes::{self, Changed, Draft, Finished, GateResult, Results, Verdict, Writer};
 
 /// The gates of an issue after a change, as one JSON object.
 #[derive(Serialize, JsonSchema)]
@@ -136,7 +136,7 @@ fn judge(
     })
 }
 
-fn absent(draft: &Draft, key: &str) -> crate::error::Error {
+fn absent(draft: &Draft, key: &str) -> holdfast_tracker::error::Error {
     writes::Error::NotGated { issue: draft.issue().id.clone(), key: key.to_owned() }.into()
 }
 
@@ -170,7 +170,7 @@ fn report<T>(changed: &Changed<T>) -> Report {
 }
 
 fn status(context: &Context, workspace: &Workspace, id: &str) -> Result<Report> {
-    let issues = crate::issues::Issues::new(context, workspace);
+    let issues = holdfast_tracker::issues::Issues::new(context, workspace);
     let id = issues.resolve(id)?;
     let (issue, results) = (issues.read(id)?, writes::results_of(&issues, id)?);
     let open: Vec<_> = issue.gates.iter().filter(|key| !results.passed(key)).cloned().collect();
@@ -184,7 +184,7 @@ fn status(context: &Context, workspace: &Workspace, id: &str) -> Result<Report> 
 }
 
 /// How each gate of an issue stands, as a table.
-fn standing(issue: &crate::issues::Issue, results: &Results) -> String {
+fn standing(issue: &holdfast_tracker::issues::Issue, results: &Results) -> String {
     if issue.gates.is_empty() {
         return format!("{} has no gates\n", issue.id);
     }
@@ -206,7 +206,7 @@ fn standing(issue: &crate::issues::Issue, results: &Results) -> String {
 }
 
 /// How each gate of an issue stands, as programs read it.
-fn told(issue: &crate::issues::Issue, results: &Results) -> Vec<Standing> {
+fn told(issue: &holdfast_tracker::issues::Issue, results: &Results) -> Vec<Standing> {
     issue.gates.iter().map(|key| Standing::new(key, results.0.get(key).cloned())).collect()
 }
 

@@ -6,14 +6,15 @@ use holdfast_terminal::json_line;
 
 use crate::cli::{Graph as Command, GraphFormat};
 use crate::context::Context;
-use crate::error::Result;
-use crate::ids::{IssueId, telling};
-use crate::issues::Issues;
+use crate::output::draw::{Tree, dot, mermaid};
+use crate::output::rows::Rows;
 use crate::output::{Form, Report};
-use crate::queries::draw::{Tree, dot, mermaid};
-use crate::queries::graph::{Document, Edges, Graph, Way, roots};
-use crate::queries::{Board, Claimed, Filter, Rows};
-use crate::workspace::Workspace;
+use holdfast_tracker::error::Result;
+use holdfast_tracker::ids::{IssueId, telling};
+use holdfast_tracker::issues::Issues;
+use holdfast_tracker::queries::graph::{Document, Edges, Graph, Way, roots};
+use holdfast_tracker::queries::{Board, Claimed, Filter};
+use holdfast_tracker::workspace::Workspace;
 
 /// Does what was typed.
 ///
@@ -32,7 +33,7 @@ pub fn run(context: &Context, command: &Command) -> Result<Report> {
 
 fn board(context: &Context, issues: &Issues<'_>) -> Result<Board> {
     let claimed = Claimed::or_none(context, issues.workspace())?;
-    let board = Board::load(issues, claimed, &Filter::default(), Form::Text)?;
+    let board = Board::load(issues, claimed, &Filter::default(), None)?;
     issues.warn(&board.problems);
     Ok(board)
 }

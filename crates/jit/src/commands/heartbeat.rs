@@ -6,15 +6,15 @@ use holdfast_terminal::table;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::claims::{Claimant, Claims};
 use crate::cli::Heartbeat as Command;
 use crate::context::Context;
-use crate::error::{Error, Exit, Result};
-use crate::heartbeat::{self, Beat, Daemon, End};
 use crate::interrupt::Interrupt;
 use crate::output::Report;
-use crate::times::span;
-use crate::workspace::Workspace;
+use holdfast_tracker::claims::{Claimant, Claims};
+use holdfast_tracker::error::{Error, Exit, Result};
+use holdfast_tracker::heartbeat::{self, Beat, Daemon, End};
+use holdfast_tracker::times::span;
+use holdfast_tracker::workspace::Workspace;
 
 /// A loop that has ended, as one JSON object.
 #[derive(Serialize, JsonSchema)]

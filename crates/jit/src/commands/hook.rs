@@ -8,11 +8,11 @@ use serde::Serialize;
 
 use crate::cli::Hook as Command;
 use crate::context::Context;
-use crate::error::{Error, Result};
-use crate::hooks::commit;
-use crate::hooks::message::{self, Source};
-use crate::hooks::push::{self, Update};
 use crate::output::Report;
+use holdfast_tracker::error::{Error, Result};
+use holdfast_tracker::hooks::commit;
+use holdfast_tracker::hooks::message::{self, Source};
+use holdfast_tracker::hooks::push::{self, Update};
 
 /// A hook that had nothing to object to, as one JSON object.
 #[derive(Serialize, JsonSchema)]

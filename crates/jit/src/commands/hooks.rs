@@ -10,12 +10,12 @@ use serde::Serialize;
 
 use crate::cli::Hooks as Command;
 use crate::context::Context;
-use crate::error::{Error, Exit, Result};
-use crate::hooks::install::{Directory, Hook, SERVER, State, WORKTREE};
-use crate::hooks::push::CONTROL_PLANE;
 use crate::output::Report;
 use crate::vars;
-use crate::workspace::{Ground, Workspace};
+use holdfast_tracker::error::{Error, Exit, Result};
+use holdfast_tracker::hooks::install::{Directory, Hook, SERVER, State, WORKTREE};
+use holdfast_tracker::hooks::push::CONTROL_PLANE;
+use holdfast_tracker::workspace::{Ground, Workspace};
 
 /// The merge driver of issues, as `.gitattributes` names it.
 const DRIVER: &str = "merge.jit-issue";
@@ -98,10 +98,10 @@ impl<'a> Target<'a> {
         let (repository, env) = match bare {
             None => {
                 let repository = Ground::find(context)?.repository.ok_or_else(|| none(&context.start))?;
-                (repository, context.vars.git.clone())
+                (repository, context.git.clone())
             }
             Some(path) => {
-                let env = elsewhere(&context.vars.git);
+                let env = elsewhere(&context.git);
                 let path = context.start.join(path);
                 match discover(files, &path, &env)? {
                     Found::Repository(repository) => (*repository, env),
@@ -125,7 +125,7 @@ impl<'a> Target<'a> {
         }
         let program = match &self.directory.program {
             Some(path) => {
-                let path = crate::hooks::quoted(path);
+                let path = holdfast_tracker::hooks::quoted(path);
                 format!("\"$([ -x {path} ] && echo {path} || command -v jit || echo {path})\"")
             }
             None => "jit".to_owned(),

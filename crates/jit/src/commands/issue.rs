@@ -11,12 +11,11 @@ use serde::Serialize;
 
 use crate::cli::{Issue as Command, Terms};
 use crate::context::Context;
-use crate::error::Result;
-use crate::issues::Scope;
 use crate::output::Report;
-use crate::queries::Filter;
-use crate::workspace::Workspace;
-use crate::writes::Changed;
+use holdfast_tracker::error::Result;
+use holdfast_tracker::issues::Scope;
+use holdfast_tracker::workspace::Workspace;
+use holdfast_tracker::writes::Changed;
 use show::Whole;
 
 pub use create::create;
@@ -33,7 +32,7 @@ pub fn run(context: &Context, command: &Command) -> Result<Report> {
         Command::Update(typed) => update::run(context, &workspace, typed),
         Command::Delete { id } => delete::run(context, &workspace, id),
         Command::Show { id } => show::run(context, &workspace, id),
-        Command::List(filters) => list::run(context, &workspace, Scope::All, &Filter::new(filters)?),
+        Command::List(filters) => list::run(context, &workspace, Scope::All, &filters.parse()?),
     }
 }
 

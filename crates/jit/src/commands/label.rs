@@ -5,10 +5,10 @@ use holdfast_terminal::clean;
 use crate::cli::Label as Command;
 use crate::commands::issue::Written;
 use crate::context::Context;
-use crate::error::Result;
 use crate::output::Report;
-use crate::workspace::Workspace;
-use crate::writes::{self, Writer};
+use holdfast_tracker::error::Result;
+use holdfast_tracker::workspace::Workspace;
+use holdfast_tracker::writes::{self, Writer};
 
 /// Does what was typed.
 ///

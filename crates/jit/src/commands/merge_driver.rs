@@ -9,10 +9,10 @@ use serde::Serialize;
 
 use crate::cli::MergeDriver;
 use crate::context::Context;
-use crate::durable;
-use crate::error::{Error, Exit, Result};
-use crate::merge::merge;
 use crate::output::Report;
+use holdfast_tracker::durable;
+use holdfast_tracker::error::{Error, Exit, Result};
+use holdfast_tracker::merge::merge;
 
 /// More than anybody writes about one issue.
 const LONGEST: usize = 16 << 20;

@@ -1,18 +1,19 @@
 //! `jit query`: which issues there are, which can be worked on, which wait and for what.
 
-use holdfast_terminal::{Cell, Colour, grid};
+use holdfast_terminal::{Cell, Colour, grid, json_line};
 
 use crate::cli::Query as Command;
-use crate::colours::{priority_cell, state_cell};
 use crate::commands::issue::list;
 use crate::context::Context;
-use crate::error::Result;
-use crate::ids::telling;
-use crate::issues::{Issues, Scope};
+use crate::output::colours::{priority_cell, state_cell};
+use crate::output::pieces::{listed, with_member};
+use crate::output::rows::Rows;
 use crate::output::{Form, Report};
-use crate::queries::item::{listed, with_member};
-use crate::queries::{Board, Claimed, Filter, Node, Reason, Rows};
-use crate::workspace::Workspace;
+use holdfast_tracker::error::Result;
+use holdfast_tracker::ids::telling;
+use holdfast_tracker::issues::{Issues, Scope};
+use holdfast_tracker::queries::{Board, Claimed, Filter, Item, Keep, Node, Reason};
+use holdfast_tracker::workspace::Workspace;
 
 /// Does what was typed.
 ///
@@ -22,21 +23,21 @@ pub fn run(context: &Context, command: &Command) -> Result<Report> {
     let workspace = Workspace::open(context)?;
     match command {
         Command::All(filters) => {
-            let filter = Filter::new(filters)?;
+            let filter = filters.parse()?;
             let scope = if filter.is_open() { Scope::Local } else { Scope::All };
             list::run(context, &workspace, scope, &filter)
         }
-        Command::Available(filters) => {
-            available(context, &board(context, &workspace, &Filter::new(filters)?)?)
-        }
-        Command::Blocked(filters) => blocked(context, &board(context, &workspace, &Filter::new(filters)?)?),
+        Command::Available(filters) => available(context, &board(context, &workspace, &filters.parse()?)?),
+        Command::Blocked(filters) => blocked(context, &board(context, &workspace, &filters.parse()?)?),
     }
 }
 
 fn board(context: &Context, workspace: &Workspace, filter: &Filter) -> Result<Board> {
     let issues = Issues::new(context, workspace);
     let claimed = Claimed::load(context, workspace)?;
-    let board = Board::load(&issues, claimed, filter, context.printer.form())?;
+    let keep = |item: &Item<'_>| json_line(item);
+    let keep: Keep<'_> = if context.printer.is_json() { Some(&keep) } else { None };
+    let board = Board::load(&issues, claimed, filter, keep)?;
     issues.warn(&board.problems);
     Ok(board)
 }
@@ -52,7 +53,7 @@ fn available(context: &Context, board: &Board) -> Result<Report> {
         false => rows.table(nodes.iter().map(|node| (*node).into())),
     };
     let report = Report::of(form, text, || ids(nodes.iter().copied()));
-    let objects = || nodes.iter().map(|node| node.json.to_string()).collect();
+    let objects = || nodes.iter().map(|node| node.kept.to_string()).collect();
     Ok(if form == Form::Json { report.pieces(listed("issues", objects())) } else { report })
 }
 
@@ -78,7 +79,7 @@ fn blocked(context: &Context, board: &Board) -> Result<Report> {
         }
     };
     let report = Report::of(form, text, || ids(nodes.iter().map(|(node, _)| *node)));
-    let object = |(node, reasons): &(&Node, Vec<Reason>)| with_member(&node.json, "blocked_by", reasons);
+    let object = |(node, reasons): &(&Node, Vec<Reason>)| with_member(&node.kept, "blocked_by", reasons);
     let objects = || nodes.iter().map(object).collect();
     Ok(if form == Form::Json { report.pieces(listed("issues", objects())) } else { report })
 }

@@ -8,7 +8,6 @@ use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema as Form};
 use serde::Serialize;
 
-use crate::claims::lease::{Beaten, Evicted, Many, One, Released, Renewed, Transferred};
 use crate::cli::Schema;
 use crate::commands::config::told as config;
 use crate::commands::gate::{check, define};
@@ -18,10 +17,11 @@ use crate::commands::{
     recover, shell, status, validate, worktree,
 };
 use crate::demo;
-use crate::error::{Error, ErrorDocument, Result};
 use crate::output::Report;
-use crate::queries::item::Items;
-use crate::queries::{graph, search};
+use holdfast_tracker::claims::lease::{Beaten, Evicted, Many, One, Released, Renewed, Transferred};
+use holdfast_tracker::error::{Error, ErrorDocument, Result};
+use holdfast_tracker::queries::item::Items;
+use holdfast_tracker::queries::{graph, search};
 
 /// A command and the form of its answer.
 pub type Output = (&'static str, fn() -> Form);

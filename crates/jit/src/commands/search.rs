@@ -3,15 +3,14 @@
 use holdfast_terminal::{Cell, Colour, grid};
 
 use crate::cli::Search;
-use crate::colours::{priority_cell, state_cell};
 use crate::context::Context;
-use crate::error::{Error, Result};
-use crate::ids::telling;
-use crate::issues::{Issues, Scope};
 use crate::output::Report;
-use crate::queries::Filter;
-use crate::queries::search::{Hit, Results, Words, sort};
-use crate::workspace::Workspace;
+use crate::output::colours::{priority_cell, state_cell};
+use holdfast_tracker::error::{Error, Result};
+use holdfast_tracker::ids::telling;
+use holdfast_tracker::issues::{Issues, Scope};
+use holdfast_tracker::queries::search::{Hit, Results, Words, sort};
+use holdfast_tracker::workspace::Workspace;
 
 /// Looks for words.
 ///
@@ -23,7 +22,7 @@ pub fn run(context: &Context, typed: &Search) -> Result<Report> {
         let why = "there is nothing to look for in it".to_owned();
         return Err(Error::BadValue { what: "a search", given: typed.words.join(" "), why });
     }
-    let filter = Filter::new(&typed.filters)?;
+    let filter = typed.filters.parse()?;
     let workspace = Workspace::open(context)?;
     let issues = Issues::new(context, &workspace);
     let mut scan =

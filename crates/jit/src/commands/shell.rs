@@ -5,8 +5,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::cli::{Cli, Man, Shell};
-use crate::error::{Error, Result};
 use crate::output::Report;
+use holdfast_tracker::error::{Error, Result};
 
 /// A page, as one JSON object.
 #[derive(Serialize, JsonSchema)]

@@ -8,14 +8,16 @@ use holdfast_terminal::{Cell, Colour, grid};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::claims::lease::{Shown, left};
 use crate::context::Context;
-use crate::error::Result;
-use crate::ids::{IssueId, telling};
-use crate::issues::{Issues, State};
-use crate::output::{Form, Report};
-use crate::queries::{Board, Claimed, Filter, Rows};
-use crate::workspace::Workspace;
+use crate::output::Report;
+use crate::output::colours::state_colour;
+use crate::output::rows::Rows;
+use holdfast_tracker::claims::lease::{Shown, left};
+use holdfast_tracker::error::Result;
+use holdfast_tracker::ids::{IssueId, telling};
+use holdfast_tracker::issues::{Issues, State};
+use holdfast_tracker::queries::{Board, Claimed, Filter};
+use holdfast_tracker::workspace::Workspace;
 
 /// How many issues are shown that can be worked on.
 const MOST_SHOWN: usize = 5;
@@ -56,7 +58,7 @@ pub fn run(context: &Context) -> Result<Report> {
     let workspace = Workspace::open(context)?;
     let issues = Issues::new(context, &workspace);
     let claimed = Claimed::load(context, &workspace)?;
-    let board = Board::load(&issues, claimed, &Filter::default(), Form::Text)?;
+    let board = Board::load(&issues, claimed, &Filter::default(), None)?;
     issues.warn(&board.problems);
     let status = status(&board, context.known_agent().map(|agent| agent.to_string()));
     let text = text(context, &board, &status);
@@ -91,7 +93,7 @@ fn text(context: &Context, board: &Board, status: &Status) -> String {
     let paint = context.printer.paint();
     let count = |state: &State| {
         let number = status.states.get(state.word()).copied().unwrap_or(0);
-        (number > 0).then(|| paint.paint((*state).into(), &format!("{number} {state}")))
+        (number > 0).then(|| paint.paint(state_colour(*state), &format!("{number} {state}")))
     };
     let counts: Vec<String> = State::ALL.iter().filter_map(count).collect();
     // Writing to memory cannot fail.

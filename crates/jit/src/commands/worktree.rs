@@ -6,10 +6,10 @@ use serde::Serialize;
 
 use crate::cli::Worktree as Command;
 use crate::context::Context;
-use crate::error::Result;
 use crate::output::Report;
-use crate::workspace::Workspace;
-use crate::worktree::{self, Entry, Identity};
+use holdfast_tracker::error::Result;
+use holdfast_tracker::workspace::Workspace;
+use holdfast_tracker::worktree::{self, Entry, Identity};
 
 /// This worktree, as one JSON object.
 #[derive(Serialize, JsonSchema)]

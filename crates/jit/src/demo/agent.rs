@@ -10,8 +10,8 @@ use super::{TTL_SECS, Told, list, text};
 use crate::cli::Cli;
 use crate::commands;
 use crate::context::Context;
-use crate::error::{Error, Result};
 use crate::output::Report;
+use holdfast_tracker::error::{Error, Result};
 
 /// How long an issue takes.
 const WORK: Millis = Millis::new(350);

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::ground::Ground;
 use super::{list, text};
-use crate::error::Result;
+use holdfast_tracker::error::Result;
 
 /// What the log says.
 pub(super) struct Audit {

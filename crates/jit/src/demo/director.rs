@@ -15,8 +15,8 @@ use super::ground::Ground;
 use super::lanes::{Lanes, Mark};
 use super::{CAST, Told};
 use crate::context::Context;
-use crate::error::{Exit, Result};
 use crate::output::Report;
+use holdfast_tracker::error::{Exit, Result};
 
 /// How the demonstration ended, as one JSON object.
 #[derive(Serialize, JsonSchema)]

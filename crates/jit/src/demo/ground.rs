@@ -12,9 +12,9 @@ use super::{CAST, text};
 use crate::cli::{Cli, Global};
 use crate::commands;
 use crate::context::Context;
-use crate::error::{Error, Result};
 use crate::output::Report;
 use crate::vars::Vars;
+use holdfast_tracker::error::{Error, Result};
 
 const TITLES: [&str; 9] = [
     "Draw the logo",
@@ -36,7 +36,7 @@ pub(super) struct Ground {
 impl Ground {
     pub(super) fn new(context: &Context, keep: bool) -> Result<Self> {
         let name = format!("jit-demo-{:016x}", context.sys.entropy.nonce()? >> 64);
-        let root = context.vars.temporary.join(name);
+        let root = context.temporary.join(name);
         context.sys.files.create_dir(&root, 0o700)?;
         let ground = Self { root, keep };
         let git = ground.git(&ground.root);

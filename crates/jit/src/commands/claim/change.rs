@@ -3,14 +3,14 @@
 use holdfast_kernel::{Answer, Command, Holder, Lease, Millis, Name, Transfer};
 use serde::Serialize;
 
-use crate::agent::AgentId;
-use crate::claims::lease::{Beaten, Evicted, Released, Renewed, Shown, Transferred, left};
-use crate::claims::{Claimant, Claims, branch_tags, reason, seconds, warn};
 use crate::context::Context;
-use crate::error::{Error, Result};
 use crate::output::Report;
-use crate::workspace::Workspace;
-use crate::{heartbeat, worktree};
+use holdfast_tracker::agent::AgentId;
+use holdfast_tracker::claims::lease::{Beaten, Evicted, Released, Renewed, Shown, Transferred, left};
+use holdfast_tracker::claims::{Claimant, Claims, branch_tags, reason, seconds, warn};
+use holdfast_tracker::error::{Error, Result};
+use holdfast_tracker::workspace::Workspace;
+use holdfast_tracker::{Notice, heartbeat, worktree};
 
 /// Somebody who changes a claim.
 struct Actor<'a> {
@@ -99,7 +99,7 @@ pub(super) fn evict(context: &Context, typed: &str, why: &str) -> Result<Report>
     let lease = actor.claims.resolve(typed)?.id;
     let command = Command::Evict { lease, by: actor.holder.clone(), reason };
     let (lease, report) = actor.carry_out(&command, "evicted", |lease| Evicted { lease, evicted: true })?;
-    context.printer.warn(&format!("{} has lost its claim on {}", lease.holder, lease.resource));
+    context.notice(&Notice::Evicted { holder: lease.holder, issue: lease.resource });
     Ok(report)
 }
 

@@ -5,16 +5,17 @@ use holdfast_terminal::table;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::agent::AgentId;
-use crate::claims::events::Envelope;
-use crate::claims::lease::{Many, Shown, listing};
-use crate::claims::{Claims, resource, warn};
 use crate::context::Context;
-use crate::error::{Error, Result};
-use crate::ids::{IssueId, Typed};
-use crate::issues::Issues;
 use crate::output::Report;
-use crate::workspace::Workspace;
+use crate::output::leases::listing;
+use holdfast_tracker::agent::AgentId;
+use holdfast_tracker::claims::events::Envelope;
+use holdfast_tracker::claims::lease::{Many, Shown};
+use holdfast_tracker::claims::{Claims, resource, warn};
+use holdfast_tracker::error::{Error, Result};
+use holdfast_tracker::ids::{IssueId, Typed};
+use holdfast_tracker::issues::Issues;
+use holdfast_tracker::workspace::Workspace;
 
 /// What happened to claims, as one JSON object.
 #[derive(Serialize, JsonSchema)]

@@ -4,20 +4,23 @@ use holdfast_kernel::{Again, Answer, Command, Lease, Policy, Refusal};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::claims::lease::{One, Shown, left};
-use crate::claims::wait::{self, Waiter};
-use crate::claims::{Claimant, Claims, Terms, warn};
 use crate::cli;
 use crate::commands::issue::{self, show::Whole};
-use crate::context::{Context, Identity};
-use crate::control::Access;
-use crate::error::{Error, Result};
-use crate::ids::IssueId;
-use crate::issues::Issues;
-use crate::output::{Form, Report};
-use crate::queries::{Board, Claimed, Filter, can_be_worked_on};
-use crate::workspace::Workspace;
-use crate::writes::Writer;
+use crate::context::Context;
+use crate::interrupt::Interrupt;
+use crate::output::Report;
+use holdfast_tracker::Notice;
+use holdfast_tracker::claims::lease::{One, Shown, left};
+use holdfast_tracker::claims::wait::{self, Waiter};
+use holdfast_tracker::claims::{Claimant, Claims, Terms, warn};
+use holdfast_tracker::context::Identity;
+use holdfast_tracker::control::Access;
+use holdfast_tracker::error::{Error, Result};
+use holdfast_tracker::ids::IssueId;
+use holdfast_tracker::issues::Issues;
+use holdfast_tracker::queries::{Board, Claimed, can_be_worked_on};
+use holdfast_tracker::workspace::Workspace;
+use holdfast_tracker::writes::Writer;
 
 /// An issue that was made and claimed, as one JSON object.
 #[derive(Serialize, JsonSchema)]
@@ -41,7 +44,8 @@ impl<'a> Taker<'a> {
     fn new(context: &'a Context, typed: &cli::Terms) -> Result<Self> {
         let workspace = Workspace::open(context)?;
         let identity = context.identity()?;
-        let terms = Terms::parse(typed, &workspace.config, &identity)?;
+        let terms =
+            Terms::parse(typed.ttl.as_deref(), typed.reason.as_deref(), &workspace.config, &identity)?;
         Ok(Self { context, workspace, identity, terms })
     }
 
@@ -62,7 +66,7 @@ impl<'a> Taker<'a> {
         let view = claims.view()?;
         let threshold = self.workspace.config.coordination.lease_renewal_threshold_pct;
         warn::ending(&self.context.printer, &view, &self.identity.agent, threshold);
-        crate::heartbeat::start(self.context, &self.identity);
+        crate::background::start(self.context, &self.identity);
         let (lease, already) = match answer {
             Answer::AlreadyHeld(lease) => (lease, true),
             Answer::Granted(lease) => (lease, false),
@@ -89,7 +93,7 @@ impl Taker<'_> {
         let Some(id) = IssueId::parse(lease.resource.as_str()) else { return };
         let brought = Writer::open(self.context, &self.workspace).and_then(|writer| writer.bring(id));
         if let Err(error) = brought {
-            self.context.printer.warn(&format!("{id} could not be brought into this worktree: {error}"));
+            self.context.notice(&Notice::NotBrought { issue: id.to_string(), why: error.to_string() });
         }
     }
 }
@@ -147,7 +151,7 @@ pub(super) fn acquire(
             let access = Access::of(&context.sys, group)?;
             let agent = &taker.identity.agent;
             let waiter = Waiter { context, claims: &claims, issue, agent, access };
-            waiter.acquire(&who, &taker.terms, limit)?
+            waiter.acquire(&who, &taker.terms, limit, &Interrupt::listen()?)?
         }
     };
     taker.report(&claims, answer)
@@ -179,9 +183,9 @@ const fn is_taken(refusal: &Refusal) -> bool {
 
 /// The issues that can be worked on, the most important and oldest first.
 fn available(context: &Context, workspace: &Workspace, filters: &cli::Filters) -> Result<Vec<IssueId>> {
-    let filter = Filter::new(filters)?;
+    let filter = filters.parse()?;
     let issues = Issues::new(context, workspace);
-    let board = Board::load(&issues, Claimed::load(context, workspace)?, &filter, Form::Brief)?;
+    let board = Board::load(&issues, Claimed::load(context, workspace)?, &filter, None)?;
     issues.warn(&board.problems);
     Ok(board.available().iter().map(|node| node.id).collect())
 }

@@ -2,11 +2,11 @@
 
 use holdfast_git::Git;
 
-use crate::config::{Config, Error as ConfigError, Sources};
 use crate::context::Context;
-use crate::divergence;
-use crate::error::Result;
-use crate::workspace::Ground;
+use holdfast_tracker::config::{Config, Error as ConfigError, Sources};
+use holdfast_tracker::divergence;
+use holdfast_tracker::error::Result;
+use holdfast_tracker::workspace::Ground;
 
 /// Lets a change of the repository's configuration pass, or says why not. A configuration that is wrong
 /// can be mended anywhere.

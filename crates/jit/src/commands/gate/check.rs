@@ -9,12 +9,13 @@ use serde::Serialize;
 use super::{Standing, absent, told};
 use crate::commands::issue::show::Whole;
 use crate::context::Context;
-use crate::error::{Exit, Result};
-use crate::gates::{Gate, Outcome, Registry, Run};
-use crate::ids::IssueId;
+use crate::interrupt::Interrupt;
 use crate::output::Report;
-use crate::workspace::Workspace;
-use crate::writes::{Changed, Draft, Finished, GateResult, Verdict, Writer};
+use holdfast_tracker::error::{Exit, Result};
+use holdfast_tracker::gates::{Gate, Outcome, Registry, Run};
+use holdfast_tracker::ids::IssueId;
+use holdfast_tracker::workspace::Workspace;
+use holdfast_tracker::writes::{Changed, Draft, Finished, GateResult, Verdict, Writer};
 
 /// How long a command may take whose definition does not say.
 const USUAL: u64 = 600;
@@ -80,7 +81,7 @@ fn outcome(
     let variables = [("JIT_ISSUE_ID", issue.as_str()), ("JIT_GATE", key)];
     let limit = Millis::from_secs(gate.timeout_secs.unwrap_or(USUAL));
     let run = Run { sys: &context.sys, command, directory: &directory, variables: &variables, limit };
-    run.run().map(Some)
+    run.run(&Interrupt::listen()?).map(Some)
 }
 
 impl Checked {

@@ -8,11 +8,11 @@ use serde_json::json;
 
 use crate::cli::DefineGate;
 use crate::context::Context;
-use crate::error::{Error, Result};
-use crate::gates::{FILE, Gate, LONGEST_TIMEOUT, Mode, Registry};
 use crate::output::Report;
-use crate::workspace::Workspace;
-use crate::writes::{self, Writer};
+use holdfast_tracker::error::{Error, Result};
+use holdfast_tracker::gates::{FILE, Gate, LONGEST_TIMEOUT, Mode, Registry};
+use holdfast_tracker::workspace::Workspace;
+use holdfast_tracker::writes::{self, Writer};
 
 /// A gate, as it is defined.
 #[derive(Serialize, JsonSchema)]

@@ -5,16 +5,16 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::show::Whole;
-use crate::claims::lease::Shown;
 use crate::cli::CreateIssue;
-use crate::config::Config;
 use crate::context::Context;
-use crate::error::{Error, Result};
-use crate::gates::Registry;
-use crate::issues::{Issue, typed as word};
 use crate::output::Report;
-use crate::workspace::Workspace;
-use crate::writes::{self, Draft, Fresh, Results, Writer};
+use holdfast_tracker::claims::lease::Shown;
+use holdfast_tracker::config::Config;
+use holdfast_tracker::error::{Error, Result};
+use holdfast_tracker::gates::Registry;
+use holdfast_tracker::issues::{Issue, typed as word};
+use holdfast_tracker::workspace::Workspace;
+use holdfast_tracker::writes::{self, Draft, Fresh, Results, Writer};
 
 /// An issue that was made, as one JSON object.
 #[derive(Serialize, JsonSchema)]

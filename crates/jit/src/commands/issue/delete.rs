@@ -5,10 +5,10 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::context::Context;
-use crate::error::Result;
 use crate::output::Report;
-use crate::workspace::Workspace;
-use crate::writes::Writer;
+use holdfast_tracker::error::Result;
+use holdfast_tracker::workspace::Workspace;
+use holdfast_tracker::writes::Writer;
 
 /// What became of a deletion, as one JSON object.
 #[derive(Serialize, JsonSchema)]

@@ -1,13 +1,15 @@
 //! `jit issue list` and `jit query all`.
 
 use crate::context::Context;
-use crate::error::Result;
-use crate::ids::IssueId;
-use crate::issues::{Issues, Scope};
+use crate::output::pieces::listed;
+use crate::output::rows::{Row, Rows};
 use crate::output::{Form, Report};
-use crate::queries::item::listed;
-use crate::queries::{Claimed, Filter, Item, Row, Rows};
-use crate::workspace::Workspace;
+use holdfast_terminal::json_line;
+use holdfast_tracker::error::Result;
+use holdfast_tracker::ids::IssueId;
+use holdfast_tracker::issues::{Issues, Scope};
+use holdfast_tracker::queries::{Claimed, Filter, Item};
+use holdfast_tracker::workspace::Workspace;
 
 /// What is kept of an issue, for the form that is wanted.
 enum Kept {
@@ -26,7 +28,7 @@ pub fn run(context: &Context, workspace: &Workspace, scope: Scope, filter: &Filt
     let claimed = Claimed::or_none(context, workspace)?;
     let scan = issues.scan(scope, |seen| {
         filter.wants(seen).then(|| match form {
-            Form::Json => Kept::Json(Item::new(seen, &claimed).json()),
+            Form::Json => Kept::Json(json_line(&Item::new(seen, &claimed))),
             Form::Brief => Kept::Id(seen.id),
             Form::Text => Kept::Row(Row::new(seen)),
         })

@@ -6,17 +6,17 @@ use holdfast_terminal::{Cell, Colour, Paint, clean, grid};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::claims::lease::{Shown, left};
-use crate::colours::state_cell;
 use crate::context::Context;
-use crate::error::{Error, Result};
-use crate::ids::IssueId;
-use crate::issues::{Issue, Issues, Layer, Scope, State};
 use crate::output::Report;
-use crate::queries::{Claimed, Reason};
-use crate::times::ago;
-use crate::workspace::Workspace;
-use crate::writes::Draft;
+use crate::output::colours::{priority_colour, state_cell, state_colour};
+use holdfast_tracker::claims::lease::{Shown, left};
+use holdfast_tracker::error::{Error, Result};
+use holdfast_tracker::ids::IssueId;
+use holdfast_tracker::issues::{Issue, Issues, Layer, Scope, State};
+use holdfast_tracker::queries::{Claimed, Reason};
+use holdfast_tracker::times::ago;
+use holdfast_tracker::workspace::Workspace;
+use holdfast_tracker::writes::Draft;
 
 /// An issue with what belongs to it, as one JSON object.
 #[derive(Serialize, JsonSchema)]
@@ -64,7 +64,7 @@ pub fn run(context: &Context, workspace: &Workspace, id: &str) -> Result<Report>
     let id = issues.resolve(id)?;
     let claimed = Claimed::or_none(context, workspace)?;
     let (whole, layer, unsure) = issues.see(id, Scope::All, |seen| {
-        let list = |set: &crate::issues::Set| set.members().map(ToOwned::to_owned).collect();
+        let list = |set: &holdfast_tracker::issues::Set| set.members().map(ToOwned::to_owned).collect();
         let (labels, dependencies) = (list(&seen.labels), list(&seen.deps));
         let whole = seen.whole().map(|issue| Whole { issue, labels, dependencies });
         (whole, seen.layer, seen.unsure)
@@ -123,8 +123,8 @@ impl Text<'_> {
     fn all(&self, id: IssueId) -> String {
         let issue = &self.whole.issue;
         let mut text = format!("{}  {}\n", id, self.paint.show(Colour::Bold, &issue.title));
-        let state = self.paint.paint(issue.state.into(), issue.state.word());
-        let priority = self.paint.paint(issue.priority.into(), issue.priority.word());
+        let state = self.paint.paint(state_colour(issue.state), issue.state.word());
+        let priority = self.paint.paint(priority_colour(issue.priority), issue.priority.word());
         // Writing to memory cannot fail.
         let _ = writeln!(text, "{state} · {priority} · {}{}", clean(&issue.kind), self.people(id));
         for (name, values) in

@@ -8,11 +8,12 @@ use super::create::kind;
 use super::show::Whole;
 use crate::cli::UpdateIssue;
 use crate::context::Context;
-use crate::error::{Error, Result};
-use crate::issues::{Priority, State, typed as word};
 use crate::output::Report;
-use crate::workspace::Workspace;
-use crate::writes::{self, Changed, Draft, Finished, Writer, open_dependencies};
+use holdfast_tracker::Notice;
+use holdfast_tracker::error::{Error, Result};
+use holdfast_tracker::issues::{Priority, State, typed as word};
+use holdfast_tracker::workspace::Workspace;
+use holdfast_tracker::writes::{self, Changed, Draft, Finished, Writer, open_dependencies};
 
 /// What became of a change, as one JSON object: one issue, or several.
 #[derive(Serialize, JsonSchema)]
@@ -120,7 +121,7 @@ impl<'a> Update<'a> {
                 return Err(writes::Error::Blocked { issue, by }.into());
             }
             if !by.is_empty() {
-                writer.warn(&format!("{issue} is blocked by {}", by.join(", ")));
+                writer.notice(&Notice::Blocked { issue: issue.clone(), by });
             }
         }
         let gates = draft.open_gates();

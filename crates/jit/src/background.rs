@@ -1,0 +1,42 @@
+//! The heartbeat in the background: a process of its own that keeps claims alive while their holder works.
+
+use std::process::Stdio;
+
+use holdfast_tracker::context::Identity;
+
+use crate::context::Context;
+
+/// Starts the loop in the background, if the agent's file asks for it. One that runs already makes a second
+/// one end at once.
+pub(crate) fn start(context: &Context, identity: &Identity) {
+    if !identity.file.behavior.auto_heartbeat {
+        return;
+    }
+    if let Err(error) = spawn(context, identity) {
+        context.printer.warn(&format!("the heartbeat could not be started: {error}"));
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "the agent's file asked for this process")]
+fn spawn(context: &Context, identity: &Identity) -> std::io::Result<()> {
+    use std::os::unix::process::CommandExt as _;
+    let parent = context.sys.processes.parent().map_err(|error| error.source)?;
+    std::process::Command::new(std::env::current_exe()?)
+        .arg("-C")
+        .arg(&context.start)
+        .args([
+            "--agent-id",
+            &identity.agent.to_string(),
+            "heartbeat",
+            "run",
+            "--parent",
+            &parent.to_string(),
+        ])
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        // A signal to the shell's foreground job is not meant for it; it ends with its parent.
+        .process_group(0)
+        .spawn()
+        .map(drop)
+}

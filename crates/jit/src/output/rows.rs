@@ -1,0 +1,78 @@
+//! Issues as a table for people.
+
+use holdfast_terminal::{Cell, Colour, Paint, grid};
+
+use super::colours::{priority_cell, state_cell};
+use holdfast_tracker::ids::{IssueId, telling};
+use holdfast_tracker::issues::{Priority, Seen, State};
+use holdfast_tracker::queries::{Claimed, Node};
+use holdfast_tracker::times::ago;
+
+/// What a line of the table shows.
+pub struct Row {
+    id: IssueId,
+    state: State,
+    priority: Priority,
+    labels: Box<str>,
+    updated_at: Box<str>,
+    title: Box<str>,
+}
+
+impl Row {
+    /// The line of an issue.
+    #[must_use]
+    pub fn new(seen: &Seen<'_>) -> Self {
+        Self {
+            id: seen.id,
+            state: seen.issue.state,
+            priority: seen.issue.priority,
+            labels: seen.labels.members().collect::<Vec<_>>().join(" ").into(),
+            updated_at: (*seen.issue.updated_at).into(),
+            title: (*seen.issue.title).into(),
+        }
+    }
+}
+
+impl From<&Node> for Row {
+    fn from(node: &Node) -> Self {
+        Self {
+            id: node.id,
+            state: node.state,
+            priority: node.priority,
+            labels: node.labels.clone(),
+            updated_at: node.updated_at.clone(),
+            title: node.title.clone(),
+        }
+    }
+}
+
+/// How a table is made.
+pub struct Rows<'a> {
+    /// Who holds what.
+    pub claimed: &'a Claimed,
+    /// The ids that a short one must be told from.
+    pub ids: &'a [IssueId],
+    /// The colours.
+    pub paint: Paint,
+}
+
+impl Rows<'_> {
+    /// The table of these lines.
+    #[must_use]
+    pub fn table(&self, rows: impl Iterator<Item = Row>) -> String {
+        let length = telling(self.ids);
+        let cells = |row: Row| {
+            [
+                Cell::plain(&row.id.short(length)),
+                state_cell(row.state),
+                priority_cell(row.priority),
+                Cell::new(self.claimed.holder(row.id).unwrap_or_default(), Colour::Cyan),
+                Cell::plain(&row.labels),
+                Cell::new(&ago(&row.updated_at, &self.claimed.now), Colour::Dim),
+                Cell::plain(&row.title),
+            ]
+        };
+        let heading = ["ISSUE", "STATE", "PRIORITY", "CLAIMED BY", "LABELS", "UPDATED", "TITLE"];
+        grid(self.paint, heading, rows.map(cells).collect())
+    }
+}

@@ -1,0 +1,260 @@
+//! Claims: leases on issues, kept in the control plane's log. Every question goes to the log medium, and
+//! the kernel answers it; nothing here decides about a lease.
+
+pub mod events;
+pub mod lease;
+pub mod queue;
+pub mod wait;
+pub mod warn;
+
+mod lock;
+mod projection;
+mod watcher;
+
+use std::path::{Path, PathBuf};
+
+use holdfast_kernel::{
+    Acquire, Answer, Command, Holder, Lease, LeaseId, Millis, Mode, Name, Policy, Request, Tags, Text,
+};
+use holdfast_store::log::{Log, Paths, Settings, Words};
+use holdfast_store::{Medium, View};
+use holdfast_sys::Sys;
+
+use crate::agent::AgentId;
+use crate::config::Config;
+use crate::context::Context;
+use crate::control::{self, Access};
+use crate::error::{Error, Result};
+use crate::ids::{IssueId, Typed};
+use crate::workspace::Workspace;
+use crate::worktree;
+use watcher::Watcher;
+
+/// What things are called in the log.
+const WORDS: Words =
+    Words { resource: "issue_id", agent: "agent_id", place: "worktree_id", tags: &["branch"] };
+
+/// The claims of a repository.
+pub struct Claims {
+    /// The log that they are kept in.
+    pub log: Log,
+    /// What may be granted.
+    pub policy: Policy,
+    /// Where the control plane is.
+    pub control: PathBuf,
+    sys: Sys,
+}
+
+/// Somebody who claims: an agent in a worktree.
+#[derive(Clone, Debug)]
+pub struct Claimant {
+    /// Who holds.
+    pub holder: Holder,
+    /// What is kept beside a grant: the branch.
+    pub tags: Tags,
+}
+
+/// On which terms a claim is asked for.
+#[derive(Clone, Debug)]
+pub struct Terms {
+    /// For how long.
+    pub request: Request,
+    /// Why.
+    pub reason: Option<Text>,
+}
+
+impl Claims {
+    /// The claims, to look at. Writes nothing.
+    #[must_use]
+    pub fn to_read(context: &Context, workspace: &Workspace) -> Self {
+        Self::new(context, workspace, 0o600, None)
+    }
+
+    /// The claims, to be changed by `agent`.
+    ///
+    /// # Errors
+    /// When the control plane cannot be set up.
+    pub fn to_write(context: &Context, workspace: &Workspace, agent: &AgentId) -> Result<Self> {
+        let access = Access::of(&context.sys, workspace.config.coordination.shared_group.as_deref())?;
+        control::prepare(&context.sys, &workspace.control, access)?;
+        Ok(Self::new(context, workspace, access.file(), Some(agent)))
+    }
+
+    fn new(context: &Context, workspace: &Workspace, mode: u32, writer: Option<&AgentId>) -> Self {
+        let control = workspace.control.clone();
+        let log = log_at(&context.sys, &control, mode);
+        let log = match writer {
+            Some(agent) => log.observed(Watcher::new(context, workspace, agent, mode)),
+            None => log,
+        };
+        Self { log, policy: workspace.config.policy(), control, sys: context.sys.clone() }
+    }
+
+    /// What is claimed.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn view(&self) -> Result<View> {
+        Ok(self.log.view()?)
+    }
+
+    /// Asks for an issue.
+    ///
+    /// # Errors
+    /// The refusal, or what failed.
+    pub fn acquire(&self, issue: IssueId, who: &Claimant, terms: &Terms) -> Result<Answer> {
+        self.command(&self.acquiring(issue, who, terms)?)
+    }
+
+    /// The command that asks for an issue.
+    ///
+    /// # Errors
+    /// When there is no id to be had for it.
+    pub fn acquiring(&self, issue: IssueId, who: &Claimant, terms: &Terms) -> Result<Command> {
+        Ok(Command::Acquire(Acquire {
+            id: self.fresh_id()?,
+            resource: resource(issue)?,
+            holder: who.holder.clone(),
+            mode: Mode::Exclusive,
+            request: terms.request,
+            reason: terms.reason.clone(),
+            tags: who.tags.clone(),
+            dead: Vec::new(),
+        }))
+    }
+
+    /// Has a command decided and made durable.
+    ///
+    /// # Errors
+    /// The refusal, or what failed.
+    pub fn command(&self, command: &Command) -> Result<Answer> {
+        Ok(self.log.transact(&self.policy, command)?)
+    }
+
+    /// An id that no lease has.
+    ///
+    /// # Errors
+    /// When there is no randomness.
+    pub fn fresh_id(&self) -> Result<LeaseId> {
+        Ok(self.sys.entropy.lease_id(&self.sys.clock.now()?)?)
+    }
+
+    /// The lease that was meant: by its own id or the issue's, complete or not.
+    ///
+    /// # Errors
+    /// When there is none, or more than one.
+    pub fn resolve(&self, typed: &str) -> Result<Lease> {
+        let typed = Typed::new(typed)?;
+        let table = self.log.view()?.table;
+        let meant = |id: &str| id.starts_with(typed.as_str());
+        let mut found =
+            table.iter().filter(|lease| meant(&lease.id.to_string()) || meant(lease.resource.as_str()));
+        match (found.next(), found.next()) {
+            (None, _) => Err(Error::NoLease(typed.as_str().to_owned())),
+            (Some(lease), None) => Ok(lease.clone()),
+            (Some(first), Some(second)) => {
+                let all = [first, second].into_iter().chain(found);
+                let candidates =
+                    all.map(|lease| format!("{} (on {})", lease.id, lease.resource)).take(20).collect();
+                Err(Error::Ambiguous { prefix: typed.as_str().to_owned(), candidates })
+            }
+        }
+    }
+
+    /// The log's file.
+    #[must_use]
+    pub fn log_path(&self) -> PathBuf {
+        self.control.join("claims.jsonl")
+    }
+}
+
+/// A handle on the log of a control plane. Nothing is read or written yet.
+#[must_use]
+pub fn log_at(sys: &Sys, control: &Path, mode: u32) -> Log {
+    let paths = Paths {
+        log: control.join("claims.jsonl"),
+        index: control.join("claims.index.json"),
+        guard: control.join("locks/claims.lock"),
+    };
+    Log::new(sys.clone(), paths, Settings { words: WORDS, mode, ..Settings::default() })
+}
+
+/// An issue as the rules know it.
+///
+/// # Errors
+/// Never for an id.
+pub fn resource(issue: IssueId) -> Result<Name> {
+    Name::new(&issue.to_string()).map_err(|_| Error::BadId(issue.to_string()))
+}
+
+impl Claimant {
+    /// The agent in this worktree.
+    ///
+    /// # Errors
+    /// When the worktree cannot be given an identity.
+    pub fn here(context: &Context, workspace: &Workspace, agent: &AgentId) -> Result<Self> {
+        let identity = worktree::ensure(context, workspace)?;
+        let place = identity.name(&workspace.own_data()?)?;
+        let tags = branch_tags(workspace.branch(context)?.as_deref());
+        Ok(Self { holder: Holder { agent: agent.name().clone(), place }, tags })
+    }
+}
+
+/// What is kept beside a lease. A branch whose name cannot be kept is left out.
+#[must_use]
+pub fn branch_tags(branch: Option<&str>) -> Tags {
+    let branch = branch.and_then(|branch| Text::new(branch).ok());
+    branch.and_then(|branch| Tags::none().with("branch", branch).ok()).unwrap_or_default()
+}
+
+impl Terms {
+    /// The terms that were typed.
+    ///
+    /// # Errors
+    /// When they cannot be.
+    pub fn parse(
+        ttl: Option<&str>,
+        why: Option<&str>,
+        config: &Config,
+        identity: &crate::context::Identity,
+    ) -> Result<Self> {
+        let request = match ttl.map(|text| seconds("--ttl", text)).transpose()? {
+            Some(0) => Request::Indefinite,
+            Some(secs) => Request::Finite(Millis::from_secs(secs)),
+            None => Request::Finite(config.ttl_for(&identity.file, identity.agent.kind())),
+        };
+        let reason = why.map(|text| reason("--reason", text)).transpose()?;
+        Ok(Self { request, reason })
+    }
+}
+
+/// A text that explains something.
+///
+/// # Errors
+/// When it cannot be kept.
+pub fn reason(what: &'static str, text: &str) -> Result<Text> {
+    Text::new(text).map_err(|why| Error::BadValue { what, given: text.to_owned(), why: why.to_string() })
+}
+
+/// A number of seconds that was typed.
+///
+/// # Errors
+/// When it is none.
+pub fn seconds(what: &'static str, text: &str) -> Result<u64> {
+    let bad = |why: &str| Error::BadValue { what, given: text.to_owned(), why: why.to_owned() };
+    match text.parse::<i128>() {
+        Ok(secs) if secs < 0 => Err(bad("it is a number of seconds from 0 on")),
+        Ok(secs) => {
+            let longest = i128::from(Millis::LONGEST.get() / 1_000);
+            let secs = u64::try_from(secs).ok().filter(|secs| i128::from(*secs) <= longest);
+            secs.ok_or_else(|| bad("that is longer than anything lasts"))
+        }
+        Err(_) => Err(bad("it is a whole number of seconds")),
+    }
+}
+
+/// The path of a file in the control plane that is named after an agent.
+#[must_use]
+pub fn heartbeat_file(control: &Path, agent: &str) -> PathBuf {
+    control.join("heartbeat").join(format!("{agent}.json"))
+}

@@ -1,0 +1,156 @@
+//! A lease as programs and people read it.
+
+use holdfast_kernel::{Lease, Millis, Stamp, Standing, Term};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::times::{rfc3339, span};
+
+/// A lease as JSON.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Shown {
+    /// Its id.
+    pub lease_id: String,
+    /// The issue that is claimed.
+    pub issue_id: String,
+    /// Who claims it.
+    pub agent_id: String,
+    /// In which worktree.
+    pub worktree_id: String,
+    /// On which branch.
+    pub branch: Option<String>,
+    /// How long it lasts; 0 without a deadline.
+    pub ttl_secs: u64,
+    /// When it was granted.
+    pub acquired_at: String,
+    /// When it ends; never by itself without a deadline.
+    pub expires_at: Option<String>,
+    /// The number of the grant.
+    pub fence: u64,
+    /// Whether it was silent for too long.
+    pub stale: bool,
+    /// Why it was taken.
+    pub reason: Option<String>,
+    /// The last sign of life, where there is no deadline.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last_beat: Option<String>,
+    /// How much of it is left.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub remaining_secs: Option<u64>,
+}
+
+impl Shown {
+    /// The lease as it is at `now`.
+    #[must_use]
+    pub fn new(lease: &Lease, now: &Stamp) -> Self {
+        let standing = lease.standing(now);
+        let (ttl_secs, last_beat) = match &lease.term {
+            Term::Finite { ttl, .. } => (ttl.get() / 1_000, None),
+            Term::Indefinite { beat, .. } => (0, Some(rfc3339(beat))),
+        };
+        Self {
+            lease_id: lease.id.to_string(),
+            issue_id: lease.resource.to_string(),
+            agent_id: lease.holder.agent.to_string(),
+            worktree_id: lease.holder.place.to_string(),
+            branch: lease.tags.get("branch").map(ToString::to_string),
+            ttl_secs,
+            acquired_at: rfc3339(&lease.granted),
+            expires_at: lease.deadline().map(|at| rfc3339(&at)),
+            fence: lease.fence.get(),
+            stale: matches!(standing, Standing::Stale { .. }),
+            reason: lease.reason.as_ref().map(ToString::to_string),
+            last_beat,
+            remaining_secs: match standing {
+                Standing::Live { left } => Some(left.get() / 1_000),
+                _ => None,
+            },
+        }
+    }
+}
+
+/// A lease or several, as one JSON object.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct One {
+    /// The lease.
+    pub lease: Shown,
+    /// Whether it was held already.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub already_held: Option<bool>,
+}
+
+/// A lease that was prolonged, as one JSON object.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Renewed {
+    /// The lease.
+    pub lease: Shown,
+    /// Always true.
+    pub renewed: bool,
+}
+
+/// A lease that gave a sign of life, as one JSON object.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Beaten {
+    /// The lease.
+    pub lease: Shown,
+    /// Always true.
+    pub beaten: bool,
+}
+
+/// A lease that was given back, as one JSON object.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Released {
+    /// The lease.
+    pub lease: Shown,
+    /// Always true.
+    pub released: bool,
+}
+
+/// The lease that another agent was handed, as one JSON object.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Transferred {
+    /// The lease.
+    pub lease: Shown,
+    /// Always true.
+    pub transferred: bool,
+}
+
+/// A lease that was taken away, as one JSON object.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Evicted {
+    /// The lease.
+    pub lease: Shown,
+    /// Always true.
+    pub evicted: bool,
+}
+
+/// Several leases.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Many {
+    /// The leases.
+    pub leases: Vec<Shown>,
+    /// How many.
+    pub count: usize,
+}
+
+/// What is left of a lease, in words.
+#[must_use]
+pub fn left(lease: &Lease, now: &Stamp) -> String {
+    match lease.standing(now) {
+        Standing::Live { left } => format!("{} left", span(left)),
+        Standing::Beating => "no deadline".to_owned(),
+        Standing::Stale { silent } => format!("stale, silent for {}", span(silent)),
+        Standing::Lapsed { ago, .. } | Standing::Open { ago } => format!("over since {}", span(ago)),
+    }
+}
+
+/// How much of a finite lease is left, in percent of its length.
+#[must_use]
+pub fn percent_left(lease: &Lease, now: &Stamp) -> Option<(u64, Millis)> {
+    match (&lease.term, lease.standing(now)) {
+        (Term::Finite { ttl, .. }, Standing::Live { left }) => {
+            Some((left.get().saturating_mul(100) / ttl.get().max(1), left))
+        }
+        _ => None,
+    }
+}

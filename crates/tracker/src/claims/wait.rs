@@ -1,0 +1,182 @@
+//! Waiting for an issue that somebody else has claimed: in order of arrival, without asking the log more
+//! often than it changes, and gone at once when a signal comes.
+
+use holdfast_kernel::{Answer, Millis, Refusal, Stamp};
+use holdfast_sys::Stat;
+
+use super::queue::{Queue, Ticket};
+use super::{Claimant, Claims, Terms, lease};
+use crate::agent::AgentId;
+use crate::context::Context;
+use crate::control::Access;
+use crate::error::{Error, Result};
+use crate::ids::IssueId;
+use crate::notice::Notice;
+use crate::wait::Waits;
+
+/// How often the log's length is looked at: often at first, seldom later.
+const SHORTEST: u64 = 20;
+const LONGEST: u64 = 250;
+
+/// Somebody who waits.
+pub struct Waiter<'a> {
+    /// Where output goes.
+    pub context: &'a Context,
+    /// The claims.
+    pub claims: &'a Claims,
+    /// What is wanted.
+    pub issue: IssueId,
+    /// By whom.
+    pub agent: &'a AgentId,
+    /// Who may use the control plane.
+    pub access: Access,
+}
+
+/// What stands in the way.
+enum Blocked {
+    /// Somebody holds the issue.
+    Held(Box<Refusal>),
+    /// Others came earlier.
+    Behind(Vec<String>),
+}
+
+impl Waiter<'_> {
+    /// Acquires the issue within `limit`.
+    ///
+    /// # Errors
+    /// The refusal once the time is over, a signal, or what failed.
+    pub fn acquire(
+        &self,
+        who: &Claimant,
+        terms: &Terms,
+        limit: Millis,
+        patience: &dyn Waits,
+    ) -> Result<Answer> {
+        let sys = &self.context.sys;
+        let started = sys.clock.now()?;
+        let queue = Queue::new(sys, &self.claims.control, self.issue, self.access);
+        let ticket = queue.join(self.agent)?;
+        let mut said = String::new();
+        loop {
+            let seen = self.log_stat();
+            let blocked = match self.attempt(&queue, &ticket, who, terms)? {
+                Ok(answer) => return Ok(answer),
+                Err(blocked) => blocked,
+            };
+            let now = sys.clock.now()?;
+            let left = limit.get().saturating_sub(now.since(&started).forward().get());
+            if left == 0 {
+                return Err(self.too_late(blocked));
+            }
+            self.announce(&blocked, &now, &mut said);
+            self.rest(patience, &queue, &ticket, &blocked, seen, Millis::new(left))?;
+        }
+    }
+
+    /// Asks for the issue, if nobody came earlier.
+    fn attempt(
+        &self,
+        queue: &Queue,
+        ticket: &Ticket<'_>,
+        who: &Claimant,
+        terms: &Terms,
+    ) -> Result<std::result::Result<Answer, Blocked>> {
+        let ahead = queue.ahead(ticket)?;
+        if !ahead.is_empty() {
+            return Ok(Err(Blocked::Behind(ahead)));
+        }
+        match self.claims.acquire(self.issue, who, terms) {
+            Err(Error::Refused(refusal)) if waits(&refusal) => Ok(Err(Blocked::Held(refusal))),
+            answer => answer.map(Ok),
+        }
+    }
+
+    /// Waits until something may have changed: the log, the line, or the time.
+    fn rest(
+        &self,
+        patience: &dyn Waits,
+        queue: &Queue,
+        ticket: &Ticket<'_>,
+        blocked: &Blocked,
+        seen: Option<Stat>,
+        left: Millis,
+    ) -> Result<()> {
+        let sys = &self.context.sys;
+        let from = sys.clock.now()?;
+        let most = match blocked {
+            Blocked::Held(refusal) => retry(refusal).map_or(left, |retry| left.min(retry)),
+            Blocked::Behind(_) => left,
+        };
+        let mut pause = SHORTEST;
+        loop {
+            let spent = sys.clock.now()?.since(&from).forward().get();
+            let rest = most.get().saturating_sub(spent);
+            if rest == 0 {
+                return Ok(());
+            }
+            patience.wait(Millis::new(pause.min(rest)))?;
+            pause = (pause * 2).min(LONGEST);
+            let moved_up = match blocked {
+                Blocked::Behind(before) => queue.ahead(ticket)? != *before,
+                Blocked::Held(_) => self.log_stat() != seen,
+            };
+            if moved_up {
+                return Ok(());
+            }
+        }
+    }
+
+    fn log_stat(&self) -> Option<Stat> {
+        self.context.sys.files.stat(&self.claims.log_path()).ok()
+    }
+
+    /// Says whom it waits for, once and whenever that changes.
+    fn announce(&self, blocked: &Blocked, now: &Stamp, said: &mut String) {
+        let issue = self.issue.to_string();
+        let (whom, notice) = match blocked {
+            Blocked::Held(refusal) => match &**refusal {
+                Refusal::Held { blocker, .. } | Refusal::ClockSkew { blocker, .. } => {
+                    let left = lease::left(blocker, now);
+                    let lease = Box::new((**blocker).clone());
+                    (blocker.id.to_string(), Notice::WaitingFor { issue, lease, left })
+                }
+                other => (other.code().to_owned(), Notice::WaitingOn(other.to_string())),
+            },
+            Blocked::Behind(ahead) => (ahead.join(", "), Notice::InLine { issue, ahead: ahead.clone() }),
+        };
+        if whom != *said {
+            self.context.notice(&notice);
+            *said = whom;
+        }
+    }
+
+    fn too_late(&self, blocked: Blocked) -> Error {
+        match blocked {
+            Blocked::Held(refusal) => Error::Refused(refusal),
+            Blocked::Behind(ahead) => {
+                Error::InLine { issue: self.issue.to_string(), ahead: ahead.join(", ") }
+            }
+        }
+    }
+}
+
+/// Whether it is worth waiting.
+const fn waits(refusal: &Refusal) -> bool {
+    matches!(refusal, Refusal::Held { .. } | Refusal::ClockSkew { .. })
+}
+
+/// When to ask again at the latest.
+const fn retry(refusal: &Refusal) -> Option<Millis> {
+    match refusal {
+        Refusal::Held { retry_after, .. } => *retry_after,
+        _ => None,
+    }
+}
+
+/// A length of time that was typed after `--wait`.
+///
+/// # Errors
+/// When it is none.
+pub fn limit(text: &str) -> Result<Millis> {
+    super::seconds("--wait", text).map(Millis::from_secs)
+}

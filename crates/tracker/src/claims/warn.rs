@@ -1,0 +1,23 @@
+//! Warns an agent whose leases are about to end.
+
+use holdfast_store::View;
+
+use super::lease::percent_left;
+use crate::agent::AgentId;
+use crate::notice::{Listener, Notice};
+
+/// Warns about every lease of `agent` of which less than `threshold` percent is left.
+pub fn ending(listener: &dyn Listener, view: &View, agent: &AgentId, threshold: u8) {
+    for lease in view.table.iter().filter(|lease| lease.holder.agent == *agent.name()) {
+        if let Some((percent, left)) = percent_left(lease, &view.now)
+            && percent < u64::from(threshold)
+        {
+            listener.hear(&Notice::LeaseEnding {
+                lease: lease.id,
+                issue: lease.resource.clone(),
+                left,
+                percent,
+            });
+        }
+    }
+}

@@ -1,0 +1,183 @@
+//! The loop that beats, renews, and knows when to stop.
+
+use std::collections::BTreeSet;
+
+use holdfast_kernel::{Command, Holder, Lease, LeaseId, Millis, Stamp, Term};
+use holdfast_store::View;
+use holdfast_sys::{Liveness, ProcessId};
+
+use crate::agent::AgentId;
+use crate::claims::lease::percent_left;
+use crate::claims::{Claimant, Claims, warn};
+use crate::context::Context;
+use crate::error::{Error, Result};
+use crate::notice::Notice;
+use crate::wait::Waits;
+use crate::workspace::Workspace;
+
+/// A lease is renewed once less than this part of it is left, in percent.
+const RENEW_BELOW: u64 = 20;
+
+/// How long the loop sleeps at most, so that it notices soon that it is no longer needed.
+const LONGEST_SLEEP: u64 = 1_000;
+const SHORTEST_SLEEP: u64 = 20;
+
+/// Why the loop ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum End {
+    /// The process that it worked for is gone.
+    Orphaned,
+    /// All claims were given back or taken away.
+    Finished,
+    /// The last claims ran out.
+    Lapsed,
+}
+
+/// The loop.
+pub struct Daemon<'a> {
+    /// Where output goes.
+    pub context: &'a Context,
+    /// Where things are.
+    pub workspace: &'a Workspace,
+    /// Whose claims.
+    pub agent: &'a AgentId,
+    /// The claims.
+    pub claims: &'a Claims,
+    /// Who holds them.
+    pub who: &'a Claimant,
+    /// How often to beat.
+    pub interval: Millis,
+    /// Whether to renew.
+    pub renews: bool,
+    /// The process that it works for, and whether that one started it.
+    pub parent: (ProcessId, bool),
+}
+
+impl Daemon<'_> {
+    /// Runs until it is no longer needed.
+    ///
+    /// # Errors
+    /// A signal, or what failed.
+    pub fn run(&self, patience: &dyn Waits) -> Result<End> {
+        let mut beaten: Option<Stamp> = None;
+        let mut known = BTreeSet::new();
+        let mut warned = BTreeSet::new();
+        loop {
+            if self.is_orphaned() {
+                return Ok(End::Orphaned);
+            }
+            let view = self.claims.view()?;
+            let mine: Vec<&Lease> = self.in_force(&view).collect();
+            if mine.is_empty() && !known.is_empty() {
+                return Ok(self.end(&view, &known));
+            }
+            known.extend(mine.iter().map(|lease| lease.id));
+            let due = beaten.is_none_or(|last| view.now.since(&last).forward() >= self.interval);
+            if due {
+                beaten = Some(view.now);
+                self.beat(&mine);
+            }
+            self.renew_or_warn(&view, &mine, &mut warned);
+            patience.wait(self.pause(&mine))?;
+        }
+    }
+
+    fn holder(&self) -> &Holder {
+        &self.who.holder
+    }
+
+    fn in_force<'v>(&self, view: &'v View) -> impl Iterator<Item = &'v Lease> {
+        let (holder, now) = (self.who.holder.clone(), view.now);
+        view.table.iter().filter(move |lease| lease.holder == holder && !lease.standing(&now).is_over())
+    }
+
+    /// Whether the process that it works for is gone.
+    fn is_orphaned(&self) -> bool {
+        let (parent, started_this) = &self.parent;
+        let processes = &self.context.sys.processes;
+        let adopted = *started_this && processes.parent().is_ok_and(|pid| pid != parent.pid);
+        adopted || processes.liveness(parent) == Liveness::Dead
+    }
+
+    fn end(&self, view: &View, known: &BTreeSet<LeaseId>) -> End {
+        let lapsed = known.iter().any(|id| view.table.get(*id).is_some());
+        if lapsed { End::Lapsed } else { End::Finished }
+    }
+
+    /// Gives a sign of life for the agent and for every claim without a deadline. A disk that fails now may
+    /// work at the next beat.
+    fn beat(&self, mine: &[&Lease]) {
+        let interval = self.interval.get() / 1_000;
+        self.report(super::write(self.context, self.workspace, self.holder(), interval));
+        for lease in mine.iter().filter(|lease| lease.is_indefinite()) {
+            let command = Command::Beat { lease: lease.id, holder: self.holder().clone() };
+            self.report(self.claims.command(&command).map(drop));
+        }
+    }
+
+    fn renew_or_warn(&self, view: &View, mine: &[&Lease], warned: &mut BTreeSet<LeaseId>) {
+        for lease in mine {
+            let Some((percent, _)) = percent_left(lease, &view.now) else { continue };
+            if self.renews && percent < RENEW_BELOW {
+                let command = Command::Renew { lease: lease.id, holder: self.holder().clone(), ttl: None };
+                self.report(self.claims.command(&command).map(drop));
+            }
+        }
+        let threshold = self.workspace.config.coordination.lease_renewal_threshold_pct;
+        let ending = mine.iter().any(|lease| {
+            percent_left(lease, &view.now).is_some_and(|(percent, _)| percent < u64::from(threshold))
+                && warned.insert(lease.id)
+        });
+        if ending && !self.renews {
+            warn::ending(&*self.context.listener, view, self.agent, threshold);
+        }
+    }
+
+    fn report(&self, done: Result<()>) {
+        if let Err(error) = done {
+            let causes = error.causes().into_iter().map(|cause| format!(": {cause}"));
+            self.context.notice(&Notice::Failed(format!("{error}{}", causes.collect::<String>())));
+        }
+    }
+
+    /// How long to sleep: so short that no lease gets from enough to nothing meanwhile.
+    fn pause(&self, mine: &[&Lease]) -> Millis {
+        let lengths = mine.iter().filter_map(|lease| match lease.term {
+            Term::Finite { ttl, .. } => Some(ttl.get() / RENEW_BELOW),
+            Term::Indefinite { .. } => None,
+        });
+        let shortest = lengths.min().unwrap_or(LONGEST_SLEEP).min(self.interval.get());
+        Millis::new(shortest.clamp(SHORTEST_SLEEP, LONGEST_SLEEP))
+    }
+}
+
+impl End {
+    /// In words.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Orphaned => "the process that it worked for is gone",
+            Self::Finished => "no claim is left",
+            Self::Lapsed => "the last claim ran out",
+        }
+    }
+}
+
+/// The process that the loop works for.
+///
+/// # Errors
+/// When there is no such process.
+pub fn parent(context: &Context, given: Option<u32>) -> Result<(ProcessId, bool)> {
+    let processes = &context.sys.processes;
+    let own = processes.parent()?;
+    let pid = given.unwrap_or(own);
+    let process = processes.find(pid).map_err(|error| match error.kind() {
+        std::io::ErrorKind::NotFound => Error::BadValue {
+            what: "--parent",
+            given: pid.to_string(),
+            why: "there is no such process".into(),
+        },
+        _ => error.into(),
+    })?;
+    Ok((process, pid == own))
+}

@@ -1,0 +1,272 @@
+//! Whether a commit that is pushed was made under leases, according to the logs that can be seen. A commit is
+//! judged by when it was written; what its branch was meanwhile is judged elsewhere.
+
+use std::collections::BTreeMap;
+
+use holdfast_git::changes::Change;
+use holdfast_git::objects::Commit;
+use holdfast_git::trailers::Style;
+use holdfast_git::{ObjectId, Objects};
+use holdfast_kernel::{Lease, LeaseId};
+
+use super::claimed::{fallen_behind, foreign, unreadable};
+use super::files::{self, Fenced, Sorted};
+use super::ledger::{Book, Ledger};
+use super::past::Window;
+use super::problem::{Findings, Problem, Weight};
+use super::site::keep_common;
+use super::trailers::{self, Named};
+use crate::error::Result;
+use crate::ids::IssueId;
+use crate::times::rfc3339;
+
+/// What a commit is judged by.
+pub(super) struct Court<'a> {
+    pub(super) objects: &'a Objects<'a>,
+    pub(super) ledger: &'a Ledger,
+    /// Whether nothing is known about leases here, so that only fences can be compared.
+    pub(super) blind: bool,
+    /// What becomes of a change without a lease.
+    pub(super) weight: Weight,
+    /// What becomes of one that another clone's lease stands for.
+    pub(super) foreign: Weight,
+}
+
+/// For each issue that a commit names a lease for: the log and the fence of that lease, if it was in force.
+type Vouched = BTreeMap<String, Option<(String, u64)>>;
+
+/// A commit that is judged.
+struct Case<'a> {
+    id: ObjectId,
+    window: Window,
+    named: Vec<Named>,
+    parent: Option<&'a ObjectId>,
+}
+
+/// What a commit changed below `.jit/`: for a merge only what no parent has.
+pub(super) fn changed(objects: &Objects<'_>, commit: &Commit, parents: &[ObjectId]) -> Result<Sorted> {
+    let mut changes = objects.changes(parents.first(), Some(&commit.tree), b".jit")?;
+    for parent in parents.get(1..).unwrap_or_default() {
+        keep_common(&mut changes, objects.changes(Some(parent), Some(&commit.tree), b".jit")?);
+    }
+    Ok(files::sorted(changes))
+}
+
+impl Court<'_> {
+    /// Judges a commit; `parents` are the trees of its parents.
+    pub(super) fn judge(
+        &self,
+        id: ObjectId,
+        commit: &Commit,
+        parents: &[ObjectId],
+        sorted: &Sorted,
+        findings: &mut Findings,
+    ) -> Result<()> {
+        if self.weight == Weight::Passes {
+            return Ok(());
+        }
+        if parents.len() > 1 {
+            for parent in parents {
+                let changes = self.objects.changes(Some(parent), Some(&commit.tree), b".jit/issues")?;
+                fallen_behind(self.objects, changes).into_iter().for_each(|it| findings.add(self.weight, it));
+            }
+        }
+        if self.blind {
+            return Ok(());
+        }
+        let case = Case {
+            id,
+            window: Window::of(commit.authored_secs, commit.written_secs),
+            named: trailers::read(&commit.message, &Style::default()),
+            parent: parents.first(),
+        };
+        let vouched = self.named_leases(&case, commit, findings)?;
+        if parents.len() > 1 {
+            return Ok(());
+        }
+        let known = match case.parent {
+            Some(tree) if !sorted.issues.is_empty() => files::known(self.objects, tree)?,
+            _ => return Ok(()),
+        };
+        for (issue, change) in &sorted.issues {
+            if known.contains(issue.to_string().as_bytes()) {
+                self.touched(&case, *issue, change.as_ref(), &vouched, findings)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Checks every lease that the commit names; gives for each issue the log and the fence of the one that
+    /// stands for it, or nothing if that one does not.
+    fn named_leases(&self, case: &Case<'_>, commit: &Commit, findings: &mut Findings) -> Result<Vouched> {
+        let mut vouched = Vouched::new();
+        for named in &case.named {
+            vouched.insert(named.issue.clone(), None);
+            let book = match named.lease.parse::<LeaseId>() {
+                Ok(id) => self.ledger.granting(id)?.map(|book| (book, id)),
+                Err(_) => None,
+            };
+            let found = book.map(|(book, id)| Ok::<_, crate::Error>((book, book.lease(id)?))).transpose()?;
+            match found {
+                Some((book, Some(lease))) if named.fits(lease) => {
+                    if self.in_force(case, book, lease, findings)? {
+                        vouched.insert(named.issue.clone(), Some((book.id.clone(), lease.fence.get())));
+                    }
+                }
+                Some(_) => findings.add(self.weight, case.forged(named)),
+                None => self.unknown(case, commit, named, findings)?,
+            }
+        }
+        Ok(vouched)
+    }
+
+    fn in_force(&self, case: &Case<'_>, book: &Book, lease: &Lease, findings: &mut Findings) -> Result<bool> {
+        let in_force = book.was_in_force(lease, case.window)?;
+        if !in_force {
+            findings.add(self.weight, case.too_late(lease, book.successor(lease)?));
+        }
+        Ok(in_force)
+    }
+
+    /// A lease that no log here has granted: another clone's, if the issue says so.
+    fn unknown(
+        &self,
+        case: &Case<'_>,
+        commit: &Commit,
+        named: &Named,
+        findings: &mut Findings,
+    ) -> Result<()> {
+        let carried = match IssueId::parse(&named.issue) {
+            Some(issue) => self.carried(&commit.tree, case.parent, issue)?,
+            None => None,
+        };
+        match carried.as_ref().and_then(|(issue, fenced)| Some((*issue, fenced.pair()?))) {
+            Some((issue, (fence, log))) if self.ledger.book(log).is_none() => {
+                findings.add(self.foreign, foreign(issue, fence, log));
+            }
+            _ => findings.add(self.weight, case.forged(named)),
+        }
+        Ok(())
+    }
+
+    /// The fence that an issue carries in a commit, else in the one before.
+    fn carried(
+        &self,
+        tree: &ObjectId,
+        parent: Option<&ObjectId>,
+        issue: IssueId,
+    ) -> Result<Option<(IssueId, Fenced)>> {
+        for tree in [Some(tree), parent].into_iter().flatten() {
+            if let Some(entry) = self.objects.entry(tree, &files::file(issue))? {
+                return Ok(Fenced::of(self.objects, (entry.mode, entry.id)).ok().map(|it| (issue, it)));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Judges a change of an issue by the fence that its file carries; without one only a lease that is named
+    /// stands for it.
+    fn touched(
+        &self,
+        case: &Case<'_>,
+        issue: IssueId,
+        change: Option<&Change>,
+        vouched: &Vouched,
+        findings: &mut Findings,
+    ) -> Result<()> {
+        let named = vouched.get(&issue.to_string());
+        let Some(version) = change.and_then(|change| change.new) else {
+            if named.is_none() {
+                findings.add(self.weight, case.unnamed(issue));
+            }
+            return Ok(());
+        };
+        let fenced = match Fenced::of(self.objects, version) {
+            Ok(fenced) => fenced,
+            Err(why) => {
+                findings.add(self.weight, unreadable(issue, &why));
+                return Ok(());
+            }
+        };
+        let Some((fence, log)) = fenced.pair() else {
+            findings.add(self.weight, case.unfenced(issue));
+            return Ok(());
+        };
+        let Some(book) = self.ledger.book(log) else {
+            findings.add(self.foreign, foreign(issue, fence, log));
+            return Ok(());
+        };
+        let granted = book.granted(fence)?.filter(|lease| lease.resource.as_str() == issue.to_string());
+        match (granted, named) {
+            // Whoever commits under a later lease may bring what an earlier holder wrote.
+            (Some(_), Some(Some((log, own)))) if *log == book.id && *own >= fence => {}
+            // What is wrong with the lease that is named has been said.
+            (Some(_), Some(None)) => {}
+            (Some(lease), None) => drop(self.in_force(case, book, lease, findings)?),
+            _ => findings.add(self.weight, case.never_granted(issue, fence)),
+        }
+        Ok(())
+    }
+}
+
+impl Case<'_> {
+    fn short(&self) -> String {
+        self.id.to_string().chars().take(10).collect()
+    }
+
+    fn too_late(&self, lease: &Lease, successor: Option<&Lease>) -> Problem {
+        let issue = lease.resource.as_str();
+        let since = match successor {
+            Some(next) => format!(
+                "; {} holds it since {} (fence {})",
+                next.holder,
+                rfc3339(&next.granted),
+                next.fence.get()
+            ),
+            None => "; nobody has taken it since".to_owned(),
+        };
+        let message = format!(
+            "commit {} changes issue {issue} under the lease {} of {}, which was not in force then{since}",
+            self.short(),
+            lease.id,
+            lease.holder
+        );
+        Problem::with(issue, "NOT_IN_FORCE", message, again(issue))
+    }
+
+    fn forged(&self, named: &Named) -> Problem {
+        let (lease, issue) = (&named.lease, &named.issue);
+        let message = format!(
+            "commit {} names the lease {lease} on issue {issue}, which was never granted like that",
+            self.short()
+        );
+        Problem::with(issue, "UNKNOWN_LEASE", message, again(issue))
+    }
+
+    fn never_granted(&self, issue: IssueId, fence: u64) -> Problem {
+        let message = format!(
+            "commit {} changes issue {issue} with fence {fence}, which is not that of a lease it names",
+            self.short()
+        );
+        Problem::with(issue, "UNKNOWN_LEASE", message, again(&issue.to_string()))
+    }
+
+    fn unfenced(&self, issue: IssueId) -> Problem {
+        let message = format!("commit {} changes issue {issue}, whose file carries no fence", self.short());
+        Problem::with(issue, "NO_FENCE", message, again(&issue.to_string()))
+    }
+
+    fn unnamed(&self, issue: IssueId) -> Problem {
+        let message = format!("commit {} changes issue {issue} and names no lease for it", self.short());
+        let hint = format!("jit claim acquire {issue}, then commit it with: jit commit --amend");
+        Problem::with(issue, "NO_TRAILER", message, hint)
+    }
+}
+
+/// What to do with work that was done without a lease.
+fn again(issue: &str) -> String {
+    format!(
+        "take your commit back (git reset --soft), claim the issue (jit claim acquire {issue}), \
+         and make the change again"
+    )
+}

@@ -1,0 +1,277 @@
+//! Before a push, and before a push is accepted: the same judgement on both sides of the wire. The one who
+//! pushes sees its own log; a server sees the logs that it was told of, or none, and compares fences.
+
+use std::path::PathBuf;
+
+use holdfast_git::trailers::Style;
+use holdfast_git::{Config as GitConfig, ObjectId, RefName};
+
+use super::commit::{committed, never_committed};
+use super::files::Sorted;
+use super::history::{Court, changed};
+use super::ledger::Ledger;
+use super::problem::{Findings, Problem, Weight};
+use super::site::Site;
+use super::tip::Tip;
+use super::trailers::{self, Named};
+use crate::config::{Config, Error as ConfigError};
+use crate::context::Context;
+use crate::divergence;
+use crate::error::{Error, Result};
+use crate::notice::Notice;
+use crate::workspace::Workspace;
+
+/// Where a server keeps the control planes of the clones that it may look into.
+pub const CONTROL_PLANE: &str = "jit.controlplane";
+
+/// A ref that a push creates, changes or deletes.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Update {
+    /// Its name there.
+    pub name: Vec<u8>,
+    /// What it is on there; none if it is not there yet.
+    pub old: Option<ObjectId>,
+    /// What it shall be on; none if it shall be deleted.
+    pub new: Option<ObjectId>,
+}
+
+impl Update {
+    /// The updates that git tells a `pre-push` hook: local ref, its commit, remote ref, its commit.
+    #[must_use]
+    pub fn pushed(input: &[u8]) -> Option<Vec<Self>> {
+        lines(input, |words| match words {
+            [_, new, name, old] => Some((*name, *old, *new)),
+            _ => None,
+        })
+    }
+
+    /// The updates that git tells a `pre-receive` hook: old commit, new commit, ref.
+    #[must_use]
+    pub fn received(input: &[u8]) -> Option<Vec<Self>> {
+        lines(input, |words| match words {
+            [old, new, name] => Some((*name, *old, *new)),
+            _ => None,
+        })
+    }
+}
+
+type Words<'a> = (&'a [u8], &'a [u8], &'a [u8]);
+
+fn lines<'a>(input: &'a [u8], read: impl Fn(&[&'a [u8]]) -> Option<Words<'a>>) -> Option<Vec<Update>> {
+    let commit = |hex: &[u8]| ObjectId::from_hex(hex).map(|id| Some(id).filter(|id| !id.is_null()));
+    let mut updates = Vec::new();
+    for line in input.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
+        let words: Vec<&[u8]> = line.split(|byte| *byte == b' ').collect();
+        let (name, old, new) = read(&words)?;
+        updates.push(Update { name: name.to_vec(), old: commit(old)?, new: commit(new)? });
+    }
+    Some(updates)
+}
+
+/// Judges a push to `remote` before anything leaves.
+///
+/// # Errors
+/// Why it must not be made, or what failed.
+pub fn before_push(context: &Context, remote: &str, updates: &[Update]) -> Result<()> {
+    let Some(site) = Site::find(context)? else { return Ok(()) };
+    let workspace = Workspace::find(context)?;
+    let ledger = Ledger::open(&context.sys, std::slice::from_ref(&workspace.control))?;
+    let tracked = format!("refs/remotes/{remote}/x");
+    let is_named = !remote.contains(':') && RefName::new(tracked.as_bytes()).is_some();
+    let known = if is_named { format!("--remotes={remote}") } else { "--remotes".to_owned() };
+    let side = Side::Pushes { remote: remote.to_owned(), known };
+    Desk { config: workspace.config, site, ledger, side }.judge(updates)
+}
+
+/// Judges a push that arrives, before any ref is changed.
+///
+/// # Errors
+/// Why it must not be accepted, or what failed.
+pub fn before_receive(context: &Context, updates: &[Update]) -> Result<()> {
+    let Some(site) = Site::find(context)? else { return Ok(()) };
+    let tree = match site.head()? {
+        Some(head) if site.objects.has(&head) => Some(site.commit(&head)?.tree),
+        _ => None,
+    };
+    let config = match committed(&site, tree.as_ref()) {
+        // A configuration that is wrong must not keep out the push that mends it.
+        Err(Error::Config(error @ ConfigError::Invalid(_))) => {
+            context.notice(&Notice::ConfigNotUsed(error.to_string()));
+            committed(&site, None)?
+        }
+        config => config?,
+    };
+    let ledger = Ledger::open(&context.sys, &controls(&site)?)?;
+    Desk { config, site, ledger, side: Side::Receives }.judge(updates)
+}
+
+/// The control planes that a server may look into: its own, and those that it was told of.
+fn controls(site: &Site<'_>) -> Result<Vec<PathBuf>> {
+    let config = GitConfig::read(&*site.context.sys.files, &site.context.git, Some(&site.repository))?;
+    let told = config.all(CONTROL_PLANE).filter_map(|entry| entry.value.as_deref());
+    let told = told.map(|path| {
+        use std::os::unix::ffi::OsStrExt;
+        site.repository.git_dir().join(std::ffi::OsStr::from_bytes(path))
+    });
+    Ok(std::iter::once(site.repository.common_dir().join("jit")).chain(told).collect())
+}
+
+/// On which side of the wire a push is judged.
+enum Side {
+    /// Where it comes from.
+    Pushes {
+        remote: String,
+        /// What `git rev-list` calls the commits that are there already.
+        known: String,
+    },
+    /// Where it arrives.
+    Receives,
+}
+
+/// What a push is judged with.
+struct Desk<'a> {
+    site: Site<'a>,
+    config: Config,
+    ledger: Ledger,
+    side: Side,
+}
+
+impl Desk<'_> {
+    fn judge(&self, updates: &[Update]) -> Result<()> {
+        let court = Court {
+            objects: &self.site.objects,
+            ledger: &self.ledger,
+            blind: matches!(self.side, Side::Receives) && !self.ledger.sees,
+            weight: Weight::from(self.config.worktree.enforce_leases),
+            foreign: Weight::from(self.config.enforcement.foreign_claims),
+        };
+        let mut findings = Findings::default();
+        for update in updates {
+            // Nothing is written by a ref that goes away.
+            if let Some(new) = update.new {
+                self.update(&court, update, new, &mut findings)?;
+            }
+        }
+        findings.settle(&*self.site.context.listener, "push")
+    }
+
+    fn update(
+        &self,
+        court: &Court<'_>,
+        update: &Update,
+        new: ObjectId,
+        findings: &mut Findings,
+    ) -> Result<()> {
+        let branch =
+            update.name.strip_prefix(b"refs/heads/").map(|name| String::from_utf8_lossy(name).into_owned());
+        let mut named: Vec<Named> = Vec::new();
+        for id in self.commits(update, new)? {
+            let commit = self.site.commit(&id)?;
+            // In a shallow clone the oldest commits have parents that are not here.
+            let known: Vec<ObjectId> =
+                commit.parents.iter().filter(|id| self.site.objects.has(id)).copied().collect();
+            let parents = self.site.trees(&known)?;
+            let sorted = changed(&self.site.objects, &commit, &parents)?;
+            never_committed(&sorted, findings);
+            if let (Some(branch), [_] | []) = (&branch, &parents[..]) {
+                self.global(&sorted, parents.first(), branch, findings)?;
+            }
+            court.judge(id, &commit, &parents, &sorted, findings)?;
+            named.extend(trailers::read(&commit.message, &Style::default()));
+        }
+        match (branch, update.old) {
+            (Some(branch), Some(old)) => self.tip(court, branch, old, new, &named, findings),
+            _ => Ok(()),
+        }
+    }
+
+    /// The commits that the push brings, the oldest first.
+    fn commits(&self, update: &Update, new: ObjectId) -> Result<Vec<ObjectId>> {
+        let old = update.old.filter(|old| self.site.objects.has(old)).map(|old| old.to_string());
+        let known = match &self.side {
+            Side::Pushes { known, .. } => known,
+            Side::Receives => "--all",
+        };
+        let new = new.to_string();
+        let mut args = vec!["rev-list", "--reverse", &new, "--not", known];
+        args.extend(old.as_deref());
+        let said = self.site.git().run(&args)?;
+        Ok(said.split(|byte| *byte == b'\n').filter_map(ObjectId::from_hex).collect())
+    }
+
+    /// What concerns everybody goes to certain branches only, by the rules that held before the change.
+    fn global(
+        &self,
+        sorted: &Sorted,
+        parent: Option<&ObjectId>,
+        branch: &str,
+        findings: &mut Findings,
+    ) -> Result<()> {
+        let (Some(parent), false) = (parent, sorted.global.is_empty()) else { return Ok(()) };
+        let rules = match committed(&self.site, Some(parent)) {
+            Ok(config) => config,
+            Err(Error::Config(ConfigError::Invalid(_))) => return Ok(()),
+            Err(error) => return Err(error),
+        };
+        match divergence::branch_passes(&self.site.git(), &rules.global_operations, branch) {
+            Err(Error::Config(error @ ConfigError::WrongBranch { .. })) => {
+                let allowed = rules.global_operations.allowed_branches.join(" or ");
+                let hint = format!("push that change to {allowed} first");
+                findings.add(Weight::Stops, Problem::of(error.code(), error.to_string(), hint));
+                Ok(())
+            }
+            done => done,
+        }
+    }
+
+    fn tip(
+        &self,
+        court: &Court<'_>,
+        branch: String,
+        old: ObjectId,
+        new: ObjectId,
+        named: &[Named],
+        findings: &mut Findings,
+    ) -> Result<()> {
+        let after = self.site.commit(&new)?.tree;
+        let catch_up = match &self.side {
+            Side::Pushes { remote, .. } => format!("git fetch {remote} && git rebase FETCH_HEAD"),
+            Side::Receives => format!("git pull --rebase origin {branch}"),
+        };
+        if !self.site.objects.has(&old) {
+            if self.site.has(&after, b".jit/issues")? {
+                let message =
+                    format!("{branch} has commits there that are not here, so it cannot be compared");
+                findings.add(court.weight, Problem::of("UNSEEN", message, catch_up));
+            }
+            return Ok(());
+        }
+        let before = self.site.commit(&old)?.tree;
+        let tip = Tip { court, git: self.site.git(), branch, old, named, catch_up };
+        if court.weight == Weight::Passes { Ok(()) } else { tip.judge(&before, &after, findings) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Update;
+
+    #[test]
+    fn what_git_tells_is_read_and_nothing_else() {
+        let (zero, one) = ("0".repeat(40), "1".repeat(40));
+        let line = format!("refs/heads/a {one} refs/heads/b {zero}\n(delete) {zero} refs/heads/c {one}\n");
+        let updates = Update::pushed(line.as_bytes()).unwrap();
+        assert_eq!((updates[0].old, updates[0].new.is_some()), (None, true));
+        assert_eq!((updates[1].name.as_slice(), updates[1].new), (&b"refs/heads/c"[..], None));
+        let line = format!("{zero} {one} refs/heads/\u{fc}\n");
+        assert_eq!(Update::received(line.as_bytes()).unwrap()[0].name, "refs/heads/ü".as_bytes());
+        assert_eq!(Update::received(b""), Some(vec![]));
+        for bad in ["x\n", "a b c\n", "1 2 3 4\n"] {
+            assert_eq!(
+                (Update::received(bad.as_bytes()), Update::pushed(bad.as_bytes())),
+                (None, None),
+                "{bad}"
+            );
+        }
+    }
+}

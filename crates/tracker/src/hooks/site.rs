@@ -1,0 +1,84 @@
+//! The repository that a hook runs in: its objects, its HEAD, and the commits that are being merged. Opened
+//! once for each run; only reads.
+
+use std::collections::BTreeSet;
+
+use holdfast_git::changes::Change;
+use holdfast_git::objects::Commit;
+use holdfast_git::{Git, ObjectId, Objects, Repository};
+
+use crate::context::Context;
+use crate::durable;
+use crate::error::Result;
+use crate::workspace::{self, DATA, Ground};
+
+/// A list of commits that are merged at once is never longer.
+const LONGEST: usize = 1 << 16;
+
+/// The repository that a hook runs in.
+pub(super) struct Site<'a> {
+    pub(super) context: &'a Context,
+    pub(super) repository: Repository,
+    pub(super) objects: Objects<'a>,
+}
+
+impl<'a> Site<'a> {
+    /// The repository that the context is in; none outside of any.
+    pub(super) fn find(context: &'a Context) -> Result<Option<Self>> {
+        let Some(repository) = Ground::find(context)?.repository else { return Ok(None) };
+        let objects = workspace::objects(context, &repository)?;
+        Ok(Some(Self { context, repository, objects }))
+    }
+
+    /// The commit that HEAD is on.
+    pub(super) fn head(&self) -> Result<Option<ObjectId>> {
+        Ok(workspace::head_commit(self.context, &self.repository)?)
+    }
+
+    /// A commit.
+    pub(super) fn commit(&self, id: &ObjectId) -> Result<Commit> {
+        Ok(self.objects.commit(id)?)
+    }
+
+    /// The trees of commits.
+    pub(super) fn trees(&self, commits: &[ObjectId]) -> Result<Vec<ObjectId>> {
+        commits.iter().map(|commit| Ok(self.commit(commit)?.tree)).collect()
+    }
+
+    /// The commits that the next commit will merge into HEAD.
+    pub(super) fn merge_heads(&self) -> Result<Vec<ObjectId>> {
+        let path = self.repository.git_dir().join("MERGE_HEAD");
+        let bytes = durable::read(&self.context.sys, &path, LONGEST)?.unwrap_or_default();
+        Ok(bytes.split(|byte| *byte == b'\n').filter_map(ObjectId::from_hex).collect())
+    }
+
+    /// What is staged below `.jit/`, compared with a tree.
+    pub(super) fn staged(&self, tree: Option<&ObjectId>) -> Result<Vec<Change>> {
+        let place = (&self.repository, &self.context.git, self.context.start.as_path());
+        Ok(self.objects.staged(place, tree, DATA.as_bytes())?)
+    }
+
+    /// Those of `changes` that make something which no other parent of a merge has.
+    pub(super) fn own_changes(&self, mut changes: Vec<Change>, others: &[ObjectId]) -> Result<Vec<Change>> {
+        for tree in others {
+            keep_common(&mut changes, self.staged(Some(tree))?);
+        }
+        Ok(changes)
+    }
+
+    /// Whether a tree has something at `path`.
+    pub(super) fn has(&self, tree: &ObjectId, path: &[u8]) -> Result<bool> {
+        Ok(self.objects.entry(tree, path)?.is_some())
+    }
+
+    /// The git program, in this repository.
+    pub(super) fn git(&self) -> Git {
+        Git::in_dir(&self.context.start)
+    }
+}
+
+/// Keeps the changes of one side of a merge that are changes from the other side too: the rest came from there.
+pub(super) fn keep_common(changes: &mut Vec<Change>, others: Vec<Change>) {
+    let others: BTreeSet<Vec<u8>> = others.into_iter().map(|change| change.path).collect();
+    changes.retain(|change| others.contains(&change.path));
+}

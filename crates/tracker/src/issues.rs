@@ -1,0 +1,301 @@
+//! The issues that can be seen from a worktree: its own, those of the commit that it is on, those of the main
+//! worktree, and what was last written in other worktrees, as one. Nothing here writes a byte.
+
+mod issue;
+mod layer;
+mod layers;
+mod outline;
+mod raw;
+mod scan;
+mod seen;
+mod set;
+mod state;
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+use holdfast_git::objects::Mode;
+
+use crate::claims::Claims;
+use crate::context::Context;
+use crate::durable;
+use crate::error::{Error, Result};
+use crate::ids::{IssueId, Typed};
+use crate::notice::Notice;
+use crate::workspace::{self, DATA, Workspace};
+use layers::{Buffers, Layers};
+use seen::Judge;
+
+pub use issue::{Document, Issue};
+pub use layer::Layer;
+pub use layers::Scope;
+pub use outline::{Outline, Text};
+pub use raw::{DEPS, ISSUE, LABELS};
+pub use scan::Scan;
+pub use seen::Seen;
+pub use set::{BadLine, Change, Line, Set, Union};
+pub use state::{Priority, State, UnknownWord, typed};
+
+/// More than anybody writes about one issue.
+pub(crate) const LONGEST: usize = 4 << 20;
+
+/// How many problems are named one by one.
+const MOST_NAMED: usize = 20;
+
+/// The issues that can be seen from one worktree.
+pub struct Issues<'a> {
+    context: &'a Context,
+    workspace: &'a Workspace,
+    log: OnceLock<Option<String>>,
+}
+
+/// What was found, and what could not be read.
+#[derive(Default)]
+pub struct Listing {
+    /// The issues, by id.
+    pub issues: BTreeMap<IssueId, Issue>,
+    /// What is wrong with the others.
+    pub problems: Vec<String>,
+}
+
+impl<'a> Issues<'a> {
+    /// The issues that can be seen from a workspace.
+    #[must_use]
+    pub const fn new(context: &'a Context, workspace: &'a Workspace) -> Self {
+        Self { context, workspace, log: OnceLock::new() }
+    }
+
+    /// What the command stands on.
+    #[must_use]
+    pub const fn context(&self) -> &'a Context {
+        self.context
+    }
+
+    /// Where the issues are seen from.
+    #[must_use]
+    pub const fn workspace(&self) -> &'a Workspace {
+        self.workspace
+    }
+
+    /// The issue that was meant.
+    ///
+    /// # Errors
+    /// When there is none, or more than one.
+    pub fn resolve(&self, typed: &str) -> Result<IssueId> {
+        let typed = Typed::new(typed)?;
+        let missing = || Error::NoIssue(typed.as_str().to_owned());
+        if let Some(id) = typed.complete().map(IssueId::new) {
+            return if self.is_known(id)? { Ok(id) } else { Err(missing()) };
+        }
+        let mut problems = Vec::new();
+        let mut layers = Layers::open(self.context, self.workspace, Scope::All, &mut problems)?;
+        let ids = layers.ids(&mut problems);
+        self.warn(layers.failures());
+        typed.only(ids)?.ok_or_else(missing)
+    }
+
+    /// Whether any layer has something of that name.
+    fn is_known(&self, id: IssueId) -> Result<bool> {
+        let mut problems = Vec::new();
+        let layers = Layers::open(self.context, self.workspace, Scope::Nearest, &mut problems)?;
+        Ok(!layers.copies(id, &mut Buffers::default(), &mut problems).is_empty())
+    }
+
+    /// The ids of all issues that can be seen, each once, in their order. Whoever asks for all must not get
+    /// some.
+    ///
+    /// # Errors
+    /// When a layer cannot be listed.
+    pub fn ids(&self) -> Result<Vec<IssueId>> {
+        let mut problems = Vec::new();
+        let mut layers = Layers::open(self.context, self.workspace, Scope::All, &mut problems)?;
+        let ids = layers.ids(&mut problems);
+        match layers.failures() {
+            [] => Ok(ids),
+            failures => Err(Error::Unlisted(failures.to_vec())),
+        }
+    }
+
+    /// Shows one issue to `look`, and warns of copies that cannot be read.
+    ///
+    /// # Errors
+    /// When there is none, or not one copy can be read.
+    pub fn see<T>(&self, id: IssueId, scope: Scope, look: impl FnOnce(&Seen<'_>) -> T) -> Result<T> {
+        let mut problems = Vec::new();
+        let layers = Layers::open(self.context, self.workspace, scope, &mut problems)?;
+        let mut buffers = Buffers::default();
+        let copies = layers.copies(id, &mut buffers, &mut problems);
+        if copies.is_empty() {
+            self.warn(&problems);
+            return Err(Error::NoIssue(id.to_string()));
+        }
+        let judge = Judge { name: &|layer, id, file| layers.name(layer, id, file), log: &|| self.log_id() };
+        match judge.see(id, &copies, &mut problems) {
+            Some(seen) => {
+                self.warn(&problems);
+                Ok(look(&seen))
+            }
+            None => Err(Error::Unreadable { issue: id.to_string(), problems }),
+        }
+    }
+
+    /// Reads an issue: of all copies the one that counts.
+    ///
+    /// # Errors
+    /// When there is none, or it cannot be read.
+    pub fn read(&self, id: IssueId) -> Result<Issue> {
+        whole(id, self.see(id, Scope::All, |seen| seen.whole())?)
+    }
+
+    /// The copy that a change of an issue starts from. It costs the same however many issues there are. A copy
+    /// that cannot be read may be the newest one, so nothing is built on the others then.
+    ///
+    /// # Errors
+    /// When there is none, or not every copy can be read.
+    pub fn base(&self, id: IssueId) -> Result<Issue> {
+        let mut problems = Vec::new();
+        let layers = Layers::open(self.context, self.workspace, Scope::Nearest, &mut problems)?;
+        let mut buffers = Buffers::default();
+        let copies = layers.copies(id, &mut buffers, &mut problems);
+        let judge = Judge { name: &|layer, id, file| layers.name(layer, id, file), log: &|| self.log_id() };
+        let seen = judge.see(id, &copies, &mut problems);
+        match (seen, problems.is_empty()) {
+            (Some(seen), true) => whole(id, seen.whole()),
+            (None, true) => Err(Error::NoIssue(id.to_string())),
+            (_, false) => Err(Error::Unreadable { issue: id.to_string(), problems }),
+        }
+    }
+
+    /// Shows every issue to `look` and collects what it keeps.
+    ///
+    /// # Errors
+    /// When git stands in the way.
+    pub fn scan<T: Send>(
+        &self,
+        scope: Scope,
+        look: impl Fn(&Seen<'_>) -> Option<T> + Sync,
+    ) -> Result<Scan<T>> {
+        let mut problems = Vec::new();
+        let mut layers = Layers::open(self.context, self.workspace, scope, &mut problems)?;
+        let ids = layers.ids(&mut problems);
+        Ok(self.look_at(&layers, ids, problems, &look))
+    }
+
+    /// Shows these issues to `look`, as far as they are there, and collects what it keeps.
+    ///
+    /// # Errors
+    /// When git stands in the way.
+    pub fn some<T: Send>(
+        &self,
+        ids: Vec<IssueId>,
+        look: impl Fn(&Seen<'_>) -> Option<T> + Sync,
+    ) -> Result<Scan<T>> {
+        let mut problems = Vec::new();
+        let layers = Layers::open(self.context, self.workspace, Scope::All, &mut problems)?;
+        Ok(self.look_at(&layers, ids, problems, &look))
+    }
+
+    fn look_at<T: Send>(
+        &self,
+        layers: &Layers<'_>,
+        ids: Vec<IssueId>,
+        mut problems: Vec<String>,
+        look: &(dyn Fn(&Seen<'_>) -> Option<T> + Sync),
+    ) -> Scan<T> {
+        let threads = self.context.sys.processes.threads();
+        let (found, more) = scan::scan(layers, &|| self.log_id(), &ids, threads, look);
+        problems.extend(more);
+        Scan { found, ids, problems }
+    }
+
+    /// Reads all issues.
+    ///
+    /// # Errors
+    /// When they cannot be listed.
+    pub fn all(&self) -> Result<Listing> {
+        let scan = self.scan(Scope::All, |seen| Some((seen.id, seen.whole().ok()?)))?;
+        Ok(Listing { issues: scan.found.into_iter().collect(), problems: scan.problems })
+    }
+
+    /// Warns of what cannot be read.
+    pub fn warn(&self, problems: &[String]) {
+        for problem in problems.iter().take(MOST_NAMED) {
+            self.context.notice(&Notice::Unusable(problem.clone()));
+        }
+        if let Some(more) = problems.len().checked_sub(MOST_NAMED).filter(|more| *more > 0) {
+            self.context.notice(&Notice::MoreUnusable(more));
+        }
+    }
+
+    /// The id of the log that grants the fences of this repository, if it has granted one.
+    fn log_id(&self) -> Option<String> {
+        let read = || match Claims::to_read(self.context, self.workspace).view() {
+            Ok(view) => view.counter.map(|counter| counter.to_string()),
+            Err(error) => {
+                self.context.notice(&Notice::FencesNotCompared(error.to_string()));
+                None
+            }
+        };
+        self.log.get_or_init(read).clone()
+    }
+
+    /// What this worktree itself has of an issue.
+    ///
+    /// # Errors
+    /// When it has one that cannot be read.
+    pub fn local(&self, id: IssueId) -> Result<Option<Issue>> {
+        match self.see(id, Scope::Local, |seen| seen.whole()) {
+            Err(Error::NoIssue(_)) => Ok(None),
+            seen => whole(id, seen?).map(Some),
+        }
+    }
+
+    /// What each layer that has a file holds there, the nearest first. The file is named from `.jit/` on. The
+    /// commit is asked only where this worktree has neither the file nor the issue that it is named after.
+    ///
+    /// # Errors
+    /// When one cannot be read.
+    pub fn copies(&self, relative: &str) -> Result<Vec<Vec<u8>>> {
+        let sys = &self.context.sys;
+        let read = |data: &Path| durable::read(sys, &data.join(relative), LONGEST);
+        let mut copies = Vec::new();
+        let own = self.workspace.data();
+        if let Some(data) = &own {
+            copies.extend(read(data)?);
+        }
+        let id = relative.split(['/', '.']).find_map(IssueId::parse);
+        let home = own.zip(id).map(|(data, id)| data.join("issues").join(id.to_string()));
+        if copies.is_empty() && !home.map_or(Ok(false), |home| durable::is_dir(sys, &home))? {
+            copies.extend(self.committed(relative)?);
+        }
+        if let Some(data) = self.workspace.main_data(self.context)? {
+            copies.extend(read(&data)?);
+        }
+        if let Some(data) = self.workspace.shared_data() {
+            copies.extend(read(data)?);
+        }
+        Ok(copies)
+    }
+
+    /// What the commit that this worktree is on holds in a file that is named from `.jit/` on.
+    fn committed(&self, relative: &str) -> Result<Option<Vec<u8>>> {
+        let Some(repository) = &self.workspace.repository else { return Ok(None) };
+        let Some(commit) = workspace::head_commit(self.context, repository)? else { return Ok(None) };
+        let objects = workspace::objects(self.context, repository)?;
+        let tree = objects.commit(&commit)?.tree;
+        match objects.entry(&tree, format!("{DATA}/{relative}").as_bytes())? {
+            Some(entry) if matches!(entry.mode, Mode::File | Mode::Executable) => {
+                Ok(Some(objects.blob(&entry.id, LONGEST)?))
+            }
+            Some(_) | None => Ok(None),
+        }
+    }
+}
+
+fn whole(id: IssueId, read: serde_json::Result<Issue>) -> Result<Issue> {
+    read.map_err(|error| Error::BadFile { path: PathBuf::from(id.to_string()), why: error.to_string() })
+}

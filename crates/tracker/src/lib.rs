@@ -1,0 +1,36 @@
+//! The tracker: issues, who works on them, and what may be written by whom.
+//!
+//! Typed questions come in, typed outcomes and notices go out. Nothing here knows a terminal, an argument, an exit
+//! of a process or an environment variable; whoever asks brings the machine and hears the notices.
+
+pub mod agent;
+pub mod claims;
+pub mod config;
+pub mod context;
+pub mod control;
+pub mod divergence;
+pub mod documents;
+pub mod durable;
+pub mod error;
+pub mod gates;
+pub mod heartbeat;
+pub mod hooks;
+pub mod ids;
+pub mod import;
+pub mod issues;
+pub mod layout;
+pub mod merge;
+pub mod notice;
+pub mod queries;
+pub mod recover;
+pub mod times;
+pub mod validate;
+pub mod wait;
+pub mod workspace;
+pub mod worktree;
+pub mod writes;
+
+pub use context::Context;
+pub use error::{Error, Result};
+pub use notice::{Listener, Notice};
+pub use wait::Waits;

@@ -1,0 +1,177 @@
+//! What whoever asks should know besides the answer. A notice is a value: a terminal prints it at once, a server
+//! puts it beside the answer.
+
+use std::fmt;
+
+use holdfast_kernel::{Holder, Lease, LeaseId, Millis, Name};
+
+use crate::times::span;
+
+/// Somebody who hears notices.
+pub trait Listener: Send + Sync {
+    /// Hears a notice at the moment at which it arises.
+    fn hear(&self, notice: &Notice);
+}
+
+/// What whoever asks should know besides the answer.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Notice {
+    /// A copy of an issue, or a layer of copies, cannot be used.
+    Unusable(String),
+    /// So many more like these cannot be used.
+    MoreUnusable(usize),
+    /// Copies that differ are compared without their fences.
+    FencesNotCompared(String),
+    /// Who holds what is not known.
+    ClaimsUnknown(String),
+    /// A lease of whoever asks is about to end.
+    LeaseEnding {
+        /// The lease.
+        lease: LeaseId,
+        /// The issue that it is on.
+        issue: Name,
+        /// How much of it is left.
+        left: Millis,
+        /// The same in percent of its length.
+        percent: u64,
+    },
+    /// An issue is written to without a claim on it.
+    Unclaimed {
+        /// What is done to it.
+        what: &'static str,
+        /// The issue.
+        issue: String,
+    },
+    /// An issue is begun that waits for others.
+    Blocked {
+        /// The issue.
+        issue: String,
+        /// What it waits for.
+        by: Vec<String>,
+    },
+    /// The worktree is not where it was.
+    WorktreeMoved {
+        /// Which.
+        worktree: String,
+        /// Where it was.
+        from: String,
+        /// Where it is.
+        to: String,
+    },
+    /// The worktree is a copy of one that is still there.
+    WorktreeCopied {
+        /// The one that was copied.
+        original: String,
+        /// Where that is.
+        at: String,
+        /// What the copy is called from now on.
+        copy: String,
+    },
+    /// The lock of the claims has been held for longer than anything takes.
+    LockHeldLong {
+        /// The lock.
+        path: String,
+        /// For how many seconds.
+        secs: u64,
+        /// By which process.
+        pid: u32,
+        /// And for whom.
+        agent: String,
+    },
+    /// A claim was granted, but its issue is not in this worktree.
+    NotBrought {
+        /// The issue.
+        issue: String,
+        /// Why.
+        why: String,
+    },
+    /// A holder has lost its claim to whoever asks.
+    Evicted {
+        /// The holder.
+        holder: Holder,
+        /// The issue.
+        issue: Name,
+    },
+    /// A hook found something that does not stop it.
+    HookWarning {
+        /// What it found.
+        message: String,
+        /// What to do.
+        hint: String,
+    },
+    /// So many more like these were found.
+    MoreHookWarnings(usize),
+    /// A committed configuration cannot be used.
+    ConfigNotUsed(String),
+    /// Something that is tried again later has failed.
+    Failed(String),
+    /// An issue is waited for that somebody else holds.
+    WaitingFor {
+        /// The issue.
+        issue: String,
+        /// The lease in the way.
+        lease: Box<Lease>,
+        /// What is left of it, in words.
+        left: String,
+    },
+    /// An issue is waited for that the rules do not grant yet.
+    WaitingOn(String),
+    /// An issue is waited for, and others came earlier.
+    InLine {
+        /// The issue.
+        issue: String,
+        /// Who came earlier.
+        ahead: Vec<String>,
+    },
+}
+
+impl Notice {
+    /// Whether it tells of progress, and of nothing that could be wrong.
+    #[must_use]
+    pub const fn is_progress(&self) -> bool {
+        matches!(self, Self::WaitingFor { .. } | Self::WaitingOn(_) | Self::InLine { .. })
+    }
+}
+
+impl fmt::Display for Notice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unusable(what) | Self::Failed(what) | Self::WaitingOn(what) => f.write_str(what),
+            Self::MoreUnusable(more) => write!(f, "and {more} more that cannot be used"),
+            Self::FencesNotCompared(why) => write!(f, "fences are not compared: {why}"),
+            Self::ClaimsUnknown(why) => write!(f, "who holds what cannot be told: {why}"),
+            Self::LeaseEnding { lease, issue, left, percent } => write!(
+                f,
+                "the lease {lease} on {issue} ends in {} ({percent} % left): jit claim renew {lease}",
+                span(*left)
+            ),
+            Self::Unclaimed { what, issue } => {
+                write!(f, "to {what} {issue} without a claim on it: jit claim acquire {issue}")
+            }
+            Self::Blocked { issue, by } => write!(f, "{issue} is blocked by {}", by.join(", ")),
+            Self::WorktreeMoved { worktree, from, to } => {
+                write!(f, "worktree {worktree} was moved from {from} to {to}")
+            }
+            Self::WorktreeCopied { original, at, copy } => {
+                write!(f, "this worktree is a copy of {original} at {at}: it is {copy} from now on")
+            }
+            Self::LockHeldLong { path, secs, pid, agent } => write!(
+                f,
+                "the lock {path} has been held for {secs} s by process {pid} ({agent}): if it hangs, end it"
+            ),
+            Self::NotBrought { issue, why } => {
+                write!(f, "{issue} could not be brought into this worktree: {why}")
+            }
+            Self::Evicted { holder, issue } => write!(f, "{holder} has lost its claim on {issue}"),
+            Self::HookWarning { message, hint } => write!(f, "{message}; {hint}"),
+            Self::MoreHookWarnings(more) => write!(f, "and {more} more like these"),
+            Self::ConfigNotUsed(why) => write!(f, "the configuration on HEAD is not used: {why}"),
+            Self::WaitingFor { issue, lease, left } => {
+                write!(f, "waiting for {issue}: held by {}, {left}", lease.holder)
+            }
+            Self::InLine { issue, ahead } => {
+                write!(f, "waiting for {issue}: in line behind {}", ahead.join(", "))
+            }
+        }
+    }
+}

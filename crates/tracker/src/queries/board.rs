@@ -1,0 +1,222 @@
+//! All issues at once, as far as one has to know of each to say what others wait for. What an issue waits for
+//! is worked out from its dependencies and their states, never stored.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::{Claimed, Filter, Item};
+use crate::error::{Error, Result};
+use crate::ids::IssueId;
+use crate::issues::{Issues, Priority, Scope, Seen, State};
+use crate::writes::results_of;
+
+/// What a board knows of an issue.
+pub struct Node {
+    /// Its id.
+    pub id: IssueId,
+    /// What it is about.
+    pub title: Box<str>,
+    /// Where it stands.
+    pub state: State,
+    /// How much it matters.
+    pub priority: Priority,
+    /// Its labels.
+    pub labels: Box<str>,
+    /// When it was last changed.
+    pub updated_at: Box<str>,
+    /// What it depends on.
+    pub deps: Box<[IssueId]>,
+    /// The gates that keep it from being done, if that is where it stands.
+    pub gates: Box<[String]>,
+    /// Whether its state lets it be worked on.
+    pub workable: bool,
+    /// Whether it may depend on more than can be read.
+    pub unsure: bool,
+    /// Whether it is wanted.
+    pub wanted: bool,
+    /// What is kept of it besides.
+    pub kept: Box<str>,
+}
+
+/// Something that an issue waits for.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Reason {
+    /// An issue that is not over.
+    Dependency {
+        /// Its id.
+        id: String,
+        /// What it is about.
+        title: String,
+        /// Where it stands.
+        state: State,
+        /// Who holds it.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        claimed_by: Option<String>,
+    },
+    /// An issue of which not one copy can be read.
+    Unreadable {
+        /// Its id.
+        id: String,
+    },
+    /// What it depends on cannot be read.
+    Dependencies,
+    /// A gate that must be passed.
+    Gate {
+        /// Its key.
+        key: String,
+    },
+}
+
+/// What to keep of every issue that is wanted and not over, such as its JSON; none if nothing more is needed.
+pub type Keep<'a> = Option<&'a (dyn Fn(&Item<'_>) -> String + Sync)>;
+
+/// All issues at once.
+pub struct Board {
+    /// The issues that can be read, by id.
+    pub nodes: Vec<Node>,
+    /// The ids of all.
+    pub ids: Vec<IssueId>,
+    /// Who holds what.
+    pub claimed: Claimed,
+    /// What cannot be read.
+    pub problems: Vec<String>,
+}
+
+impl Board {
+    /// Puts all issues on a board.
+    ///
+    /// # Errors
+    /// When git stands in the way.
+    pub fn load(issues: &Issues<'_>, claimed: Claimed, filter: &Filter, keep: Keep<'_>) -> Result<Self> {
+        let mut scan = issues.scan(Scope::All, |seen| Some(Node::new(seen, &claimed, filter, keep)))?;
+        for node in scan.found.iter_mut().filter(|node| !node.gates.is_empty()) {
+            // Whatever cannot be told counts as open.
+            let results = results_of(issues, node.id).unwrap_or_default();
+            node.gates = node.gates.iter().filter(|key| !results.passed(key)).cloned().collect();
+        }
+        Ok(Self { nodes: scan.found, ids: scan.ids, claimed, problems: scan.problems })
+    }
+
+    /// An issue.
+    #[must_use]
+    pub fn find(&self, id: IssueId) -> Option<&Node> {
+        let at = self.nodes.binary_search_by(|node| node.id.cmp(&id)).ok()?;
+        self.nodes.get(at)
+    }
+
+    /// Whether an issue waits for something. One that is not there blocks nobody: whoever deleted it meant to.
+    #[must_use]
+    pub fn is_blocked(&self, node: &Node) -> bool {
+        node.unsure || node.deps.iter().any(|dep| self.blocks(*dep))
+    }
+
+    fn blocks(&self, dep: IssueId) -> bool {
+        match self.find(dep) {
+            Some(node) => !node.state.is_over(),
+            None => self.ids.binary_search(&dep).is_ok(),
+        }
+    }
+
+    /// What an issue waits for.
+    #[must_use]
+    pub fn reasons(&self, node: &Node) -> Vec<Reason> {
+        let deps = node.deps.iter().filter(|dep| self.blocks(**dep));
+        let mut reasons: Vec<Reason> = deps.map(|dep| self.reason(*dep)).collect();
+        reasons.extend(node.unsure.then_some(Reason::Dependencies));
+        reasons.extend(node.gates.iter().map(|key| Reason::Gate { key: key.clone() }));
+        reasons
+    }
+
+    fn reason(&self, dep: IssueId) -> Reason {
+        match self.find(dep) {
+            Some(node) => Reason::Dependency {
+                id: dep.to_string(),
+                title: node.title.to_string(),
+                state: node.state,
+                claimed_by: self.claimed.holder(dep).map(ToOwned::to_owned),
+            },
+            None => Reason::Unreadable { id: dep.to_string() },
+        }
+    }
+
+    /// The issues that can be worked on and are wanted, the most important and oldest first. What somebody
+    /// holds is not among them, whoever asks.
+    #[must_use]
+    pub fn available(&self) -> Vec<&Node> {
+        let free = |node: &&Node| {
+            node.workable && node.wanted && self.claimed.lease(node.id).is_none() && !self.is_blocked(node)
+        };
+        let mut nodes: Vec<&Node> = self.nodes.iter().filter(free).collect();
+        nodes.sort_by_key(|node| (node.priority, node.id));
+        nodes
+    }
+
+    /// The issues that wait for something and are wanted, with what they wait for.
+    #[must_use]
+    pub fn blocked(&self) -> Vec<(&Node, Vec<Reason>)> {
+        let open = self.nodes.iter().filter(|node| node.wanted && !node.state.is_over());
+        open.map(|node| (node, self.reasons(node))).filter(|(_, reasons)| !reasons.is_empty()).collect()
+    }
+}
+
+impl Node {
+    fn new(seen: &Seen<'_>, claimed: &Claimed, filter: &Filter, keep: Keep<'_>) -> Self {
+        let issue = &seen.issue;
+        let wanted = filter.wants(seen);
+        let kept = match keep {
+            Some(keep) if wanted && !issue.state.is_over() => keep(&Item::new(seen, claimed)),
+            _ => String::new(),
+        };
+        let gates =
+            if issue.state == State::Gated { issue.gates.iter().cloned().collect() } else { Box::default() };
+        Self {
+            id: seen.id,
+            title: (*issue.title).into(),
+            state: issue.state,
+            priority: issue.priority,
+            labels: seen.labels.members().collect::<Vec<_>>().join(" ").into(),
+            updated_at: (*issue.updated_at).into(),
+            deps: deps(seen).into(),
+            gates,
+            workable: is_workable(seen, claimed),
+            unsure: seen.unsure,
+            wanted,
+            kept: kept.into(),
+        }
+    }
+}
+
+/// Whether the state of an issue lets it be worked on by whoever gets it: it is ready, or somebody has begun
+/// under a lease of this repository. If nobody holds it any more, that work was left behind by an agent that
+/// is gone, and without this it would be offered to nobody ever again.
+fn is_workable(seen: &Seen<'_>, claimed: &Claimed) -> bool {
+    let issue = &seen.issue;
+    let begun = issue.fence.is_some() && issue.fence_log.as_deref() == claimed.log.as_deref();
+    issue.state == State::Ready || (issue.state == State::InProgress && begun)
+}
+
+/// Whether an issue can be worked on by whoever holds it, looked at anew: what was so when somebody began to
+/// ask may be done by the time that the claim is granted.
+///
+/// # Errors
+/// When that cannot be told.
+pub fn can_be_worked_on(issues: &Issues<'_>, claimed: &Claimed, id: IssueId) -> Result<bool> {
+    let look = |seen: &Seen<'_>| (is_workable(seen, claimed), seen.unsure, deps(seen));
+    let (workable, unsure, deps) = match issues.see(id, Scope::All, look) {
+        Err(Error::NoIssue(_)) => return Ok(false),
+        seen => seen?,
+    };
+    for dep in deps {
+        match issues.see(dep, Scope::All, |seen| seen.issue.state) {
+            Ok(state) if !state.is_over() => return Ok(false),
+            Ok(_) | Err(Error::NoIssue(_)) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(workable && !unsure)
+}
+
+fn deps(seen: &Seen<'_>) -> Vec<IssueId> {
+    seen.deps.members().filter_map(IssueId::parse).collect()
+}

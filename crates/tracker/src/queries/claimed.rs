@@ -1,0 +1,67 @@
+//! Who holds what at this moment.
+
+use std::collections::BTreeMap;
+
+use holdfast_kernel::{Lease, Stamp};
+
+use crate::claims::Claims;
+use crate::context::Context;
+use crate::error::Result;
+use crate::ids::IssueId;
+use crate::notice::Notice;
+use crate::workspace::Workspace;
+
+/// The issues that are claimed, with their leases.
+pub struct Claimed {
+    /// When it was looked.
+    pub now: Stamp,
+    /// The log that grants the fences of this repository, if it has granted one.
+    pub log: Option<String>,
+    leases: BTreeMap<IssueId, Lease>,
+}
+
+impl Claimed {
+    /// What is claimed in this repository, whatever the worktree. What is over is not.
+    ///
+    /// # Errors
+    /// When the claims cannot be read.
+    pub fn load(context: &Context, workspace: &Workspace) -> Result<Self> {
+        let view = Claims::to_read(context, workspace).view()?;
+        let living = view.table.iter().filter(|lease| !lease.standing(&view.now).is_over());
+        let leases =
+            living.filter_map(|lease| Some((IssueId::parse(lease.resource.as_str())?, lease.clone())));
+        let log = view.counter.map(|counter| counter.to_string());
+        Ok(Self { leases: leases.collect(), now: view.now, log })
+    }
+
+    /// What is claimed, for commands that only show it: where that cannot be told, they say so and go on.
+    ///
+    /// # Errors
+    /// When there is no clock.
+    pub fn or_none(context: &Context, workspace: &Workspace) -> Result<Self> {
+        match Self::load(context, workspace) {
+            Err(error) => {
+                context.notice(&Notice::ClaimsUnknown(error.to_string()));
+                Ok(Self { now: context.sys.clock.now()?, log: None, leases: BTreeMap::new() })
+            }
+            claimed => claimed,
+        }
+    }
+
+    /// The lease on an issue.
+    #[must_use]
+    pub fn lease(&self, id: IssueId) -> Option<&Lease> {
+        self.leases.get(&id)
+    }
+
+    /// Who holds an issue.
+    #[must_use]
+    pub fn holder(&self, id: IssueId) -> Option<&str> {
+        self.leases.get(&id).map(|lease| lease.holder.agent.as_str())
+    }
+
+    /// All of them, by issue.
+    pub fn iter(&self) -> impl Iterator<Item = (IssueId, &Lease)> {
+        self.leases.iter().map(|(id, lease)| (*id, lease))
+    }
+}

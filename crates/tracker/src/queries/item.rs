@@ -1,0 +1,49 @@
+//! An issue in a list, as programs read it.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::Claimed;
+use super::board::Reason;
+use crate::issues::{Outline, Seen};
+
+/// An issue in a list.
+#[derive(Serialize, JsonSchema)]
+pub struct Item<'a> {
+    /// The issue itself.
+    #[serde(flatten)]
+    pub issue: &'a Outline<'a>,
+    /// Its labels.
+    pub labels: Vec<&'a str>,
+    /// The ids of the issues that it depends on.
+    pub dependencies: Vec<&'a str>,
+    /// Who holds it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub claimed_by: Option<&'a str>,
+    /// What it waits for; only where that was asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub blocked_by: Option<Vec<Reason>>,
+}
+
+impl<'a> Item<'a> {
+    /// The issue as it is seen.
+    #[must_use]
+    pub fn new(seen: &'a Seen<'a>, claimed: &'a Claimed) -> Self {
+        Self {
+            issue: &seen.issue,
+            labels: seen.labels.members().collect(),
+            dependencies: seen.deps.members().collect(),
+            claimed_by: claimed.holder(seen.id),
+            blocked_by: None,
+        }
+    }
+}
+
+/// Issues, as one JSON object.
+#[derive(Serialize, JsonSchema)]
+pub struct Items<'a> {
+    /// The issues.
+    pub issues: Vec<Item<'a>>,
+    /// How many.
+    pub count: usize,
+}

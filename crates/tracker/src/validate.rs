@@ -1,0 +1,132 @@
+//! Looks for problems and changes nothing.
+
+mod data;
+
+use holdfast_kernel::{Lease, Standing};
+use holdfast_store::Error as StoreError;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::claims::Claims;
+use crate::config::Problem;
+use crate::context::Context;
+use crate::error::{Error, Result};
+use crate::times::span;
+use crate::workspace::{DATA, Ground, Workspace};
+use crate::worktree::{self, Entry};
+
+/// One thing that was looked at.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Check {
+    /// What.
+    pub name: &'static str,
+    /// Whether nothing is wrong with it.
+    pub ok: bool,
+    /// What is wrong with it.
+    pub problems: Vec<String>,
+}
+
+impl Check {
+    /// What is wrong with something; nothing if nothing is.
+    #[must_use]
+    pub const fn new(name: &'static str, problems: Vec<String>) -> Self {
+        Self { name, ok: problems.is_empty(), problems }
+    }
+}
+
+/// Looks at everything. Where the configuration is wrong, nothing else can be found, so that comes first.
+///
+/// # Errors
+/// When it cannot be looked at.
+pub fn all(context: &Context) -> Result<Vec<Check>> {
+    let config = config(context)?;
+    if !config.ok {
+        return Ok(vec![config]);
+    }
+    let workspace = Workspace::open(context)?;
+    let mut checks = vec![config];
+    checks.extend(data::checks(context, &workspace)?);
+    checks.extend(leases(context)?);
+    Ok(checks)
+}
+
+/// Looks at the configuration.
+///
+/// # Errors
+/// When it cannot be looked at.
+pub fn config(context: &Context) -> Result<Check> {
+    let problems = config_problems(context)?;
+    Ok(Check::new("config", problems.iter().map(ToString::to_string).collect()))
+}
+
+/// Everything that is wrong with the configuration.
+///
+/// # Errors
+/// When it cannot be looked at.
+pub fn config_problems(context: &Context) -> Result<Vec<Problem>> {
+    Ok(crate::config::validate(&context.sys, &Ground::find(context)?.places(context))?)
+}
+
+/// Looks whether this branch has everything that the main branch has.
+///
+/// # Errors
+/// When git stands in the way.
+pub fn divergence(context: &Context) -> Result<Check> {
+    let workspace = Workspace::open(context)?;
+    if workspace.repository.is_none() {
+        return Ok(Check::new("divergence", Vec::new()));
+    }
+    let git = holdfast_git::Git::in_dir(&context.start);
+    let problems = match crate::divergence::history_passes(&git, &["HEAD".to_owned()]) {
+        Err(error @ Error::Config(_)) => vec![format!("{error}: {}", error.hint().unwrap_or_default())],
+        done => done.map(|()| Vec::new())?,
+    };
+    Ok(Check::new("divergence", problems))
+}
+
+/// Looks at the claims and their log.
+///
+/// # Errors
+/// When they cannot be looked at.
+pub fn leases(context: &Context) -> Result<Vec<Check>> {
+    let workspace = Workspace::open(context)?;
+    let claims = Claims::to_read(context, &workspace);
+    let log = match claims.log.history(&mut |_| {}) {
+        Ok(_) => Check::new("log", Vec::new()),
+        Err(error @ StoreError::Damaged { .. }) => {
+            let problem = format!("{error}: jit recover --dry-run says more");
+            return Ok(vec![Check::new("log", vec![problem])]);
+        }
+        Err(error) => return Err(error.into()),
+    };
+    let view = claims.view()?;
+    let worktrees = worktree::all(context, &workspace)?;
+    let mut problems = Vec::new();
+    for lease in view.table.iter().filter(|lease| !lease.standing(&view.now).is_over()) {
+        if let Standing::Stale { silent } = lease.standing(&view.now) {
+            problems.push(format!(
+                "the lease {} of {} is stale: silent for {}",
+                lease.id,
+                lease.holder,
+                span(silent)
+            ));
+        }
+        if !has_issue(context, &worktrees, lease)? {
+            problems.push(format!("the lease {} is on {}, which no worktree has", lease.id, lease.resource));
+        }
+        if !worktrees.iter().any(|entry| entry.worktree_id.as_deref() == Some(lease.holder.place.as_str())) {
+            problems.push(format!("the lease {} is held in {}, which is gone", lease.id, lease.holder.place));
+        }
+    }
+    Ok(vec![log, Check::new("leases", problems)])
+}
+
+fn has_issue(context: &Context, worktrees: &[Entry], lease: &Lease) -> Result<bool> {
+    for entry in worktrees {
+        let directory = entry.root.join(DATA).join("issues").join(lease.resource.as_str());
+        if crate::durable::is_dir(&context.sys, &directory).map_err(Error::from)? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}

@@ -1,0 +1,224 @@
+//! Where things are: the worktree's own `.jit/` and the control plane that all worktrees of a repository
+//! share. Finding out starts no process and writes nothing.
+
+use std::path::{Path, PathBuf};
+
+use holdfast_git::{Error as GitError, Found, Git, Head, ObjectId, Objects, Repository, discover};
+
+use crate::config::{Config, Places, Sources, WorktreeMode};
+use crate::context::Context;
+use crate::durable;
+use crate::error::{Error, Result};
+
+/// The directory that issues are kept in.
+pub const DATA: &str = ".jit";
+
+/// Where the machine's configuration is.
+const SYSTEM_CONFIG: &str = "/etc/jit/config.toml";
+
+/// Where things are.
+pub struct Workspace {
+    /// The repository; none outside of git.
+    pub repository: Option<Repository>,
+    /// The root of the worktree; none in a bare repository.
+    pub root: Option<PathBuf>,
+    /// The control plane.
+    pub control: PathBuf,
+    /// What is configured.
+    pub config: Config,
+}
+
+impl Workspace {
+    /// The workspace that the context is in.
+    ///
+    /// # Errors
+    /// When nobody has started tracking issues here, or git or the configuration stands in the way.
+    pub fn open(context: &Context) -> Result<Self> {
+        let found = Self::find(context)?;
+        if found.is_initialised(context)? {
+            Ok(found)
+        } else {
+            Err(Error::NotInitialised(context.start.clone()))
+        }
+    }
+
+    /// The workspace that the context is in, whether or not it has been set up.
+    ///
+    /// # Errors
+    /// When git or the configuration stands in the way.
+    pub fn find(context: &Context) -> Result<Self> {
+        let ground = Ground::find(context)?;
+        let config = Config::load(&context.sys, &ground.sources(context))?;
+        let Ground { repository, root } = ground;
+        let control = control(context, &config, repository.as_ref(), root.as_deref())?;
+        Ok(Self { repository, root, control, config })
+    }
+
+    fn is_initialised(&self, context: &Context) -> Result<bool> {
+        let there = |path: &Path| durable::is_dir(&context.sys, path);
+        if let Some(data) = self.data()
+            && there(&data)?
+        {
+            return Ok(true);
+        }
+        if there(&self.control)? {
+            return Ok(true);
+        }
+        Ok(match self.main_data(context)? {
+            Some(main) => there(&main)?,
+            None => false,
+        })
+    }
+
+    /// This worktree's `.jit/`; none without a worktree.
+    #[must_use]
+    pub fn data(&self) -> Option<PathBuf> {
+        self.root.as_ref().map(|root| root.join(DATA))
+    }
+
+    /// This worktree's `.jit/`.
+    ///
+    /// # Errors
+    /// When there is no worktree.
+    pub fn own_data(&self) -> Result<PathBuf> {
+        self.data().ok_or_else(|| Error::NoWorktree(self.control.clone()))
+    }
+
+    /// The main worktree's `.jit/`, if this is not the main worktree.
+    ///
+    /// # Errors
+    /// When git stands in the way.
+    pub fn main_data(&self, context: &Context) -> Result<Option<PathBuf>> {
+        let Some(repository) = self.repository.as_ref().filter(|repository| repository.is_linked()) else {
+            return Ok(None);
+        };
+        Ok(repository.main_work_tree(&*context.sys.files)?.map(|root| root.join(DATA)))
+    }
+
+    /// Where linked worktrees hand over what they have written; none where nothing is shared.
+    #[must_use]
+    pub fn shared_data(&self) -> Option<&Path> {
+        Some(self.control.as_path()).filter(|control| !control.ends_with(DATA))
+    }
+
+    /// Whether this is a worktree beside the main one.
+    #[must_use]
+    pub fn is_linked(&self) -> bool {
+        self.repository.as_ref().is_some_and(Repository::is_linked)
+    }
+
+    /// The branch of this worktree: none outside of git, `HEAD` where there is no branch.
+    ///
+    /// # Errors
+    /// When git stands in the way.
+    pub fn branch(&self, context: &Context) -> Result<Option<String>> {
+        branch(context, self.repository.as_ref())
+    }
+}
+
+/// Where the worktree is, whatever is configured there: also a configuration that is wrong can be found.
+pub struct Ground {
+    /// The repository; none outside of git.
+    pub repository: Option<Repository>,
+    /// The root of the worktree; none in a bare repository.
+    pub root: Option<PathBuf>,
+}
+
+impl Ground {
+    /// The worktree that the context is in.
+    ///
+    /// # Errors
+    /// When git stands in the way.
+    pub fn find(context: &Context) -> Result<Self> {
+        let files = &*context.sys.files;
+        let repository = match discover(files, &context.start, &context.git)? {
+            Found::Repository(repository) => Some(*repository),
+            Found::Nothing { .. } => None,
+        };
+        let root = match &repository {
+            Some(repository) => repository.work_tree().map(Path::to_path_buf),
+            None => Some(outside_git(context)?),
+        };
+        Ok(Self { repository, root })
+    }
+
+    /// The files that the configuration is made of.
+    #[must_use]
+    pub fn sources(&self, context: &Context) -> Sources {
+        Sources {
+            repository: self.root.as_ref().map(|root| root.join(DATA).join("config.toml")),
+            user: context.user_file("config.toml"),
+            system: Some(SYSTEM_CONFIG.into()),
+        }
+    }
+
+    /// Every file that settings can be in.
+    #[must_use]
+    pub fn places(&self, context: &Context) -> Places {
+        Places { sources: self.sources(context), agent: context.user_file("agent.toml") }
+    }
+
+    /// The branch of the worktree: none outside of git, `HEAD` where there is no branch.
+    ///
+    /// # Errors
+    /// When git stands in the way.
+    pub fn branch(&self, context: &Context) -> Result<Option<String>> {
+        branch(context, self.repository.as_ref())
+    }
+}
+
+/// The commit that HEAD of a worktree is on; none on a branch without one.
+///
+/// # Errors
+/// When git stands in the way.
+pub fn head_commit(context: &Context, repository: &Repository) -> holdfast_git::Result<Option<ObjectId>> {
+    match repository.head_commit(&*context.sys.files) {
+        Err(GitError::Reftable { .. }) => Git::in_dir(repository.git_dir()).head_commit(),
+        commit => commit,
+    }
+}
+
+/// The objects of a repository, and those that the environment adds.
+///
+/// # Errors
+/// When they cannot be read here.
+pub fn objects<'a>(context: &'a Context, repository: &Repository) -> holdfast_git::Result<Objects<'a>> {
+    Objects::open(&*context.sys.files, repository, &context.git, &context.start)
+}
+
+fn branch(context: &Context, repository: Option<&Repository>) -> Result<Option<String>> {
+    let Some(repository) = repository else { return Ok(None) };
+    let head = match repository.head(&*context.sys.files) {
+        Err(GitError::Reftable { .. }) => Git::in_dir(repository.git_dir()).head(),
+        head => head,
+    };
+    Ok(Some(match head? {
+        Head::Branch(name) => name.to_string(),
+        Head::Detached(_) => "HEAD".to_owned(),
+    }))
+}
+
+/// Outside of git: the nearest directory that has a `.jit/`, else the one that was started in.
+fn outside_git(context: &Context) -> Result<PathBuf> {
+    for directory in context.start.ancestors() {
+        if durable::is_dir(&context.sys, &directory.join(DATA))? {
+            return Ok(directory.to_path_buf());
+        }
+    }
+    Ok(context.start.clone())
+}
+
+/// Where the claims are.
+fn control(
+    context: &Context,
+    config: &Config,
+    repository: Option<&Repository>,
+    root: Option<&Path>,
+) -> Result<PathBuf> {
+    match (config.worktree.mode, repository, root) {
+        (WorktreeMode::On, None, _) => Err(Error::NotInGit(context.start.clone())),
+        (WorktreeMode::Off, _, Some(root)) | (_, None, Some(root)) => Ok(root.join(DATA)),
+        (_, Some(repository), _) => Ok(repository.common_dir().join("jit")),
+        (_, None, None) => Err(Error::NotInitialised(context.start.clone())),
+    }
+}

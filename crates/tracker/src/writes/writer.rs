@@ -1,0 +1,230 @@
+//! The one way to change an issue.
+//!
+//! A change holds the issue's own lock, so that no other process writes to it, and makes its write inside the
+//! section of the claims' log, so that nobody can take the issue over between the check and the write. The
+//! lease is checked after the lock was waited for: one that ran out meanwhile is refused, and the files are as
+//! they were.
+
+use holdfast_store::{Held, Medium};
+use holdfast_sys::LockMode;
+use serde_json::Value;
+
+use super::copy::{Copy, Local};
+use super::draft::Draft;
+use super::events::{Actor, Event, Witness};
+use super::files::{Content, Place};
+use super::locks::{Locks, SCOPE};
+use super::permit::{self, Permit, Who};
+use super::untold::{Change, Teller};
+use crate::config::EnforceLeases;
+use crate::context::Context;
+use crate::error::Result;
+use crate::ids::IssueId;
+use crate::issues::Issues;
+use crate::notice::Notice;
+use crate::times::rfc3339;
+use crate::workspace::Workspace;
+
+/// Somebody who changes issues.
+pub struct Writer<'a> {
+    pub(super) context: &'a Context,
+    pub(super) workspace: &'a Workspace,
+    pub(super) locks: Locks,
+    pub(super) who: Option<Who>,
+    /// The issues as they are seen from here.
+    pub issues: Issues<'a>,
+}
+
+/// An issue after a change.
+pub struct Changed<T> {
+    /// What the change had to say.
+    pub value: T,
+    /// The issue as it is now.
+    pub draft: Draft,
+    /// Whether anything was written.
+    pub written: bool,
+}
+
+/// What is done to an issue.
+type Act<'a, T> = &'a mut dyn FnMut(&mut Draft) -> Result<T>;
+
+impl<'a> Writer<'a> {
+    /// Whoever asks, in this workspace.
+    ///
+    /// # Errors
+    /// When nobody says who asks and leases are insisted on.
+    pub fn open(context: &'a Context, workspace: &'a Workspace) -> Result<Self> {
+        workspace.own_data()?;
+        let who = Who::asks(context, workspace)?;
+        let locks = Locks::open(context, workspace)?;
+        Ok(Self { context, workspace, locks, who, issues: Issues::new(context, workspace) })
+    }
+
+    /// Says beforehand whether `what` would be refused for want of a lease, so that nothing is begun in vain.
+    /// The change itself is checked again.
+    ///
+    /// # Errors
+    /// When it would be.
+    pub fn may(&self, id: IssueId, what: &'static str) -> Result<()> {
+        let permit = permit::find(self.context, self.workspace, self.who.as_ref(), id, what)?;
+        let (Permit::Under(claim), Some(who)) = (permit, &self.who) else { return Ok(()) };
+        let checked = who.claims.log.guarded(&claim, &mut |_| {});
+        if self.mode() == EnforceLeases::Strict { Ok(checked?) } else { Ok(()) }
+    }
+
+    /// Changes an issue: `act` gets the newest copy, and what it makes of it is written. If it fails, or
+    /// nothing differs, nothing is written.
+    ///
+    /// # Errors
+    /// When the caller may not, when `act` fails, or when it cannot be written.
+    pub fn change<T>(
+        &self,
+        id: IssueId,
+        what: &'static str,
+        mut act: impl FnMut(&mut Draft) -> Result<T>,
+    ) -> Result<Changed<T>> {
+        let changed = self.guarded(id, what, &mut |held| self.apply(id, held, &mut act))?;
+        if changed.written {
+            self.tidy_shared();
+        }
+        Ok(changed)
+    }
+
+    /// Brings the newest copy of an issue into this worktree, so that there is something to work on.
+    ///
+    /// # Errors
+    /// When that is not possible.
+    pub fn bring(&self, id: IssueId) -> Result<bool> {
+        let changed = self.change(id, "bring here", |draft| {
+            draft.bring = true;
+            Ok(())
+        })?;
+        Ok(changed.written)
+    }
+
+    /// Runs `act` alone with the issue, under the lease if there has to be one.
+    pub(super) fn guarded<T>(
+        &self,
+        id: IssueId,
+        what: &'static str,
+        act: &mut dyn FnMut(Option<&Held<'_>>) -> Result<T>,
+    ) -> Result<T> {
+        let mut lock = self.locks.issue(id)?;
+        let _section = lock.enter(&self.context.sys, LockMode::Exclusive)?;
+        let permit = permit::find(self.context, self.workspace, self.who.as_ref(), id, what)?;
+        if let (Permit::Under(claim), Some(who)) = (permit, &self.who) {
+            let log: &dyn Medium = &who.claims.log;
+            match log.write(&claim, |held| act(Some(held))) {
+                // The claim ran out, and the configuration does not insist on one.
+                Err(holdfast_store::Error::Refused(_)) if self.mode() != EnforceLeases::Strict => {
+                    permit::unclaimed(self.context, self.mode(), id, what);
+                }
+                done => return done?,
+            }
+        }
+        act(None)
+    }
+
+    fn apply<T>(&self, id: IssueId, held: Option<&Held<'_>>, act: Act<'_, T>) -> Result<Changed<T>> {
+        let sys = &self.context.sys;
+        let now = rfc3339(&sys.clock.now()?);
+        let copy = Copy::newest(&self.issues, id)?;
+        let local = copy.local;
+        // Whoever holds the issue has its newest copy here, also if an earlier change was cut off.
+        let behind = held.is_some() && local.issue.as_ref() != Some(&copy.issue);
+        let mut draft =
+            Draft::new(sys, id, self.agent(), now.clone(), copy.issue, copy.labels, copy.deps, copy.results);
+        let value = act(&mut draft)?;
+        draft.settle();
+        draft.stamp(held);
+        let content = content(&draft, &local);
+        let changed = draft.is_changed();
+        let written = draft.bring || behind || changed;
+        self.tell(&Locks::of(id), draft.events(), held, &now, || {
+            if changed {
+                self.hand_over(&draft)?;
+            }
+            if written {
+                let data = self.workspace.own_data()?;
+                Place::new(sys, &data, id).write(&content, &local)?;
+            }
+            Ok(())
+        })?;
+        if changed && !self.workspace.is_linked() {
+            self.take_back(id)?;
+        }
+        Ok(Changed { value, draft, written })
+    }
+
+    /// Makes a change under a lock that is held, and tells of it in this worktree's log.
+    pub(super) fn tell<T>(
+        &self,
+        lock: &str,
+        events: Vec<Event>,
+        held: Option<&Held<'_>>,
+        at: &str,
+        make: impl FnOnce() -> Result<T>,
+    ) -> Result<T> {
+        self.teller().tell(Change { lock, events, actor: self.actor(held), at }, make)
+    }
+
+    pub(super) const fn teller(&self) -> Teller<'_> {
+        Teller { context: self.context, workspace: self.workspace, locks: &self.locks }
+    }
+
+    fn actor(&self, held: Option<&Held<'_>>) -> Actor {
+        Actor {
+            agent_id: self.agent(),
+            worktree_id: self.who.as_ref().map(|who| who.holder().place.to_string()),
+            lease_id: held.map(|held| held.lease().id.to_string()),
+        }
+    }
+
+    pub(super) fn agent(&self) -> Option<String> {
+        self.who.as_ref().map(|who| who.agent.to_string())
+    }
+
+    pub(super) fn mode(&self) -> EnforceLeases {
+        self.workspace.config.worktree.enforce_leases
+    }
+
+    /// The locks of the data plane.
+    #[must_use]
+    pub const fn locks(&self) -> &Locks {
+        &self.locks
+    }
+
+    /// Makes a change of what concerns everybody, and tells of it: afterwards `file`, below `.jit/`, holds
+    /// `content`. Only under the lock of the scope.
+    ///
+    /// # Errors
+    /// When it cannot be made or told.
+    pub fn announce(
+        &self,
+        kind: &'static str,
+        payload: Value,
+        (file, content): (&str, &[u8]),
+        make: impl FnOnce() -> Result<()>,
+    ) -> Result<()> {
+        let now = rfc3339(&self.context.sys.clock.now()?);
+        let event = Event::new(kind, payload, vec![Witness::is(file, content)]);
+        self.tell(SCOPE, vec![event], None, &now, make)
+    }
+
+    /// Lets whoever asks know something besides the answer.
+    pub fn notice(&self, notice: &Notice) {
+        self.context.notice(notice);
+    }
+}
+
+/// What the files shall hold after a change.
+fn content(draft: &Draft, local: &Local) -> Content {
+    let same = local.issue.as_ref() == Some(draft.issue());
+    let results = draft.results();
+    Content {
+        issue: (!same).then(|| draft.issue().bytes()),
+        labels: draft.labels.bytes.clone(),
+        deps: draft.deps.bytes.clone(),
+        results: (!results.0.is_empty() || local.results.is_some()).then(|| results.bytes(draft.id())),
+    }
+}
