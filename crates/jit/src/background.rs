@@ -2,36 +2,29 @@
 
 use std::process::Stdio;
 
-use holdfast_tracker::context::Identity;
+use holdfast_tracker::caller::Agent;
 
 use crate::context::Context;
 
 /// Starts the loop in the background, if the agent's file asks for it. One that runs already makes a second
 /// one end at once.
-pub(crate) fn start(context: &Context, identity: &Identity) {
-    if !identity.file.behavior.auto_heartbeat {
+pub(crate) fn start(context: &Context, agent: &Agent) {
+    if !agent.file.behavior.auto_heartbeat {
         return;
     }
-    if let Err(error) = spawn(context, identity) {
+    if let Err(error) = spawn(context, agent) {
         context.printer.warn(&format!("the heartbeat could not be started: {error}"));
     }
 }
 
 #[expect(clippy::disallowed_methods, reason = "the agent's file asked for this process")]
-fn spawn(context: &Context, identity: &Identity) -> std::io::Result<()> {
+fn spawn(context: &Context, agent: &Agent) -> std::io::Result<()> {
     use std::os::unix::process::CommandExt as _;
-    let parent = context.sys.processes.parent().map_err(|error| error.source)?;
+    let parent = context.caller.sys.processes.parent().map_err(|error| error.source)?;
     std::process::Command::new(std::env::current_exe()?)
         .arg("-C")
-        .arg(&context.start)
-        .args([
-            "--agent-id",
-            &identity.agent.to_string(),
-            "heartbeat",
-            "run",
-            "--parent",
-            &parent.to_string(),
-        ])
+        .arg(&context.caller.start)
+        .args(["--agent-id", &agent.id.to_string(), "heartbeat", "run", "--parent", &parent.to_string()])
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(Stdio::null())

@@ -1,11 +1,11 @@
-//! What a command stands on: the tracker's context and the printer.
+//! What a command stands on: what it brings to the tracker, and the printer.
 
-use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use holdfast_sys::Sys;
 use holdfast_tracker::error::Result;
+use holdfast_tracker::{Caller, Session};
 
 use crate::cli::Global;
 use crate::output::Printer;
@@ -14,7 +14,7 @@ use crate::vars::Vars;
 /// What a command stands on.
 pub struct Context {
     /// What the tracker is asked with.
-    pub tracker: holdfast_tracker::Context,
+    pub caller: Caller,
     /// Where output goes.
     pub printer: Printer,
     /// Where files go that nobody keeps.
@@ -39,7 +39,7 @@ impl Context {
             }
         };
         let printer = Printer::new(global);
-        let tracker = holdfast_tracker::Context {
+        let caller = Caller {
             sys,
             start,
             git: vars.git,
@@ -48,14 +48,14 @@ impl Context {
             config_home: vars.config_home,
             listener: Arc::new(printer),
         };
-        Ok(Self { tracker, printer, temporary: vars.temporary })
+        Ok(Self { caller, printer, temporary: vars.temporary })
     }
-}
 
-impl Deref for Context {
-    type Target = holdfast_tracker::Context;
-
-    fn deref(&self) -> &Self::Target {
-        &self.tracker
+    /// A question that is asked where the command was started.
+    ///
+    /// # Errors
+    /// When nobody has started tracking issues there, or git or the configuration stands in the way.
+    pub fn session(&self) -> Result<Session> {
+        Session::open(&self.caller)
     }
 }

@@ -15,12 +15,14 @@ mod codec;
 mod counter;
 mod error;
 mod gate;
+mod journal;
 mod json;
 mod medium;
 mod witness;
 
 pub use codec::{Codec, Json, Stored, Unreadable, read_event, write_event};
 pub use error::{Damage, Error, Result};
+pub use journal::{Checked, Finding, JournaledMedium, Record, Recovery};
 pub use json::{rfc3339, wall_ms};
-pub use medium::{CounterId, Held, Medium, View};
+pub use medium::{CounterId, Guarding, Held, Medium, View};
 pub use witness::Witness;

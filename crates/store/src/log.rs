@@ -24,15 +24,13 @@ use holdfast_kernel::{Answer, Claim, Command, Fence, Policy, Refusal, Table, che
 use holdfast_sys::Sys;
 
 pub use cut::Cut;
-pub use history::{Checked, Record};
 pub use observer::{Observer, Recorded};
-pub use recover::{Finding, Recovery};
 pub use state::Paths;
 
 pub use crate::json::Words;
 
 use crate::gate::Gate;
-use crate::{Error, Held, Medium, Result, View};
+use crate::{Checked, Error, Held, JournaledMedium, Medium, Record, Recovery, Result, View};
 use index::IndexFile;
 use queue::Queue;
 use state::State;
@@ -91,24 +89,6 @@ impl Log {
     pub fn transact_all(&self, policy: &Policy, commands: &[Command]) -> Vec<Result<Answer>> {
         let requests: Vec<_> = commands.iter().map(|command| (policy.clone(), command.clone())).collect();
         self.serve(&requests)
-    }
-
-    /// Decides commands one after the other until one is not refused in a way that `passes` to the next
-    /// one, all in one section. Gives that one's place and answer; none if all were passed over.
-    ///
-    /// # Errors
-    /// The refusal that does not pass; otherwise what failed.
-    pub fn transact_first(
-        &self,
-        policy: &Policy,
-        commands: &[Command],
-        passes: &dyn Fn(&Refusal) -> bool,
-    ) -> Result<Option<(usize, Answer)>> {
-        let requests: Vec<_> = commands.iter().map(|command| (policy.clone(), command.clone())).collect();
-        let passed = |answer: &Result<Answer>| matches!(answer, Err(Error::Refused(why)) if passes(why));
-        let answers = self.exclusively(|writer| writer.commit(&requests, &|answer| !passed(answer)))?;
-        let first = answers.into_iter().enumerate().find(|(_, answer)| !passed(answer));
-        first.map(|(at, answer)| answer.map(|answer| (at, answer))).transpose()
     }
 
     fn serve(&self, requests: &[(Policy, Command)]) -> Vec<Result<Answer>> {
@@ -203,5 +183,32 @@ impl Medium for Log {
             let next = append::next(cursor)?;
             Ok(View { table: cursor.table.clone(), counter: Some(cursor.log), next, now })
         })
+    }
+}
+
+impl JournaledMedium for Log {
+    fn transact_first(
+        &self,
+        policy: &Policy,
+        commands: &[Command],
+        passes: &dyn Fn(&Refusal) -> bool,
+    ) -> Result<Option<(usize, Answer)>> {
+        let requests: Vec<_> = commands.iter().map(|command| (policy.clone(), command.clone())).collect();
+        let passed = |answer: &Result<Answer>| matches!(answer, Err(Error::Refused(why)) if passes(why));
+        let answers = self.exclusively(|writer| writer.commit(&requests, &|answer| !passed(answer)))?;
+        let first = answers.into_iter().enumerate().find(|(_, answer)| !passed(answer));
+        first.map(|(at, answer)| answer.map(|answer| (at, answer))).transpose()
+    }
+
+    fn history(&self, visit: &mut dyn FnMut(&Record)) -> Result<Checked> {
+        Self::history(self, visit)
+    }
+
+    fn recover(&self, policy: &Policy, repair: bool) -> Result<Recovery> {
+        Self::recover(self, policy, repair)
+    }
+
+    fn as_medium(&self) -> &dyn Medium {
+        self
     }
 }

@@ -73,6 +73,16 @@ impl<'a> Held<'a> {
     }
 }
 
+/// What [`Medium::guarded`] gives for as long as the guarded action runs.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Guarding {
+    /// Nobody can take the lease over meanwhile: check and act are one step.
+    Exclusive,
+    /// The lease was in force when the action began, with enough time left for it; whatever the action publishes is
+    /// checked against the fence again.
+    Fenced,
+}
+
 /// A place where leases live.
 ///
 /// Each method is one exclusive section of its own: the state is read inside it, and the clock too.
@@ -96,6 +106,11 @@ pub trait Medium: Send + Sync {
     /// # Errors
     /// When it cannot be read.
     fn view(&self) -> Result<View>;
+
+    /// What `guarded` gives.
+    fn guarding(&self) -> Guarding {
+        Guarding::Exclusive
+    }
 }
 
 impl dyn Medium + '_ {

@@ -8,36 +8,32 @@ pub mod wait;
 pub mod warn;
 
 mod lock;
+mod medium;
 mod projection;
 mod watcher;
 
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
 
 use holdfast_kernel::{
     Acquire, Answer, Command, Holder, Lease, LeaseId, Millis, Mode, Name, Policy, Request, Tags, Text,
 };
-use holdfast_store::log::{Log, Paths, Settings, Words};
-use holdfast_store::{Medium, View};
+use holdfast_store::{JournaledMedium, View};
 use holdfast_sys::Sys;
 
 use crate::agent::AgentId;
+use crate::caller::{Agent, Caller};
 use crate::config::Config;
-use crate::context::Context;
-use crate::control::{self, Access};
 use crate::error::{Error, Result};
 use crate::ids::{IssueId, Typed};
 use crate::workspace::Workspace;
-use crate::worktree;
+pub use medium::{log_at, medium_at};
 use watcher::Watcher;
-
-/// What things are called in the log.
-const WORDS: Words =
-    Words { resource: "issue_id", agent: "agent_id", place: "worktree_id", tags: &["branch"] };
 
 /// The claims of a repository.
 pub struct Claims {
-    /// The log that they are kept in.
-    pub log: Log,
+    /// Where they are kept.
+    pub medium: Box<dyn JournaledMedium>,
     /// What may be granted.
     pub policy: Policy,
     /// Where the control plane is.
@@ -45,10 +41,10 @@ pub struct Claims {
     sys: Sys,
 }
 
-/// Somebody who claims: an agent in a worktree.
+/// Somebody who claims.
 #[derive(Clone, Debug)]
 pub struct Claimant {
-    /// Who holds.
+    /// Who holds: an agent in a worktree.
     pub holder: Holder,
     /// What is kept beside a grant: the branch.
     pub tags: Tags,
@@ -64,30 +60,18 @@ pub struct Terms {
 }
 
 impl Claims {
-    /// The claims, to look at. Writes nothing.
+    /// The claims of a workspace. Nothing is read or written yet.
     #[must_use]
-    pub fn to_read(context: &Context, workspace: &Workspace) -> Self {
-        Self::new(context, workspace, 0o600, None)
-    }
-
-    /// The claims, to be changed by `agent`.
-    ///
-    /// # Errors
-    /// When the control plane cannot be set up.
-    pub fn to_write(context: &Context, workspace: &Workspace, agent: &AgentId) -> Result<Self> {
-        let access = Access::of(&context.sys, workspace.config.coordination.shared_group.as_deref())?;
-        control::prepare(&context.sys, &workspace.control, access)?;
-        Ok(Self::new(context, workspace, access.file(), Some(agent)))
-    }
-
-    fn new(context: &Context, workspace: &Workspace, mode: u32, writer: Option<&AgentId>) -> Self {
+    pub(crate) fn open(
+        caller: &Caller,
+        workspace: &Workspace,
+        writer: &Arc<OnceLock<AgentId>>,
+        mode: u32,
+    ) -> Self {
         let control = workspace.control.clone();
-        let log = log_at(&context.sys, &control, mode);
-        let log = match writer {
-            Some(agent) => log.observed(Watcher::new(context, workspace, agent, mode)),
-            None => log,
-        };
-        Self { log, policy: workspace.config.policy(), control, sys: context.sys.clone() }
+        let watcher = Watcher::new(caller, workspace, writer, mode);
+        let medium = Box::new(log_at(&caller.sys, &control, mode).observed(watcher));
+        Self { medium, policy: workspace.config.policy(), control, sys: caller.sys.clone() }
     }
 
     /// What is claimed.
@@ -95,7 +79,7 @@ impl Claims {
     /// # Errors
     /// When it cannot be read.
     pub fn view(&self) -> Result<View> {
-        Ok(self.log.view()?)
+        Ok(self.medium.view()?)
     }
 
     /// Asks for an issue.
@@ -128,7 +112,7 @@ impl Claims {
     /// # Errors
     /// The refusal, or what failed.
     pub fn command(&self, command: &Command) -> Result<Answer> {
-        Ok(self.log.transact(&self.policy, command)?)
+        Ok(self.medium.transact(&self.policy, command)?)
     }
 
     /// An id that no lease has.
@@ -145,7 +129,7 @@ impl Claims {
     /// When there is none, or more than one.
     pub fn resolve(&self, typed: &str) -> Result<Lease> {
         let typed = Typed::new(typed)?;
-        let table = self.log.view()?.table;
+        let table = self.medium.view()?.table;
         let meant = |id: &str| id.starts_with(typed.as_str());
         let mut found =
             table.iter().filter(|lease| meant(&lease.id.to_string()) || meant(lease.resource.as_str()));
@@ -168,36 +152,12 @@ impl Claims {
     }
 }
 
-/// A handle on the log of a control plane. Nothing is read or written yet.
-#[must_use]
-pub fn log_at(sys: &Sys, control: &Path, mode: u32) -> Log {
-    let paths = Paths {
-        log: control.join("claims.jsonl"),
-        index: control.join("claims.index.json"),
-        guard: control.join("locks/claims.lock"),
-    };
-    Log::new(sys.clone(), paths, Settings { words: WORDS, mode, ..Settings::default() })
-}
-
 /// An issue as the rules know it.
 ///
 /// # Errors
 /// Never for an id.
 pub fn resource(issue: IssueId) -> Result<Name> {
     Name::new(&issue.to_string()).map_err(|_| Error::BadId(issue.to_string()))
-}
-
-impl Claimant {
-    /// The agent in this worktree.
-    ///
-    /// # Errors
-    /// When the worktree cannot be given an identity.
-    pub fn here(context: &Context, workspace: &Workspace, agent: &AgentId) -> Result<Self> {
-        let identity = worktree::ensure(context, workspace)?;
-        let place = identity.name(&workspace.own_data()?)?;
-        let tags = branch_tags(workspace.branch(context)?.as_deref());
-        Ok(Self { holder: Holder { agent: agent.name().clone(), place }, tags })
-    }
 }
 
 /// What is kept beside a lease. A branch whose name cannot be kept is left out.
@@ -212,16 +172,11 @@ impl Terms {
     ///
     /// # Errors
     /// When they cannot be.
-    pub fn parse(
-        ttl: Option<&str>,
-        why: Option<&str>,
-        config: &Config,
-        identity: &crate::context::Identity,
-    ) -> Result<Self> {
+    pub fn parse(ttl: Option<&str>, why: Option<&str>, config: &Config, agent: &Agent) -> Result<Self> {
         let request = match ttl.map(|text| seconds("--ttl", text)).transpose()? {
             Some(0) => Request::Indefinite,
             Some(secs) => Request::Finite(Millis::from_secs(secs)),
-            None => Request::Finite(config.ttl_for(&identity.file, identity.agent.kind())),
+            None => Request::Finite(config.ttl_for(&agent.file, agent.id.kind())),
         };
         let reason = why.map(|text| reason("--reason", text)).transpose()?;
         Ok(Self { request, reason })

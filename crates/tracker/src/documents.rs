@@ -4,12 +4,12 @@
 use std::path::{Component, Path, PathBuf};
 
 use holdfast_git::{ObjectId, Objects};
-use holdfast_sys::{Kind, Sys};
+use holdfast_sys::Kind;
 
-use crate::context::Context;
 use crate::durable;
 use crate::error::{Error, Result};
-use crate::workspace::{self, Workspace};
+use crate::session::Session;
+use crate::workspace;
 
 /// The largest document that is printed.
 const LONGEST: usize = 16 << 20;
@@ -23,9 +23,9 @@ impl DocPath {
     ///
     /// # Errors
     /// When it leads out of the worktree or into git's own files.
-    pub fn typed(context: &Context, workspace: &Workspace, text: &str) -> Result<Self> {
-        let root = root(workspace)?;
-        let start = context.start.strip_prefix(&root).unwrap_or(Path::new(""));
+    pub fn typed(session: &Session, text: &str) -> Result<Self> {
+        let root = root(session)?;
+        let start = session.caller.start.strip_prefix(&root).unwrap_or(Path::new(""));
         let given = Path::new(text);
         let path = match given.strip_prefix(&root) {
             Ok(within) => within.to_path_buf(),
@@ -79,13 +79,13 @@ impl DocPath {
     ///
     /// # Errors
     /// When there is no file, or a link on the way.
-    pub fn find(&self, sys: &Sys, workspace: &Workspace) -> Result<PathBuf> {
-        let mut path = root(workspace)?;
+    pub fn find(&self, session: &Session) -> Result<PathBuf> {
+        let mut path = root(session)?;
         let mut parts = self.0.split('/').peekable();
         while let Some(part) = parts.next() {
             path.push(part);
             let wanted = if parts.peek().is_some() { Kind::Directory } else { Kind::File };
-            match sys.files.stat(&path) {
+            match session.sys().files.stat(&path) {
                 Ok(stat) if stat.kind == wanted => {}
                 Ok(stat) if stat.kind == Kind::Symlink => {
                     return Err(bad(&self.0, "it leads through a link"));
@@ -104,12 +104,12 @@ impl DocPath {
     ///
     /// # Errors
     /// When it is in neither, or cannot be read.
-    pub fn read(&self, context: &Context, workspace: &Workspace) -> Result<Vec<u8>> {
-        let missing = match self.find(&context.sys, workspace) {
-            Ok(path) => return Ok(durable::read(&context.sys, &path, LONGEST)?.unwrap_or_default()),
+    pub fn read(&self, session: &Session) -> Result<Vec<u8>> {
+        let missing = match self.find(session) {
+            Ok(path) => return Ok(durable::read(session.sys(), &path, LONGEST)?.unwrap_or_default()),
             Err(missing) => missing,
         };
-        let Some((objects, head)) = committed(context, workspace)? else { return Err(missing) };
+        let Some((objects, head)) = committed(session)? else { return Err(missing) };
         let tree = objects.commit(&head)?.tree;
         let file = objects.entry(&tree, self.0.as_bytes())?.filter(|entry| {
             matches!(entry.mode, holdfast_git::objects::Mode::File | holdfast_git::objects::Mode::Executable)
@@ -125,14 +125,15 @@ impl DocPath {
 ///
 /// # Errors
 /// When git stands in the way.
-pub fn committed<'a>(context: &'a Context, workspace: &Workspace) -> Result<Option<(Objects<'a>, ObjectId)>> {
-    let Some(repository) = &workspace.repository else { return Ok(None) };
-    let Some(head) = workspace::head_commit(context, repository)? else { return Ok(None) };
-    Ok(Some((workspace::objects(context, repository)?, head)))
+pub fn committed<'a>(session: &'a Session) -> Result<Option<(Objects<'a>, ObjectId)>> {
+    let Some(repository) = session.repository() else { return Ok(None) };
+    let Some(head) = workspace::head_commit(&session.caller, repository)? else { return Ok(None) };
+    Ok(Some((workspace::objects(&session.caller, repository)?, head)))
 }
 
-fn root(workspace: &Workspace) -> Result<PathBuf> {
-    workspace.root.clone().ok_or_else(|| Error::NoWorktree(workspace.control.clone()))
+fn root(session: &Session) -> Result<PathBuf> {
+    let root = session.root().map(Path::to_path_buf);
+    root.ok_or_else(|| Error::NoWorktree(session.control().to_path_buf()))
 }
 
 fn bad(text: &str, why: &str) -> Error {

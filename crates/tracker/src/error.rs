@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 
-use holdfast_kernel::{Lease, LeaseId, Refusal};
+use holdfast_kernel::{Answer, Lease, LeaseId, Refusal};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -173,6 +173,9 @@ pub enum Error {
     /// A signal ended it.
     #[error("interrupted")]
     Interrupted(u8),
+    /// What cannot happen has happened.
+    #[error("this is a bug in jit; please report it: {0}")]
+    Internal(String),
 }
 
 /// The result of whatever a command does.
@@ -195,11 +198,18 @@ impl From<Refusal> for Error {
 }
 
 impl Error {
+    /// The medium answered another question.
+    #[must_use]
+    pub fn unexpected(asked: &str, answer: &Answer) -> Self {
+        Self::Internal(format!("the claim log answered {answer:?} when asked to {asked}"))
+    }
+
     /// How the program ends because of it.
     #[must_use]
     pub fn exit(&self) -> Exit {
         match self {
             Self::Usage(_) => Exit::Usage,
+            Self::Internal(_) => Exit::Failed,
             Self::NotInitialised(_)
             | Self::NoWorktree(_)
             | Self::NoIssue(_)
@@ -232,6 +242,7 @@ impl Error {
     pub fn code(&self) -> &'static str {
         match self {
             Self::Usage(_) => "USAGE",
+            Self::Internal(_) => "INTERNAL",
             Self::NotInitialised(_) => "NOT_INITIALISED",
             Self::NoWorktree(_) => "NO_WORKTREE",
             Self::NotInGit(_) => "NOT_IN_GIT",
@@ -307,7 +318,11 @@ impl Error {
                 Some(format!("git log -- .jit/issues/{issue} shows what it was before"))
             }
             Self::Unlisted(_) => Some("git fsck, and ls -l .jit/issues, say more".into()),
-            Self::BadId(_) | Self::BadValue { .. } | Self::BadFile { .. } | Self::Interrupted(_) => None,
+            Self::BadId(_)
+            | Self::BadValue { .. }
+            | Self::BadFile { .. }
+            | Self::Interrupted(_)
+            | Self::Internal(_) => None,
         }
     }
 

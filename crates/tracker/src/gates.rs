@@ -10,11 +10,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::context::Context;
 use crate::durable;
 use crate::error::{Error, Result};
 use crate::issues::Issues;
-use crate::workspace::Workspace;
+use crate::session::Session;
 use crate::writes;
 
 pub use run::{Outcome, Run};
@@ -85,10 +84,10 @@ impl Registry {
     ///
     /// # Errors
     /// When the file cannot be read, or a definition in it cannot be used.
-    pub fn load(context: &Context, workspace: &Workspace) -> Result<Self> {
-        let copies = Issues::new(context, workspace).copies(FILE)?;
+    pub fn load(session: &Session) -> Result<Self> {
+        let copies = Issues::new(session).copies(FILE)?;
         let Some(bytes) = copies.first() else { return Ok(Self::default()) };
-        let path = workspace.data().unwrap_or_else(|| PathBuf::from(crate::workspace::DATA)).join(FILE);
+        let path = session.data().unwrap_or_else(|| PathBuf::from(crate::workspace::DATA)).join(FILE);
         let bad = |why: String| Error::BadFile { path: path.clone(), why };
         let registry: Self =
             serde_json::from_slice(bytes).map_err(|error| bad(format!("it defines no gates: {error}")))?;
@@ -110,11 +109,11 @@ impl Registry {
     ///
     /// # Errors
     /// When one is not.
-    pub fn known(context: &Context, workspace: &Workspace, keys: &[String]) -> Result<BTreeSet<String>> {
+    pub fn known(session: &Session, keys: &[String]) -> Result<BTreeSet<String>> {
         if keys.is_empty() {
             return Ok(BTreeSet::new());
         }
-        let registry = Self::load(context, workspace)?;
+        let registry = Self::load(session)?;
         keys.iter().map(|key| registry.get(key).map(|_| key.clone())).collect()
     }
 
@@ -122,10 +121,10 @@ impl Registry {
     ///
     /// # Errors
     /// When that failed.
-    pub fn write(&self, context: &Context, workspace: &Workspace) -> Result<()> {
-        let path = workspace.own_data()?.join(FILE);
-        durable::make_dirs(&context.sys, path.parent().unwrap_or(&path), 0o755)?;
-        Ok(durable::replace(&context.sys, &path, &self.bytes(), 0o644)?)
+    pub fn write(&self, session: &Session) -> Result<()> {
+        let path = session.own_data()?.join(FILE);
+        durable::make_dirs(session.sys(), path.parent().unwrap_or(&path), 0o755)?;
+        Ok(durable::replace(session.sys(), &path, &self.bytes(), 0o644)?)
     }
 
     /// The bytes of its file.

@@ -6,20 +6,20 @@ mod daemon;
 
 use std::path::Path;
 
-use holdfast_kernel::Holder;
-use holdfast_sys::Sys;
+use holdfast_kernel::Millis;
+use holdfast_sys::{LockMode, Open, ProcessId, Sys};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-pub use daemon::{Daemon, End, parent};
+use daemon::Daemon;
+pub use daemon::{End, parent};
 
 use crate::claims::heartbeat_file;
-use crate::context::Context;
-use crate::control::Access;
 use crate::durable;
 use crate::error::{Error, Result};
+use crate::session::Session;
 use crate::times::rfc3339;
-use crate::workspace::Workspace;
+use crate::wait::Waits;
 
 /// More than a sign of life can be.
 const LONGEST: usize = 1 << 16;
@@ -45,20 +45,20 @@ pub struct Beat {
 ///
 /// # Errors
 /// When it cannot be written.
-pub fn write(context: &Context, workspace: &Workspace, holder: &Holder, interval_secs: u64) -> Result<()> {
-    let sys = &context.sys;
+pub fn write(session: &Session, interval_secs: u64) -> Result<()> {
+    let (sys, holder) = (session.sys(), session.holder()?);
     let beat = Beat {
         agent_id: holder.agent.to_string(),
         worktree_id: holder.place.to_string(),
-        branch: workspace.branch(context)?,
+        branch: session.branch()?,
         pid: std::process::id(),
         last_beat: rfc3339(&sys.clock.now()?),
         interval_secs,
     };
     let mut text = serde_json::to_vec_pretty(&beat).unwrap_or_default();
     text.push(b'\n');
-    let access = Access::of(sys, workspace.config.coordination.shared_group.as_deref())?;
-    let path = heartbeat_file(&workspace.control, holder.agent.as_str());
+    let access = session.prepare()?;
+    let path = heartbeat_file(session.control(), holder.agent.as_str());
     Ok(durable::replace(sys, &path, &text, access.file())?)
 }
 
@@ -90,4 +90,30 @@ fn read(sys: &Sys, path: &Path) -> Result<Option<Beat>> {
     let bad = |error: serde_json::Error| Error::BadFile { path: path.to_path_buf(), why: error.to_string() };
     let bytes = durable::read(sys, path, LONGEST)?;
     bytes.map(|bytes| serde_json::from_slice(&bytes).map_err(bad)).transpose()
+}
+
+/// Beats and renews for whoever asks, until it is no longer needed. One loop per holder: a second one is refused.
+///
+/// # Errors
+/// When one runs already, a signal, or what failed.
+pub fn run(
+    session: &Session,
+    parent: (ProcessId, bool),
+    interval: Option<u64>,
+    auto_renew: bool,
+    patience: &dyn Waits,
+) -> Result<End> {
+    let (agent, coordination) = (session.agent()?, &session.config().coordination);
+    let preferred = agent.file.behavior.heartbeat_interval.unwrap_or(coordination.heartbeat_interval_secs);
+    let interval = Millis::from_secs(interval.unwrap_or(preferred).max(1));
+    let renews = auto_renew || coordination.auto_renew_leases || agent.file.behavior.auto_heartbeat;
+    let claims = session.claims_to_change()?;
+    let holder = session.holder()?;
+    let lock = format!("heartbeat-{}-{}.lock", holder.agent, holder.place);
+    let lock = session.control().join("locks").join(lock);
+    let lock = session.sys().files.open(&lock, Open::Create { mode: 0o600 })?;
+    if !lock.try_lock(LockMode::Exclusive)? {
+        return Err(Error::HeartbeatRuns(holder.to_string()));
+    }
+    Daemon { session, claims, holder, interval, renews, parent }.run(patience)
 }

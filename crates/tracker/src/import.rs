@@ -13,10 +13,9 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use crate::context::Context;
 use crate::error::Result;
 use crate::ids::IssueId;
-use crate::workspace::Workspace;
+use crate::session::Session;
 use crate::writes::{self, Writer};
 use item::Item;
 
@@ -46,11 +45,11 @@ struct Done {
 /// # Errors
 /// When a line cannot be imported, when the caller may not change an issue that is there, or when one cannot be
 /// written.
-pub fn import(context: &Context, workspace: &Workspace, text: &[u8]) -> Result<Imported> {
-    let (mut items, mut notes) = parse(workspace, text)?;
-    let writer = Writer::open(context, workspace)?;
+pub fn import(session: &Session, text: &[u8]) -> Result<Imported> {
+    let (mut items, mut notes) = parse(session, text)?;
+    let writer = Writer::open(session)?;
     let mut graph = writer.locks().graph()?;
-    let _section = graph.enter(&context.sys, LockMode::Exclusive)?;
+    let _section = graph.enter(session.sys(), LockMode::Exclusive)?;
     notes.extend(order::drop_dangling(&writer, &mut items)?);
     let (sequence, dropped) = order::sequence(&writer, &mut items)?;
     notes.extend(dropped);
@@ -69,7 +68,7 @@ pub fn import(context: &Context, workspace: &Workspace, text: &[u8]) -> Result<I
 }
 
 /// The issues that the lines are, each once, and what there is to say about them.
-fn parse(workspace: &Workspace, text: &[u8]) -> Result<(BTreeMap<IssueId, Item>, Vec<String>)> {
+fn parse(session: &Session, text: &[u8]) -> Result<(BTreeMap<IssueId, Item>, Vec<String>)> {
     let (mut items, mut notes) = (BTreeMap::<IssueId, Item>::new(), Vec::new());
     let (mut lines, mut ids) = (Vec::new(), beads::Ids::default());
     let texts = text.split(|byte| *byte == b'\n').enumerate();
@@ -81,7 +80,7 @@ fn parse(workspace: &Workspace, text: &[u8]) -> Result<(BTreeMap<IssueId, Item>,
         lines.push((number, fields));
     }
     for (number, fields) in lines {
-        let item = line(workspace, &ids, fields).map_err(|why| writes::Error::BadLine { number, why })?;
+        let item = line(session, &ids, fields).map_err(|why| writes::Error::BadLine { number, why })?;
         let Some(item) = item else { continue };
         if let Some(known) = items.get(&item.id) {
             // A merge by union doubles lines: the later one counts.
@@ -96,14 +95,14 @@ fn parse(workspace: &Workspace, text: &[u8]) -> Result<(BTreeMap<IssueId, Item>,
 }
 
 fn line(
-    workspace: &Workspace,
+    session: &Session,
     ids: &beads::Ids,
     fields: Map<String, Value>,
 ) -> std::result::Result<Option<Item>, String> {
     if fields.contains_key("state") {
         own::item(fields).map(Some)
     } else if fields.contains_key("status") || fields.contains_key("issue_type") {
-        beads::item(&workspace.config.types.hierarchy, ids, &fields)
+        beads::item(&session.config().types.hierarchy, ids, &fields)
     } else {
         Err("it is neither an issue of jit nor of beads".into())
     }

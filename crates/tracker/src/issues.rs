@@ -20,13 +20,12 @@ use std::sync::OnceLock;
 
 use holdfast_git::objects::Mode;
 
-use crate::claims::Claims;
-use crate::context::Context;
 use crate::durable;
 use crate::error::{Error, Result};
 use crate::ids::{IssueId, Typed};
 use crate::notice::Notice;
-use crate::workspace::{self, DATA, Workspace};
+use crate::session::Session;
+use crate::workspace::{self, DATA};
 use layers::{Buffers, Layers};
 use seen::Judge;
 
@@ -48,8 +47,7 @@ const MOST_NAMED: usize = 20;
 
 /// The issues that can be seen from one worktree.
 pub struct Issues<'a> {
-    context: &'a Context,
-    workspace: &'a Workspace,
+    session: &'a Session,
     log: OnceLock<Option<String>>,
 }
 
@@ -65,20 +63,14 @@ pub struct Listing {
 impl<'a> Issues<'a> {
     /// The issues that can be seen from a workspace.
     #[must_use]
-    pub const fn new(context: &'a Context, workspace: &'a Workspace) -> Self {
-        Self { context, workspace, log: OnceLock::new() }
+    pub const fn new(session: &'a Session) -> Self {
+        Self { session, log: OnceLock::new() }
     }
 
-    /// What the command stands on.
+    /// What it is asked with.
     #[must_use]
-    pub const fn context(&self) -> &'a Context {
-        self.context
-    }
-
-    /// Where the issues are seen from.
-    #[must_use]
-    pub const fn workspace(&self) -> &'a Workspace {
-        self.workspace
+    pub const fn session(&self) -> &'a Session {
+        self.session
     }
 
     /// The issue that was meant.
@@ -92,7 +84,7 @@ impl<'a> Issues<'a> {
             return if self.is_known(id)? { Ok(id) } else { Err(missing()) };
         }
         let mut problems = Vec::new();
-        let mut layers = Layers::open(self.context, self.workspace, Scope::All, &mut problems)?;
+        let mut layers = Layers::open(self.session, Scope::All, &mut problems)?;
         let ids = layers.ids(&mut problems);
         self.warn(layers.failures());
         typed.only(ids)?.ok_or_else(missing)
@@ -101,7 +93,7 @@ impl<'a> Issues<'a> {
     /// Whether any layer has something of that name.
     fn is_known(&self, id: IssueId) -> Result<bool> {
         let mut problems = Vec::new();
-        let layers = Layers::open(self.context, self.workspace, Scope::Nearest, &mut problems)?;
+        let layers = Layers::open(self.session, Scope::Nearest, &mut problems)?;
         Ok(!layers.copies(id, &mut Buffers::default(), &mut problems).is_empty())
     }
 
@@ -112,7 +104,7 @@ impl<'a> Issues<'a> {
     /// When a layer cannot be listed.
     pub fn ids(&self) -> Result<Vec<IssueId>> {
         let mut problems = Vec::new();
-        let mut layers = Layers::open(self.context, self.workspace, Scope::All, &mut problems)?;
+        let mut layers = Layers::open(self.session, Scope::All, &mut problems)?;
         let ids = layers.ids(&mut problems);
         match layers.failures() {
             [] => Ok(ids),
@@ -126,7 +118,7 @@ impl<'a> Issues<'a> {
     /// When there is none, or not one copy can be read.
     pub fn see<T>(&self, id: IssueId, scope: Scope, look: impl FnOnce(&Seen<'_>) -> T) -> Result<T> {
         let mut problems = Vec::new();
-        let layers = Layers::open(self.context, self.workspace, scope, &mut problems)?;
+        let layers = Layers::open(self.session, scope, &mut problems)?;
         let mut buffers = Buffers::default();
         let copies = layers.copies(id, &mut buffers, &mut problems);
         if copies.is_empty() {
@@ -158,7 +150,7 @@ impl<'a> Issues<'a> {
     /// When there is none, or not every copy can be read.
     pub fn base(&self, id: IssueId) -> Result<Issue> {
         let mut problems = Vec::new();
-        let layers = Layers::open(self.context, self.workspace, Scope::Nearest, &mut problems)?;
+        let layers = Layers::open(self.session, Scope::Nearest, &mut problems)?;
         let mut buffers = Buffers::default();
         let copies = layers.copies(id, &mut buffers, &mut problems);
         let judge = Judge { name: &|layer, id, file| layers.name(layer, id, file), log: &|| self.log_id() };
@@ -180,7 +172,7 @@ impl<'a> Issues<'a> {
         look: impl Fn(&Seen<'_>) -> Option<T> + Sync,
     ) -> Result<Scan<T>> {
         let mut problems = Vec::new();
-        let mut layers = Layers::open(self.context, self.workspace, scope, &mut problems)?;
+        let mut layers = Layers::open(self.session, scope, &mut problems)?;
         let ids = layers.ids(&mut problems);
         Ok(self.look_at(&layers, ids, problems, &look))
     }
@@ -195,7 +187,7 @@ impl<'a> Issues<'a> {
         look: impl Fn(&Seen<'_>) -> Option<T> + Sync,
     ) -> Result<Scan<T>> {
         let mut problems = Vec::new();
-        let layers = Layers::open(self.context, self.workspace, Scope::All, &mut problems)?;
+        let layers = Layers::open(self.session, Scope::All, &mut problems)?;
         Ok(self.look_at(&layers, ids, problems, &look))
     }
 
@@ -206,7 +198,7 @@ impl<'a> Issues<'a> {
         mut problems: Vec<String>,
         look: &(dyn Fn(&Seen<'_>) -> Option<T> + Sync),
     ) -> Scan<T> {
-        let threads = self.context.sys.processes.threads();
+        let threads = self.session.sys().processes.threads();
         let (found, more) = scan::scan(layers, &|| self.log_id(), &ids, threads, look);
         problems.extend(more);
         Scan { found, ids, problems }
@@ -224,19 +216,19 @@ impl<'a> Issues<'a> {
     /// Warns of what cannot be read.
     pub fn warn(&self, problems: &[String]) {
         for problem in problems.iter().take(MOST_NAMED) {
-            self.context.notice(&Notice::Unusable(problem.clone()));
+            self.session.notice(&Notice::Unusable(problem.clone()));
         }
         if let Some(more) = problems.len().checked_sub(MOST_NAMED).filter(|more| *more > 0) {
-            self.context.notice(&Notice::MoreUnusable(more));
+            self.session.notice(&Notice::MoreUnusable(more));
         }
     }
 
     /// The id of the log that grants the fences of this repository, if it has granted one.
     fn log_id(&self) -> Option<String> {
-        let read = || match Claims::to_read(self.context, self.workspace).view() {
+        let read = || match self.session.claims().view() {
             Ok(view) => view.counter.map(|counter| counter.to_string()),
             Err(error) => {
-                self.context.notice(&Notice::FencesNotCompared(error.to_string()));
+                self.session.notice(&Notice::FencesNotCompared(error.to_string()));
                 None
             }
         };
@@ -260,10 +252,10 @@ impl<'a> Issues<'a> {
     /// # Errors
     /// When one cannot be read.
     pub fn copies(&self, relative: &str) -> Result<Vec<Vec<u8>>> {
-        let sys = &self.context.sys;
+        let sys = self.session.sys();
         let read = |data: &Path| durable::read(sys, &data.join(relative), LONGEST);
         let mut copies = Vec::new();
-        let own = self.workspace.data();
+        let own = self.session.data();
         if let Some(data) = &own {
             copies.extend(read(data)?);
         }
@@ -272,10 +264,10 @@ impl<'a> Issues<'a> {
         if copies.is_empty() && !home.map_or(Ok(false), |home| durable::is_dir(sys, &home))? {
             copies.extend(self.committed(relative)?);
         }
-        if let Some(data) = self.workspace.main_data(self.context)? {
+        if let Some(data) = self.session.main_data()? {
             copies.extend(read(&data)?);
         }
-        if let Some(data) = self.workspace.shared_data() {
+        if let Some(data) = self.session.shared_data() {
             copies.extend(read(data)?);
         }
         Ok(copies)
@@ -283,9 +275,9 @@ impl<'a> Issues<'a> {
 
     /// What the commit that this worktree is on holds in a file that is named from `.jit/` on.
     fn committed(&self, relative: &str) -> Result<Option<Vec<u8>>> {
-        let Some(repository) = &self.workspace.repository else { return Ok(None) };
-        let Some(commit) = workspace::head_commit(self.context, repository)? else { return Ok(None) };
-        let objects = workspace::objects(self.context, repository)?;
+        let Some(repository) = self.session.repository() else { return Ok(None) };
+        let Some(commit) = workspace::head_commit(&self.session.caller, repository)? else { return Ok(None) };
+        let objects = workspace::objects(&self.session.caller, repository)?;
         let tree = objects.commit(&commit)?.tree;
         match objects.entry(&tree, format!("{DATA}/{relative}").as_bytes())? {
             Some(entry) if matches!(entry.mode, Mode::File | Mode::Executable) => {

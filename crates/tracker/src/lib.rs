@@ -4,9 +4,9 @@
 //! of a process or an environment variable; whoever asks brings the machine and hears the notices.
 
 pub mod agent;
+pub mod caller;
 pub mod claims;
 pub mod config;
-pub mod context;
 pub mod control;
 pub mod divergence;
 pub mod documents;
@@ -18,11 +18,14 @@ pub mod hooks;
 pub mod ids;
 pub mod import;
 pub mod issues;
+pub mod keep;
 pub mod layout;
 pub mod merge;
 pub mod notice;
 pub mod queries;
 pub mod recover;
+pub mod session;
+pub mod take;
 pub mod times;
 pub mod validate;
 pub mod wait;
@@ -30,7 +33,8 @@ pub mod workspace;
 pub mod worktree;
 pub mod writes;
 
-pub use context::Context;
+pub use caller::Caller;
 pub use error::{Error, Result};
 pub use notice::{Listener, Notice};
+pub use session::Session;
 pub use wait::Waits;

@@ -2,16 +2,14 @@
 
 use std::fmt;
 
-use holdfast_store::log::Finding;
+use holdfast_store::Finding;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::agent::AgentId;
-use crate::claims::{Claims, queue};
-use crate::context::Context;
+use crate::claims::queue;
 use crate::durable;
 use crate::error::Result;
-use crate::workspace::Workspace;
+use crate::session::Session;
 use crate::writes;
 
 /// What was found and done.
@@ -79,23 +77,23 @@ impl fmt::Display for Found {
 ///
 /// # Errors
 /// When nothing can be read at all, or something cannot be written.
-pub fn recover(context: &Context, workspace: &Workspace, repair: bool) -> Result<Option<Recovery>> {
-    if !durable::is_dir(&context.sys, &workspace.control.join("locks"))? {
+pub fn recover(session: &Session, repair: bool) -> Result<Option<Recovery>> {
+    if !durable::is_dir(session.sys(), &session.control().join("locks"))? {
         return Ok(None);
     }
-    let claims = if repair {
-        let agent = context.known_agent().map_or_else(|| AgentId::new("system:jit"), Ok)?;
-        Claims::to_write(context, workspace, &agent)?
-    } else {
-        Claims::to_read(context, workspace)
-    };
-    let recovery = claims.log.recover(&claims.policy, repair)?;
+    if repair {
+        session.prepare()?;
+        // Whoever repairs is noted beside the lock, if that is known.
+        let _ = session.known_agent();
+    }
+    let claims = session.claims();
+    let recovery = claims.medium.recover(&claims.policy, repair)?;
     let mut findings: Vec<Found> = recovery.findings.iter().map(Found::from).collect();
-    for ticket in queue::dead(&context.sys, &workspace.control, repair)? {
+    for ticket in queue::dead(session.sys(), session.control(), repair)? {
         findings.push(Found::DeadTicket { path: ticket.to_string_lossy().into_owned() });
     }
     // Without a worktree there is no event log.
-    let untold = if workspace.root.is_some() { writes::untold(context, workspace, repair)? } else { 0 };
+    let untold = if session.root().is_some() { writes::untold(session, repair)? } else { 0 };
     if untold > 0 {
         findings.push(Found::Untold { events: untold });
     }

@@ -7,13 +7,13 @@ use holdfast_store::Error as StoreError;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::claims::Claims;
+use crate::caller::Caller;
 use crate::config::Problem;
-use crate::context::Context;
 use crate::error::{Error, Result};
+use crate::session::Session;
 use crate::times::span;
-use crate::workspace::{DATA, Ground, Workspace};
-use crate::worktree::{self, Entry};
+use crate::workspace::{DATA, Ground};
+use crate::worktree::Entry;
 
 /// One thing that was looked at.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -38,15 +38,15 @@ impl Check {
 ///
 /// # Errors
 /// When it cannot be looked at.
-pub fn all(context: &Context) -> Result<Vec<Check>> {
-    let config = config(context)?;
+pub fn all(caller: &Caller) -> Result<Vec<Check>> {
+    let config = config(caller)?;
     if !config.ok {
         return Ok(vec![config]);
     }
-    let workspace = Workspace::open(context)?;
+    let session = Session::open(caller)?;
     let mut checks = vec![config];
-    checks.extend(data::checks(context, &workspace)?);
-    checks.extend(leases(context)?);
+    checks.extend(data::checks(&session)?);
+    checks.extend(leases(&session)?);
     Ok(checks)
 }
 
@@ -54,8 +54,8 @@ pub fn all(context: &Context) -> Result<Vec<Check>> {
 ///
 /// # Errors
 /// When it cannot be looked at.
-pub fn config(context: &Context) -> Result<Check> {
-    let problems = config_problems(context)?;
+pub fn config(caller: &Caller) -> Result<Check> {
+    let problems = config_problems(caller)?;
     Ok(Check::new("config", problems.iter().map(ToString::to_string).collect()))
 }
 
@@ -63,20 +63,19 @@ pub fn config(context: &Context) -> Result<Check> {
 ///
 /// # Errors
 /// When it cannot be looked at.
-pub fn config_problems(context: &Context) -> Result<Vec<Problem>> {
-    Ok(crate::config::validate(&context.sys, &Ground::find(context)?.places(context))?)
+pub fn config_problems(caller: &Caller) -> Result<Vec<Problem>> {
+    Ok(crate::config::validate(&caller.sys, &Ground::find(caller)?.places(caller))?)
 }
 
 /// Looks whether this branch has everything that the main branch has.
 ///
 /// # Errors
 /// When git stands in the way.
-pub fn divergence(context: &Context) -> Result<Check> {
-    let workspace = Workspace::open(context)?;
-    if workspace.repository.is_none() {
+pub fn divergence(session: &Session) -> Result<Check> {
+    if session.repository().is_none() {
         return Ok(Check::new("divergence", Vec::new()));
     }
-    let git = holdfast_git::Git::in_dir(&context.start);
+    let git = holdfast_git::Git::in_dir(&session.caller.start);
     let problems = match crate::divergence::history_passes(&git, &["HEAD".to_owned()]) {
         Err(error @ Error::Config(_)) => vec![format!("{error}: {}", error.hint().unwrap_or_default())],
         done => done.map(|()| Vec::new())?,
@@ -88,10 +87,9 @@ pub fn divergence(context: &Context) -> Result<Check> {
 ///
 /// # Errors
 /// When they cannot be looked at.
-pub fn leases(context: &Context) -> Result<Vec<Check>> {
-    let workspace = Workspace::open(context)?;
-    let claims = Claims::to_read(context, &workspace);
-    let log = match claims.log.history(&mut |_| {}) {
+pub fn leases(session: &Session) -> Result<Vec<Check>> {
+    let claims = session.claims();
+    let log = match claims.medium.history(&mut |_| {}) {
         Ok(_) => Check::new("log", Vec::new()),
         Err(error @ StoreError::Damaged { .. }) => {
             let problem = format!("{error}: jit recover --dry-run says more");
@@ -100,7 +98,7 @@ pub fn leases(context: &Context) -> Result<Vec<Check>> {
         Err(error) => return Err(error.into()),
     };
     let view = claims.view()?;
-    let worktrees = worktree::all(context, &workspace)?;
+    let worktrees = session.worktrees()?;
     let mut problems = Vec::new();
     for lease in view.table.iter().filter(|lease| !lease.standing(&view.now).is_over()) {
         if let Standing::Stale { silent } = lease.standing(&view.now) {
@@ -111,7 +109,7 @@ pub fn leases(context: &Context) -> Result<Vec<Check>> {
                 span(silent)
             ));
         }
-        if !has_issue(context, &worktrees, lease)? {
+        if !has_issue(session, &worktrees, lease)? {
             problems.push(format!("the lease {} is on {}, which no worktree has", lease.id, lease.resource));
         }
         if !worktrees.iter().any(|entry| entry.worktree_id.as_deref() == Some(lease.holder.place.as_str())) {
@@ -121,10 +119,10 @@ pub fn leases(context: &Context) -> Result<Vec<Check>> {
     Ok(vec![log, Check::new("leases", problems)])
 }
 
-fn has_issue(context: &Context, worktrees: &[Entry], lease: &Lease) -> Result<bool> {
+fn has_issue(session: &Session, worktrees: &[Entry], lease: &Lease) -> Result<bool> {
     for entry in worktrees {
         let directory = entry.root.join(DATA).join("issues").join(lease.resource.as_str());
-        if crate::durable::is_dir(&context.sys, &directory).map_err(Error::from)? {
+        if crate::durable::is_dir(session.sys(), &directory).map_err(Error::from)? {
             return Ok(true);
         }
     }

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use holdfast_git::{Error as GitError, Found, Git, Head, ObjectId, Objects, Repository, discover};
 
+use crate::caller::Caller;
 use crate::config::{Config, Places, Sources, WorktreeMode};
-use crate::context::Context;
 use crate::durable;
 use crate::error::{Error, Result};
 
@@ -29,33 +29,23 @@ pub struct Workspace {
 }
 
 impl Workspace {
-    /// The workspace that the context is in.
+    /// The workspace on this ground.
     ///
     /// # Errors
-    /// When nobody has started tracking issues here, or git or the configuration stands in the way.
-    pub fn open(context: &Context) -> Result<Self> {
-        let found = Self::find(context)?;
-        if found.is_initialised(context)? {
-            Ok(found)
-        } else {
-            Err(Error::NotInitialised(context.start.clone()))
-        }
-    }
-
-    /// The workspace that the context is in, whether or not it has been set up.
-    ///
-    /// # Errors
-    /// When git or the configuration stands in the way.
-    pub fn find(context: &Context) -> Result<Self> {
-        let ground = Ground::find(context)?;
-        let config = Config::load(&context.sys, &ground.sources(context))?;
+    /// When the configuration stands in the way.
+    pub fn on(caller: &Caller, ground: Ground) -> Result<Self> {
+        let config = Config::load(&caller.sys, &ground.sources(caller))?;
         let Ground { repository, root } = ground;
-        let control = control(context, &config, repository.as_ref(), root.as_deref())?;
+        let control = control(caller, &config, repository.as_ref(), root.as_deref())?;
         Ok(Self { repository, root, control, config })
     }
 
-    fn is_initialised(&self, context: &Context) -> Result<bool> {
-        let there = |path: &Path| durable::is_dir(&context.sys, path);
+    /// Whether issues are tracked here.
+    ///
+    /// # Errors
+    /// When that cannot be told.
+    pub fn is_initialised(&self, caller: &Caller) -> Result<bool> {
+        let there = |path: &Path| durable::is_dir(&caller.sys, path);
         if let Some(data) = self.data()
             && there(&data)?
         {
@@ -64,7 +54,7 @@ impl Workspace {
         if there(&self.control)? {
             return Ok(true);
         }
-        Ok(match self.main_data(context)? {
+        Ok(match self.main_data(caller)? {
             Some(main) => there(&main)?,
             None => false,
         })
@@ -88,11 +78,11 @@ impl Workspace {
     ///
     /// # Errors
     /// When git stands in the way.
-    pub fn main_data(&self, context: &Context) -> Result<Option<PathBuf>> {
+    pub fn main_data(&self, caller: &Caller) -> Result<Option<PathBuf>> {
         let Some(repository) = self.repository.as_ref().filter(|repository| repository.is_linked()) else {
             return Ok(None);
         };
-        Ok(repository.main_work_tree(&*context.sys.files)?.map(|root| root.join(DATA)))
+        Ok(repository.main_work_tree(&*caller.sys.files)?.map(|root| root.join(DATA)))
     }
 
     /// Where linked worktrees hand over what they have written; none where nothing is shared.
@@ -111,12 +101,13 @@ impl Workspace {
     ///
     /// # Errors
     /// When git stands in the way.
-    pub fn branch(&self, context: &Context) -> Result<Option<String>> {
-        branch(context, self.repository.as_ref())
+    pub fn branch(&self, caller: &Caller) -> Result<Option<String>> {
+        branch(caller, self.repository.as_ref())
     }
 }
 
 /// Where the worktree is, whatever is configured there: also a configuration that is wrong can be found.
+#[derive(Clone)]
 pub struct Ground {
     /// The repository; none outside of git.
     pub repository: Option<Repository>,
@@ -125,45 +116,45 @@ pub struct Ground {
 }
 
 impl Ground {
-    /// The worktree that the context is in.
+    /// The worktree that the caller is in.
     ///
     /// # Errors
     /// When git stands in the way.
-    pub fn find(context: &Context) -> Result<Self> {
-        let files = &*context.sys.files;
-        let repository = match discover(files, &context.start, &context.git)? {
+    pub fn find(caller: &Caller) -> Result<Self> {
+        let files = &*caller.sys.files;
+        let repository = match discover(files, &caller.start, &caller.git)? {
             Found::Repository(repository) => Some(*repository),
             Found::Nothing { .. } => None,
         };
         let root = match &repository {
             Some(repository) => repository.work_tree().map(Path::to_path_buf),
-            None => Some(outside_git(context)?),
+            None => Some(outside_git(caller)?),
         };
         Ok(Self { repository, root })
     }
 
     /// The files that the configuration is made of.
     #[must_use]
-    pub fn sources(&self, context: &Context) -> Sources {
+    pub fn sources(&self, caller: &Caller) -> Sources {
         Sources {
             repository: self.root.as_ref().map(|root| root.join(DATA).join("config.toml")),
-            user: context.user_file("config.toml"),
+            user: caller.user_file("config.toml"),
             system: Some(SYSTEM_CONFIG.into()),
         }
     }
 
     /// Every file that settings can be in.
     #[must_use]
-    pub fn places(&self, context: &Context) -> Places {
-        Places { sources: self.sources(context), agent: context.user_file("agent.toml") }
+    pub fn places(&self, caller: &Caller) -> Places {
+        Places { sources: self.sources(caller), agent: caller.user_file("agent.toml") }
     }
 
     /// The branch of the worktree: none outside of git, `HEAD` where there is no branch.
     ///
     /// # Errors
     /// When git stands in the way.
-    pub fn branch(&self, context: &Context) -> Result<Option<String>> {
-        branch(context, self.repository.as_ref())
+    pub fn branch(&self, caller: &Caller) -> Result<Option<String>> {
+        branch(caller, self.repository.as_ref())
     }
 }
 
@@ -171,8 +162,8 @@ impl Ground {
 ///
 /// # Errors
 /// When git stands in the way.
-pub fn head_commit(context: &Context, repository: &Repository) -> holdfast_git::Result<Option<ObjectId>> {
-    match repository.head_commit(&*context.sys.files) {
+pub fn head_commit(caller: &Caller, repository: &Repository) -> holdfast_git::Result<Option<ObjectId>> {
+    match repository.head_commit(&*caller.sys.files) {
         Err(GitError::Reftable { .. }) => Git::in_dir(repository.git_dir()).head_commit(),
         commit => commit,
     }
@@ -182,13 +173,13 @@ pub fn head_commit(context: &Context, repository: &Repository) -> holdfast_git::
 ///
 /// # Errors
 /// When they cannot be read here.
-pub fn objects<'a>(context: &'a Context, repository: &Repository) -> holdfast_git::Result<Objects<'a>> {
-    Objects::open(&*context.sys.files, repository, &context.git, &context.start)
+pub fn objects<'a>(caller: &'a Caller, repository: &Repository) -> holdfast_git::Result<Objects<'a>> {
+    Objects::open(&*caller.sys.files, repository, &caller.git, &caller.start)
 }
 
-fn branch(context: &Context, repository: Option<&Repository>) -> Result<Option<String>> {
+fn branch(caller: &Caller, repository: Option<&Repository>) -> Result<Option<String>> {
     let Some(repository) = repository else { return Ok(None) };
-    let head = match repository.head(&*context.sys.files) {
+    let head = match repository.head(&*caller.sys.files) {
         Err(GitError::Reftable { .. }) => Git::in_dir(repository.git_dir()).head(),
         head => head,
     };
@@ -199,26 +190,26 @@ fn branch(context: &Context, repository: Option<&Repository>) -> Result<Option<S
 }
 
 /// Outside of git: the nearest directory that has a `.jit/`, else the one that was started in.
-fn outside_git(context: &Context) -> Result<PathBuf> {
-    for directory in context.start.ancestors() {
-        if durable::is_dir(&context.sys, &directory.join(DATA))? {
+fn outside_git(caller: &Caller) -> Result<PathBuf> {
+    for directory in caller.start.ancestors() {
+        if durable::is_dir(&caller.sys, &directory.join(DATA))? {
             return Ok(directory.to_path_buf());
         }
     }
-    Ok(context.start.clone())
+    Ok(caller.start.clone())
 }
 
 /// Where the claims are.
 fn control(
-    context: &Context,
+    caller: &Caller,
     config: &Config,
     repository: Option<&Repository>,
     root: Option<&Path>,
 ) -> Result<PathBuf> {
     match (config.worktree.mode, repository, root) {
-        (WorktreeMode::On, None, _) => Err(Error::NotInGit(context.start.clone())),
+        (WorktreeMode::On, None, _) => Err(Error::NotInGit(caller.start.clone())),
         (WorktreeMode::Off, _, Some(root)) | (_, None, Some(root)) => Ok(root.join(DATA)),
         (_, Some(repository), _) => Ok(repository.common_dir().join("jit")),
-        (_, None, None) => Err(Error::NotInitialised(context.start.clone())),
+        (_, None, None) => Err(Error::NotInitialised(caller.start.clone())),
     }
 }

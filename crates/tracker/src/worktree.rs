@@ -9,8 +9,8 @@ use holdfast_sys::{Guard, LockMode, Open, Sys};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::context::Context;
-use crate::control::{self, Access};
+use crate::caller::Caller;
+use crate::control::Access;
 use crate::durable;
 use crate::error::{Error, Result};
 use crate::layout;
@@ -29,7 +29,7 @@ const LONGEST: usize = 1 << 16;
 
 /// The identity of a worktree.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
-pub struct Identity {
+pub struct Record {
     /// The version of this form.
     pub schema_version: u32,
     /// The id, `wt:` and eight hex digits.
@@ -48,16 +48,16 @@ pub struct Identity {
 /// What has to be done about an identity.
 enum Standing {
     /// Nothing.
-    Settled(Identity),
+    Settled(Record),
     /// There is none.
     Missing,
     /// The worktree was moved from there.
-    Moved(Identity),
+    Moved(Record),
     /// The worktree is a copy of one that is still there.
-    Copied(Identity),
+    Copied(Record),
 }
 
-impl Identity {
+impl Record {
     /// As the rules know it.
     ///
     /// # Errors
@@ -81,53 +81,56 @@ impl Identity {
 ///
 /// # Errors
 /// When there is one that cannot be used.
-pub fn read(sys: &Sys, data: &Path) -> Result<Option<Identity>> {
+pub fn read(sys: &Sys, data: &Path) -> Result<Option<Record>> {
     let path = data.join(FILE);
     let Some(bytes) = durable::read(sys, &path, LONGEST)? else { return Ok(None) };
-    let identity: Identity = serde_json::from_slice(&bytes)
+    let identity: Record = serde_json::from_slice(&bytes)
         .map_err(|error| Error::BadFile { path, why: format!("it is no worktree identity: {error}") })?;
     identity.name(data)?;
     Ok(Some(identity))
 }
 
-/// The identity of this worktree, made or brought up to date if need be.
+/// The identity of this worktree, made or brought up to date if need be. `prepare` makes the control plane.
 ///
 /// # Errors
 /// When that is not possible.
-pub fn ensure(context: &Context, workspace: &Workspace) -> Result<Identity> {
+pub fn ensure(
+    caller: &Caller,
+    workspace: &Workspace,
+    prepare: &dyn Fn() -> Result<Access>,
+) -> Result<Record> {
     let data = workspace.own_data()?;
-    if let Standing::Settled(identity) = judge(&context.sys, workspace, &data)? {
+    if let Standing::Settled(identity) = judge(&caller.sys, workspace, &data)? {
         return Ok(identity);
     }
-    let access = Access::of(&context.sys, workspace.config.coordination.shared_group.as_deref())?;
-    control::prepare(&context.sys, &workspace.control, access)?;
+    let access = prepare()?;
     // Two processes that start at once must not give one worktree two identities.
     let lock = workspace.control.join("locks/worktree.lock");
-    let mut guard = Guard::open(&context.sys, &lock, access.file())?;
-    let _section = guard.enter(&context.sys, LockMode::Exclusive)?;
-    settle(context, workspace, &data)
+    let mut guard = Guard::open(&caller.sys, &lock, access.file())?;
+    let _section = guard.enter(&caller.sys, LockMode::Exclusive)?;
+    settle(caller, workspace, &data)
 }
 
-fn settle(context: &Context, workspace: &Workspace, data: &Path) -> Result<Identity> {
-    let now = context.sys.clock.now()?;
-    let identity = match judge(&context.sys, workspace, data)? {
+fn settle(caller: &Caller, workspace: &Workspace, data: &Path) -> Result<Record> {
+    let now = caller.sys.clock.now()?;
+    let identity = match judge(&caller.sys, workspace, data)? {
         Standing::Settled(identity) => return Ok(identity),
-        Standing::Missing => match left_behind(&context.sys, workspace, data)? {
+        Standing::Missing => match left_behind(&caller.sys, workspace, data)? {
             Some(identity) => identity,
-            None => fresh(context, workspace, &now)?,
+            None => fresh(caller, workspace, &now)?,
         },
         Standing::Moved(before) => {
             let root = root(workspace);
-            context.notice(&Notice::WorktreeMoved {
+            caller.notice(&Notice::WorktreeMoved {
                 worktree: before.worktree_id.clone(),
                 from: before.root.clone(),
                 to: root.clone(),
             });
-            Identity { root, relocated_at: Some(rfc3339(&now)), ..before }
+            Record { root, relocated_at: Some(rfc3339(&now)), ..before }
         }
         Standing::Copied(original) => {
-            let identity = fresh(context, workspace, &now)?;
-            context.notice(&Notice::WorktreeCopied {
+            let identity = fresh(caller, workspace, &now)?;
+            caller.notice(&Notice::WorktreeCopied {
                 original: original.worktree_id,
                 at: original.root,
                 copy: identity.worktree_id.clone(),
@@ -135,15 +138,15 @@ fn settle(context: &Context, workspace: &Workspace, data: &Path) -> Result<Ident
             identity
         }
     };
-    layout::lay_out(&context.sys, data)?;
-    install(&context.sys, data, &identity)?;
+    layout::lay_out(&caller.sys, data)?;
+    install(&caller.sys, data, &identity)?;
     Ok(identity)
 }
 
 /// Puts the file of an identity in its place. A lease may rest on what is seen there, so that must not be lost:
 /// the file is durable under its first name before it gets its last one, and whatever a power loss takes back,
 /// one of the two names is left.
-fn install(sys: &Sys, data: &Path, identity: &Identity) -> Result<()> {
+fn install(sys: &Sys, data: &Path, identity: &Record) -> Result<()> {
     let mut text = serde_json::to_vec_pretty(identity).unwrap_or_default();
     text.push(b'\n');
     let beside = data.join(format!("{BESIDE}{:032x}", sys.entropy.nonce()?));
@@ -162,11 +165,11 @@ fn install(sys: &Sys, data: &Path, identity: &Identity) -> Result<()> {
 }
 
 /// The identity that this worktree had before a power loss took its name back.
-fn left_behind(sys: &Sys, workspace: &Workspace, data: &Path) -> Result<Option<Identity>> {
+fn left_behind(sys: &Sys, workspace: &Workspace, data: &Path) -> Result<Option<Record>> {
     for name in unfinished(sys, data)? {
         let bytes = durable::read(sys, &data.join(name), LONGEST)?.unwrap_or_default();
-        let identity = serde_json::from_slice::<Identity>(&bytes).ok();
-        let own = |identity: &Identity| identity.root == root(workspace) && identity.name(data).is_ok();
+        let identity = serde_json::from_slice::<Record>(&bytes).ok();
+        let own = |identity: &Record| identity.root == root(workspace) && identity.name(data).is_ok();
         if let Some(identity) = identity.filter(own) {
             return Ok(Some(identity));
         }
@@ -205,12 +208,12 @@ fn root(workspace: &Workspace) -> String {
     workspace.root.as_ref().map(|root| root.to_string_lossy().into_owned()).unwrap_or_default()
 }
 
-fn fresh(context: &Context, workspace: &Workspace, now: &Stamp) -> Result<Identity> {
-    let digits = format!("{:032x}", context.sys.entropy.nonce()?);
-    Ok(Identity {
+fn fresh(caller: &Caller, workspace: &Workspace, now: &Stamp) -> Result<Record> {
+    let digits = format!("{:032x}", caller.sys.entropy.nonce()?);
+    Ok(Record {
         schema_version: 1,
         worktree_id: format!("wt:{}", digits.get(..8).unwrap_or_default()),
-        branch: workspace.branch(context)?,
+        branch: workspace.branch(caller)?,
         root: root(workspace),
         created_at: rfc3339(now),
         relocated_at: None,
@@ -241,8 +244,8 @@ pub struct Entry {
 ///
 /// # Errors
 /// When they cannot be listed.
-pub fn all(context: &Context, workspace: &Workspace) -> Result<Vec<Entry>> {
-    let sys = &context.sys;
+pub fn all(caller: &Caller, workspace: &Workspace) -> Result<Vec<Entry>> {
+    let sys = &caller.sys;
     let id =
         |root: &Path| read(sys, &root.join(crate::workspace::DATA)).ok().flatten().map(|it| it.worktree_id);
     let Some(repository) = &workspace.repository else {

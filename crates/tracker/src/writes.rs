@@ -21,7 +21,7 @@ mod untold;
 mod writer;
 
 pub use copy::results_of;
-pub use create::Fresh;
+pub use create::{Fresh, blank};
 pub use deleted::is_marked;
 pub use dependents::Deleted;
 pub use draft::{Draft, Finished};

@@ -15,7 +15,6 @@ use crate::vars;
 use holdfast_tracker::durable;
 use holdfast_tracker::error::{Error, Exit, Result};
 use holdfast_tracker::hooks::install::{Directory, State, WORKTREE};
-use holdfast_tracker::workspace::Workspace;
 
 /// Every hook that a commit may run.
 const HOOKS: [&str; 9] = [
@@ -56,19 +55,19 @@ pub struct Outcome {
 /// # Errors
 /// When git cannot be asked. That git did not commit is no error of ours: git has said why.
 pub fn run(context: &Context, typed: &Commit) -> Result<Report> {
-    let workspace = Workspace::open(context)?;
-    let repository = workspace.repository.as_ref().ok_or_else(|| Error::NotInGit(context.start.clone()))?;
-    let config = Config::read(&*context.sys.files, &context.git, Some(repository))?;
+    let session = context.session()?;
+    let repository = session.repository().ok_or_else(|| Error::NotInGit(context.caller.start.clone()))?;
+    let config = Config::read(&*context.caller.sys.files, &context.caller.git, Some(repository))?;
     let hooks = git_hooks::directory(repository, &config)?;
-    let mut git = Git::in_dir(&context.start);
+    let mut git = Git::in_dir(&context.caller.start);
     let mut args: Vec<OsString> = Vec::new();
     if !are_installed(context, &hooks)? {
         args.extend(["-c".into(), through(context, repository)?]);
         let program = vars::program().unwrap_or_else(|| "jit".into());
         git = git.env("JIT_HOOKS", Some(hooks.into())).env("JIT_PROGRAM", Some(program.into()));
     }
-    if let Ok(identity) = context.identity() {
-        git = git.env("JIT_AGENT_ID", Some(identity.agent.to_string().into()));
+    if let Ok(agent) = session.agent() {
+        git = git.env("JIT_AGENT_ID", Some(agent.id.to_string().into()));
     }
     args.push("commit".into());
     args.extend(typed.arguments.iter().cloned());
@@ -84,7 +83,7 @@ pub fn run(context: &Context, typed: &Commit) -> Result<Report> {
 }
 
 fn are_installed(context: &Context, hooks: &Path) -> Result<bool> {
-    let directory = Directory { sys: &context.sys, path: hooks.to_path_buf(), program: None };
+    let directory = Directory { sys: &context.caller.sys, path: hooks.to_path_buf(), program: None };
     let states = WORKTREE.iter().map(|name| directory.status(name));
     let states = states.collect::<Result<Vec<_>>>()?;
     Ok(states.iter().all(|hook| matches!(hook.state, State::Installed | State::Outdated)))
@@ -93,11 +92,11 @@ fn are_installed(context: &Context, hooks: &Path) -> Result<bool> {
 /// The setting that makes git run its hooks through us.
 fn through(context: &Context, repository: &Repository) -> Result<OsString> {
     let directory = repository.common_dir().join("jit/hooks");
-    durable::make_dirs(&context.sys, &directory, 0o700)?;
+    durable::make_dirs(&context.caller.sys, &directory, 0o700)?;
     for name in HOOKS {
         let path = directory.join(name);
-        if durable::read(&context.sys, &path, 1 << 16)?.as_deref() != Some(FORWARD.as_bytes()) {
-            durable::replace(&context.sys, &path, FORWARD.as_bytes(), 0o700)?;
+        if durable::read(&context.caller.sys, &path, 1 << 16)?.as_deref() != Some(FORWARD.as_bytes()) {
+            durable::replace(&context.caller.sys, &path, FORWARD.as_bytes(), 0o700)?;
         }
     }
     let mut setting = OsString::from("core.hooksPath=");

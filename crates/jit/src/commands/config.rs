@@ -26,22 +26,22 @@ pub fn run(context: &Context, command: &Command) -> Result<Report> {
         Command::Show => show(context),
         Command::Get { key } => get(context, key),
         Command::Set { global, key, value } => {
-            let change = |places: &Places, scope| config::set(&context.sys, places, scope, key, value);
+            let change = |places: &Places, scope| config::set(&context.caller.sys, places, scope, key, value);
             changed(context, *global, |places, scope| dated(context, places, scope, change(places, scope)?))
         }
         Command::Reset { global, key } => {
-            let change = |places: &Places, scope| config::reset(&context.sys, places, scope, key);
+            let change = |places: &Places, scope| config::reset(&context.caller.sys, places, scope, key);
             changed(context, *global, change)
         }
-        Command::Validate => Ok(validated(&validate(context)?)),
+        Command::Validate => Ok(validated(&validate(&context.caller)?)),
         Command::ShowHierarchy => hierarchy(context),
     }
 }
 
 fn load(context: &Context) -> Result<(Config, AgentFile)> {
-    let places = Ground::find(context)?.places(context);
-    let config = Config::load(&context.sys, &places.sources)?;
-    Ok((config, AgentFile::load(&context.sys, places.agent.as_deref())?))
+    let places = Ground::find(&context.caller)?.places(&context.caller);
+    let config = Config::load(&context.caller.sys, &places.sources)?;
+    Ok((config, AgentFile::load(&context.caller.sys, places.agent.as_deref())?))
 }
 
 fn show(context: &Context) -> Result<Report> {
@@ -73,8 +73,8 @@ fn changed(
     global: bool,
     change: impl FnOnce(&Places, Scope) -> std::result::Result<Change, config::Error>,
 ) -> Result<Report> {
-    let ground = Ground::find(context)?;
-    let places = ground.places(context);
+    let ground = Ground::find(&context.caller)?;
+    let places = ground.places(&context.caller);
     let scope = if global { Scope::Global } else { Scope::Repository };
     if scope == Scope::Repository {
         require_data(context, &places)?;
@@ -85,8 +85,8 @@ fn changed(
 
 /// Lets a change that concerns everybody pass, or says why not.
 pub(super) fn require_global(context: &Context) -> Result<()> {
-    let ground = Ground::find(context)?;
-    gate::pass(context, &ground, &ground.sources(context))
+    let ground = Ground::find(&context.caller)?;
+    gate::pass(context, &ground, &ground.sources(&context.caller))
 }
 
 /// An identity is made when it is set: its file says so.
@@ -97,8 +97,8 @@ fn dated(
     change: Change,
 ) -> std::result::Result<Change, config::Error> {
     if change.key == "agent.id" && change.changed {
-        let now = rfc3339(&context.sys.clock.now()?);
-        config::set(&context.sys, places, scope, "agent.created_at", &now)?;
+        let now = rfc3339(&context.caller.sys.clock.now()?);
+        config::set(&context.caller.sys, places, scope, "agent.created_at", &now)?;
     }
     Ok(change)
 }
@@ -107,8 +107,8 @@ fn dated(
 fn require_data(context: &Context, places: &Places) -> Result<()> {
     let data = places.sources.repository.as_deref().and_then(std::path::Path::parent);
     match data {
-        Some(data) if !durable::is_dir(&context.sys, data)? => {
-            Err(Error::NotInitialised(context.start.clone()))
+        Some(data) if !durable::is_dir(&context.caller.sys, data)? => {
+            Err(Error::NotInitialised(context.caller.start.clone()))
         }
         _ => Ok(()),
     }

@@ -10,7 +10,6 @@ use crate::context::Context;
 use crate::output::Report;
 use holdfast_tracker::error::Result;
 use holdfast_tracker::ids::IssueId;
-use holdfast_tracker::workspace::Workspace;
 use holdfast_tracker::writes::{Changed, Writer};
 
 /// An issue whose dependencies were changed, as one JSON object.
@@ -31,8 +30,8 @@ pub struct Document {
 /// # Errors
 /// What went wrong.
 pub fn run(context: &Context, command: &Command) -> Result<Report> {
-    let workspace = Workspace::open(context)?;
-    let writer = Writer::open(context, &workspace)?;
+    let session = context.session()?;
+    let writer = Writer::open(&session)?;
     let (from, to, there) = match command {
         Command::Add { from, to } => (from, to, true),
         Command::Rm { from, to } => (from, to, false),

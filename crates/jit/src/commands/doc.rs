@@ -10,11 +10,11 @@ use crate::cli::Doc as Command;
 use crate::commands::issue::{Written, show::Whole};
 use crate::context::Context;
 use crate::output::Report;
+use holdfast_tracker::Session;
 use holdfast_tracker::documents::{DocPath, committed};
 use holdfast_tracker::error::Result;
 use holdfast_tracker::issues::{self, Issue, Issues};
 use holdfast_tracker::times::rfc3339;
-use holdfast_tracker::workspace::Workspace;
 use holdfast_tracker::writes::{self, Writer};
 
 /// A document of an issue.
@@ -91,27 +91,21 @@ pub struct Commit {
 /// # Errors
 /// What went wrong.
 pub fn run(context: &Context, command: &Command) -> Result<Report> {
-    let workspace = Workspace::open(context)?;
+    let session = context.session()?;
     match command {
-        Command::Add { id, path, label } => add(context, &workspace, id, path, label.as_deref()),
-        Command::Remove { id, path } => remove(context, &workspace, id, path),
-        Command::List { id } => list(context, &workspace, id),
-        Command::Show { id, path } => show(context, &workspace, id, path),
-        Command::History { id, path, limit } => history(context, &workspace, id, path, *limit),
+        Command::Add { id, path, label } => add(&session, id, path, label.as_deref()),
+        Command::Remove { id, path } => remove(&session, id, path),
+        Command::List { id } => list(&session, id),
+        Command::Show { id, path } => show(&session, id, path),
+        Command::History { id, path, limit } => history(&session, id, path, *limit),
     }
 }
 
-fn add(
-    context: &Context,
-    workspace: &Workspace,
-    id: &str,
-    path: &str,
-    label: Option<&str>,
-) -> Result<Report> {
+fn add(session: &Session, id: &str, path: &str, label: Option<&str>) -> Result<Report> {
     let label = label.map(writes::title).transpose()?;
-    let path = DocPath::typed(context, workspace, path)?;
-    path.find(&context.sys, workspace)?;
-    let writer = Writer::open(context, workspace)?;
+    let path = DocPath::typed(session, path)?;
+    path.find(session)?;
+    let writer = Writer::open(session)?;
     let id = writer.issues.resolve(id)?;
     let changed = writer.change(id, "add a document to", |draft| {
         draft.document(path.as_str(), label.clone());
@@ -126,9 +120,9 @@ fn add(
     Ok(Report::new(clean(&text), &added).brief(path.as_str()))
 }
 
-fn remove(context: &Context, workspace: &Workspace, id: &str, path: &str) -> Result<Report> {
-    let path = DocPath::typed(context, workspace, path)?;
-    let writer = Writer::open(context, workspace)?;
+fn remove(session: &Session, id: &str, path: &str) -> Result<Report> {
+    let path = DocPath::typed(session, path)?;
+    let writer = Writer::open(session)?;
     let id = writer.issues.resolve(id)?;
     let changed = writer.change(id, "take a document off", |draft| {
         let gone = draft.edit().documents.remove(path.as_str());
@@ -147,10 +141,10 @@ fn told(issue: &Issue, path: &str) -> Told {
     Told { path: path.to_owned(), document: issue.documents.get(path).cloned().unwrap_or_default() }
 }
 
-fn list(context: &Context, workspace: &Workspace, id: &str) -> Result<Report> {
-    let issues = Issues::new(context, workspace);
+fn list(session: &Session, id: &str) -> Result<Report> {
+    let issues = Issues::new(session);
     let issue = issues.read(issues.resolve(id)?)?;
-    let there = |path: &str| DocPath::kept(path).and_then(|path| path.find(&context.sys, workspace)).is_ok();
+    let there = |path: &str| DocPath::kept(path).and_then(|path| path.find(session)).is_ok();
     let rows: Vec<_> = issue
         .documents
         .iter()
@@ -172,10 +166,10 @@ fn list(context: &Context, workspace: &Workspace, id: &str) -> Result<Report> {
 }
 
 /// The document that was meant, which must be one of the issue's.
-fn meant(context: &Context, workspace: &Workspace, id: &str, path: &str) -> Result<(Issue, DocPath)> {
-    let issues = Issues::new(context, workspace);
+fn meant(session: &Session, id: &str, path: &str) -> Result<(Issue, DocPath)> {
+    let issues = Issues::new(session);
     let issue = issues.read(issues.resolve(id)?)?;
-    let typed = DocPath::typed(context, workspace, path)?;
+    let typed = DocPath::typed(session, path)?;
     let known = [typed.as_str(), path].into_iter().find(|path| issue.documents.contains_key(*path));
     match known.map(DocPath::kept) {
         Some(path) => Ok((issue, path?)),
@@ -183,9 +177,9 @@ fn meant(context: &Context, workspace: &Workspace, id: &str, path: &str) -> Resu
     }
 }
 
-fn show(context: &Context, workspace: &Workspace, id: &str, path: &str) -> Result<Report> {
-    let (issue, path) = meant(context, workspace, id, path)?;
-    let bytes = path.read(context, workspace)?;
+fn show(session: &Session, id: &str, path: &str) -> Result<Report> {
+    let (issue, path) = meant(session, id, path)?;
+    let bytes = path.read(session)?;
     let content = String::from_utf8_lossy(&bytes);
     // A tab is part of many texts, and no terminal is harmed by it.
     let text: Vec<_> = content.split('\t').map(clean).collect();
@@ -194,9 +188,9 @@ fn show(context: &Context, workspace: &Workspace, id: &str, path: &str) -> Resul
     Ok(Report::new(text.clone(), &Shown { document }).brief(text))
 }
 
-fn history(context: &Context, workspace: &Workspace, id: &str, path: &str, limit: usize) -> Result<Report> {
-    let (_, path) = meant(context, workspace, id, path)?;
-    let changes = match committed(context, workspace)? {
+fn history(session: &Session, id: &str, path: &str, limit: usize) -> Result<Report> {
+    let (_, path) = meant(session, id, path)?;
+    let changes = match committed(session)? {
         None => Vec::new(),
         Some((objects, head)) => objects.history(&head, path.as_str().as_bytes(), limit)?,
     };

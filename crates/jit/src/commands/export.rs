@@ -12,7 +12,6 @@ use crate::output::Report;
 use holdfast_tracker::error::Result;
 use holdfast_tracker::ids::IssueId;
 use holdfast_tracker::issues::{Issue, Issues, Set};
-use holdfast_tracker::workspace::Workspace;
 use holdfast_tracker::writes::{GateResult, deps_of, labels_of, results_of};
 
 /// Issues with everything that belongs to them, as one JSON object.
@@ -40,8 +39,8 @@ pub struct Exported {
 /// # Errors
 /// What went wrong.
 pub fn run(context: &Context, typed: &Export) -> Result<Report> {
-    let workspace = Workspace::open(context)?;
-    let issues = Issues::new(context, &workspace);
+    let session = context.session()?;
+    let issues = Issues::new(&session);
     let mut exported = Vec::new();
     if typed.ids.is_empty() {
         let listing = issues.all()?;

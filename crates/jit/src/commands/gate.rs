@@ -14,10 +14,10 @@ use crate::cli::Gate as Command;
 use crate::commands::issue::show::Whole;
 use crate::context::Context;
 use crate::output::Report;
+use holdfast_tracker::Session;
 use holdfast_tracker::error::Result;
 use holdfast_tracker::gates::Registry;
 use holdfast_tracker::issues::State;
-use holdfast_tracker::workspace::Workspace;
 use holdfast_tracker::writes::{self, Changed, Draft, Finished, GateResult, Results, Verdict, Writer};
 
 /// The gates of an issue after a change, as one JSON object.
@@ -89,44 +89,39 @@ pub enum Word {
 /// # Errors
 /// What went wrong.
 pub fn run(context: &Context, command: &Command) -> Result<Report> {
-    let workspace = Workspace::open(context)?;
+    let session = context.session()?;
     match command {
-        Command::Define(typed) => define::run(context, &workspace, typed),
-        Command::List => define::list(context, &workspace),
-        Command::Show { key } => define::show(context, &workspace, key),
-        Command::Add { id, keys } => add(context, &workspace, id, keys),
-        Command::Remove { id, key } => change(context, &workspace, id, |draft| {
-            if draft.remove_gate(key) { Ok(()) } else { Err(absent(draft, key)) }
-        }),
-        Command::Pass { id, key, note } => {
-            judge(context, &workspace, id, key, Verdict::Passed, note.as_deref())
+        Command::Define(typed) => define::run(context, &session, typed),
+        Command::List => define::list(&session),
+        Command::Show { key } => define::show(&session, key),
+        Command::Add { id, keys } => add(&session, id, keys),
+        Command::Remove { id, key } => {
+            change(
+                &session,
+                id,
+                |draft| {
+                    if draft.remove_gate(key) { Ok(()) } else { Err(absent(draft, key)) }
+                },
+            )
         }
-        Command::Fail { id, key, note } => {
-            judge(context, &workspace, id, key, Verdict::Failed, note.as_deref())
-        }
-        Command::Check { id, keys } => check::run(context, &workspace, id, keys),
-        Command::Status { id } => status(context, &workspace, id),
+        Command::Pass { id, key, note } => judge(&session, id, key, Verdict::Passed, note.as_deref()),
+        Command::Fail { id, key, note } => judge(&session, id, key, Verdict::Failed, note.as_deref()),
+        Command::Check { id, keys } => check::run(context, &session, id, keys),
+        Command::Status { id } => status(&session, id),
     }
 }
 
-fn add(context: &Context, workspace: &Workspace, id: &str, keys: &[String]) -> Result<Report> {
-    let keys = Registry::known(context, workspace, keys)?;
-    change(context, workspace, id, |draft| {
+fn add(session: &Session, id: &str, keys: &[String]) -> Result<Report> {
+    let keys = Registry::known(session, keys)?;
+    change(session, id, |draft| {
         draft.edit().gates.extend(keys.iter().cloned());
         Ok(())
     })
 }
 
-fn judge(
-    context: &Context,
-    workspace: &Workspace,
-    id: &str,
-    key: &str,
-    verdict: Verdict,
-    note: Option<&str>,
-) -> Result<Report> {
+fn judge(session: &Session, id: &str, key: &str, verdict: Verdict, note: Option<&str>) -> Result<Report> {
     let note = note.map(writes::description).transpose()?;
-    change(context, workspace, id, |draft| {
+    change(session, id, |draft| {
         if !draft.issue().gates.contains(key) {
             return Err(absent(draft, key));
         }
@@ -140,13 +135,8 @@ fn absent(draft: &Draft, key: &str) -> holdfast_tracker::error::Error {
     writes::Error::NotGated { issue: draft.issue().id.clone(), key: key.to_owned() }.into()
 }
 
-fn change(
-    context: &Context,
-    workspace: &Workspace,
-    id: &str,
-    act: impl FnMut(&mut Draft) -> Result<()>,
-) -> Result<Report> {
-    let writer = Writer::open(context, workspace)?;
+fn change(session: &Session, id: &str, act: impl FnMut(&mut Draft) -> Result<()>) -> Result<Report> {
+    let writer = Writer::open(session)?;
     let id = writer.issues.resolve(id)?;
     let changed = writer.change(id, "change a gate of", act)?;
     Ok(report(&changed))
@@ -169,8 +159,8 @@ fn report<T>(changed: &Changed<T>) -> Report {
     Report::new(clean(&text), &document).brief(draft.open_gates().join("\n"))
 }
 
-fn status(context: &Context, workspace: &Workspace, id: &str) -> Result<Report> {
-    let issues = holdfast_tracker::issues::Issues::new(context, workspace);
+fn status(session: &Session, id: &str) -> Result<Report> {
+    let issues = holdfast_tracker::issues::Issues::new(session);
     let id = issues.resolve(id)?;
     let (issue, results) = (issues.read(id)?, writes::results_of(&issues, id)?);
     let open: Vec<_> = issue.gates.iter().filter(|key| !results.passed(key)).cloned().collect();

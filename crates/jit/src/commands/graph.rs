@@ -14,25 +14,24 @@ use holdfast_tracker::ids::{IssueId, telling};
 use holdfast_tracker::issues::Issues;
 use holdfast_tracker::queries::graph::{Document, Edges, Graph, Way, roots};
 use holdfast_tracker::queries::{Board, Claimed, Filter};
-use holdfast_tracker::workspace::Workspace;
 
 /// Does what was typed.
 ///
 /// # Errors
 /// What went wrong.
 pub fn run(context: &Context, command: &Command) -> Result<Report> {
-    let workspace = Workspace::open(context)?;
-    let issues = Issues::new(context, &workspace);
+    let session = context.session()?;
+    let issues = Issues::new(&session);
     match command {
         Command::Show { id, show_claims } => tree(context, &issues, id, Way::Down, *show_claims),
         Command::Downstream { id, show_claims } => tree(context, &issues, id, Way::Up, *show_claims),
-        Command::Roots => beginnings(context, &board(context, &issues)?),
-        Command::Export { format } => Ok(export(context, &board(context, &issues)?, *format)),
+        Command::Roots => beginnings(context, &board(&issues)?),
+        Command::Export { format } => Ok(export(context, &board(&issues)?, *format)),
     }
 }
 
-fn board(context: &Context, issues: &Issues<'_>) -> Result<Board> {
-    let claimed = Claimed::or_none(context, issues.workspace())?;
+fn board(issues: &Issues<'_>) -> Result<Board> {
+    let claimed = Claimed::or_none(issues.session())?;
     let board = Board::load(issues, claimed, &Filter::default(), None)?;
     issues.warn(&board.problems);
     Ok(board)
@@ -40,7 +39,7 @@ fn board(context: &Context, issues: &Issues<'_>) -> Result<Board> {
 
 fn tree(context: &Context, issues: &Issues<'_>, id: &str, way: Way, claims: bool) -> Result<Report> {
     let root = issues.resolve(id)?;
-    let board = board(context, issues)?;
+    let board = board(issues)?;
     let edges = Edges::new(&board, way);
     let tree = Tree {
         board: &board,

@@ -1,7 +1,6 @@
 //! `jit heartbeat`: keeping claims alive, and seeing who was heard of.
 
 use holdfast_kernel::Millis;
-use holdfast_sys::{LockMode, Open};
 use holdfast_terminal::table;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -10,11 +9,9 @@ use crate::cli::Heartbeat as Command;
 use crate::context::Context;
 use crate::interrupt::Interrupt;
 use crate::output::Report;
-use holdfast_tracker::claims::{Claimant, Claims};
-use holdfast_tracker::error::{Error, Exit, Result};
-use holdfast_tracker::heartbeat::{self, Beat, Daemon, End};
+use holdfast_tracker::error::{Exit, Result};
+use holdfast_tracker::heartbeat::{self, Beat, End};
 use holdfast_tracker::times::span;
-use holdfast_tracker::workspace::Workspace;
 
 /// A loop that has ended, as one JSON object.
 #[derive(Serialize, JsonSchema)]
@@ -52,48 +49,22 @@ pub fn run(context: &Context, command: &Command) -> Result<Report> {
 
 fn beat(context: &Context, interval: Option<u64>, auto_renew: bool, parent: Option<u32>) -> Result<Report> {
     // Asked for before anything else: whoever started this may be gone soon.
-    let parent = heartbeat::parent(context, parent)?;
-    let workspace = Workspace::open(context)?;
-    let identity = context.identity()?;
-    let coordination = &workspace.config.coordination;
-    let preferred = identity.file.behavior.heartbeat_interval.unwrap_or(coordination.heartbeat_interval_secs);
-    let interval = Millis::from_secs(interval.unwrap_or(preferred).max(1));
-    let renews = auto_renew || coordination.auto_renew_leases || identity.file.behavior.auto_heartbeat;
-    let claims = Claims::to_write(context, &workspace, &identity.agent)?;
-    let who = Claimant::here(context, &workspace, &identity.agent)?;
-    let lock = workspace
-        .control
-        .join("locks")
-        .join(format!("heartbeat-{}-{}.lock", who.holder.agent, who.holder.place));
-    let lock = context.sys.files.open(&lock, Open::Create { mode: 0o600 })?;
-    if !lock.try_lock(LockMode::Exclusive)? {
-        return Err(Error::HeartbeatRuns(who.holder.to_string()));
-    }
-    let interrupt = Interrupt::listen()?;
-    let agent = &identity.agent;
-    let daemon = Daemon {
-        context,
-        workspace: &workspace,
-        agent,
-        claims: &claims,
-        who: &who,
-        interval,
-        renews,
-        parent,
-    };
-    let end = daemon.run(&interrupt)?;
+    let parent = heartbeat::parent(&context.caller, parent)?;
+    let session = context.session()?;
+    session.agent()?;
+    let end = heartbeat::run(&session, parent, interval, auto_renew, &Interrupt::listen()?)?;
     let exit = if end == End::Lapsed { Exit::Lease } else { Exit::Ok };
-    let text = format!("heartbeat of {} ended: {}\n", who.holder, end.as_str());
+    let text = format!("heartbeat of {} ended: {}\n", session.holder()?, end.as_str());
     Ok(Report::new(text, &Ended { heartbeat: Ending { ended: end.as_str() } }).exit(exit))
 }
 
 fn status(context: &Context) -> Result<Report> {
-    let workspace = Workspace::open(context)?;
-    let (beats, problems) = heartbeat::all(&context.sys, &workspace.control)?;
+    let session = context.session()?;
+    let (beats, problems) = heartbeat::all(&context.caller.sys, session.control())?;
     for problem in problems {
         context.printer.warn(&problem.to_string());
     }
-    let now = i64::try_from(context.sys.clock.now()?.wall_ms()).unwrap_or(i64::MAX);
+    let now = i64::try_from(context.caller.sys.clock.now()?.wall_ms()).unwrap_or(i64::MAX);
     let age = |at: &str| {
         let at: jiff::Timestamp = at.parse().ok()?;
         u64::try_from(now.saturating_sub(at.as_millisecond())).ok().map(Millis::new)

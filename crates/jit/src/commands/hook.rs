@@ -37,7 +37,7 @@ pub struct Passed {
 pub fn run(context: &Context, command: &Command) -> Result<Report> {
     let name = match command {
         Command::PreCommit => {
-            commit::check(context)?;
+            commit::check(&context.caller)?;
             "pre-commit"
         }
         Command::PrepareCommitMsg { file, source, commit } => {
@@ -50,11 +50,11 @@ pub fn run(context: &Context, command: &Command) -> Result<Report> {
             "commit-msg"
         }
         Command::PrePush { remote, .. } => {
-            push::before_push(context, remote, &told(Update::pushed)?)?;
+            push::before_push(&context.caller, remote, &told(Update::pushed)?)?;
             "pre-push"
         }
         Command::PreReceive => {
-            push::before_receive(context, &told(Update::received)?)?;
+            push::before_receive(&context.caller, &told(Update::received)?)?;
             "pre-receive"
         }
     };
@@ -65,7 +65,7 @@ pub fn run(context: &Context, command: &Command) -> Result<Report> {
 
 /// A message without trailers is better than no commit: whether it may be made was asked before.
 fn name_leases(context: &Context, file: &Path, source: Source) {
-    if let Err(error) = message::name_leases(context, file, source) {
+    if let Err(error) = message::name_leases(&context.caller, file, source) {
         context.printer.warn(&format!("the message names no leases: {error}"));
     }
 }

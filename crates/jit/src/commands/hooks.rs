@@ -15,7 +15,7 @@ use crate::vars;
 use holdfast_tracker::error::{Error, Exit, Result};
 use holdfast_tracker::hooks::install::{Directory, Hook, SERVER, State, WORKTREE};
 use holdfast_tracker::hooks::push::CONTROL_PLANE;
-use holdfast_tracker::workspace::{Ground, Workspace};
+use holdfast_tracker::workspace::Ground;
 
 /// The merge driver of issues, as `.gitattributes` names it.
 const DRIVER: &str = "merge.jit-issue";
@@ -54,7 +54,12 @@ pub fn run(context: &Context, command: &Command) -> Result<Report> {
         Command::Install { pre_receive } => {
             let target = Target::find(context, pre_receive.as_deref())?;
             // What hooks cannot read they cannot judge: better said before than at the first commit.
-            Objects::open(&*context.sys.files, &target.repository, &target.env, &context.start)?;
+            Objects::open(
+                &*context.caller.sys.files,
+                &target.repository,
+                &target.env,
+                &context.caller.start,
+            )?;
             for name in target.names {
                 target.directory.install(name)?;
             }
@@ -90,19 +95,20 @@ struct Target<'a> {
 
 impl<'a> Target<'a> {
     fn find(context: &'a Context, bare: Option<&Path>) -> Result<Self> {
-        let files = &*context.sys.files;
+        let files = &*context.caller.sys.files;
         let none = |place: &Path| Error::NoHooks {
             directory: place.to_path_buf(),
             why: "it is not in a git repository".into(),
         };
         let (repository, env) = match bare {
             None => {
-                let repository = Ground::find(context)?.repository.ok_or_else(|| none(&context.start))?;
-                (repository, context.git.clone())
+                let repository =
+                    Ground::find(&context.caller)?.repository.ok_or_else(|| none(&context.caller.start))?;
+                (repository, context.caller.git.clone())
             }
             Some(path) => {
-                let env = elsewhere(&context.git);
-                let path = context.start.join(path);
+                let env = elsewhere(&context.caller.git);
+                let path = context.caller.start.join(path);
                 match discover(files, &path, &env)? {
                     Found::Repository(repository) => (*repository, env),
                     Found::Nothing { .. } => return Err(none(&path)),
@@ -112,7 +118,7 @@ impl<'a> Target<'a> {
         let config = Config::read(files, &env, Some(&repository))?;
         let path = git_hooks::directory(&repository, &config)?;
         let program = vars::program().and_then(|path| path.to_str().map(str::to_owned));
-        let directory = Directory { sys: &context.sys, path, program };
+        let directory = Directory { sys: &context.caller.sys, path, program };
         let is_server = bare.is_some();
         let names: &[&str] = if is_server { &SERVER } else { &WORKTREE };
         Ok(Self { directory, names, repository, env, config, is_server })
@@ -145,8 +151,8 @@ impl<'a> Target<'a> {
 
     /// Lets the server look into the claims of the repository that this is run in.
     fn show_claims(&self, context: &Context) -> Result<()> {
-        let Ok(workspace) = Workspace::open(context) else { return Ok(()) };
-        let Some(control) = workspace.control.to_str() else { return Ok(()) };
+        let Ok(session) = context.session() else { return Ok(()) };
+        let Some(control) = session.control().to_str() else { return Ok(()) };
         let known = self.config.all(CONTROL_PLANE).filter_map(|entry| entry.value.as_deref());
         if known.into_iter().any(|known| known == control.as_bytes()) {
             return Ok(());

@@ -6,7 +6,6 @@ use std::path::Path;
 use holdfast_tracker::durable;
 use holdfast_tracker::error::{Error, Result};
 use holdfast_tracker::import::{self, Imported};
-use holdfast_tracker::workspace::Workspace;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -29,9 +28,9 @@ pub struct Document {
 /// # Errors
 /// What went wrong.
 pub fn run(context: &Context, typed: &Import) -> Result<Report> {
-    let workspace = Workspace::open(context)?;
+    let session = context.session()?;
     let text = read(context, &typed.file)?;
-    let imported = import::import(context, &workspace, &text)?;
+    let imported = import::import(&session, &text)?;
     imported.notes.iter().for_each(|note| context.printer.warn(note));
     let Imported { created, updated, unchanged, .. } = &imported;
     let text =
@@ -42,8 +41,8 @@ pub fn run(context: &Context, typed: &Import) -> Result<Report> {
 
 fn read(context: &Context, file: &str) -> Result<Vec<u8>> {
     if file != "-" {
-        let path = context.start.join(file);
-        let bytes = durable::read(&context.sys, &path, LONGEST)?;
+        let path = context.caller.start.join(file);
+        let bytes = durable::read(&context.caller.sys, &path, LONGEST)?;
         return bytes.ok_or_else(|| Error::BadFile { path, why: "there is no such file".into() });
     }
     let mut bytes = Vec::new();

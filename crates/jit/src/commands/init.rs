@@ -5,11 +5,11 @@ use serde::Serialize;
 
 use crate::context::Context;
 use crate::output::Report;
+use holdfast_tracker::Session;
 use holdfast_tracker::durable;
 use holdfast_tracker::error::Result;
 use holdfast_tracker::layout;
-use holdfast_tracker::workspace::Workspace;
-use holdfast_tracker::worktree::{self, Identity};
+use holdfast_tracker::worktree::Record;
 
 /// Where issues are tracked, as one JSON object.
 #[derive(Serialize, JsonSchema)]
@@ -17,7 +17,7 @@ pub struct Document {
     /// Where they are kept.
     pub jit: Home,
     /// This worktree.
-    pub worktree: Identity,
+    pub worktree: Record,
 }
 
 /// Where issues are kept.
@@ -36,15 +36,15 @@ pub struct Home {
 /// # Errors
 /// When the directories cannot be made.
 pub fn run(context: &Context) -> Result<Report> {
-    let workspace = Workspace::find(context)?;
-    let data = workspace.own_data()?;
-    let known = durable::is_dir(&context.sys, &data.join("issues"))?;
-    layout::lay_out(&context.sys, &data)?;
-    let identity = worktree::ensure(context, &workspace)?;
+    let session = Session::find(&context.caller)?;
+    let data = session.own_data()?;
+    let known = durable::is_dir(&context.caller.sys, &data.join("issues"))?;
+    layout::lay_out(&context.caller.sys, &data)?;
+    let identity = session.worktree()?.clone();
     let verb = if known { "issues are already tracked" } else { "issues are tracked" };
     let text = format!("{verb} in {} (worktree {})\n", data.display(), identity.worktree_id);
     let path = data.to_string_lossy().into_owned();
-    let control = workspace.control.to_string_lossy().into_owned();
+    let control = session.control().to_string_lossy().into_owned();
     let jit = Home { path: path.clone(), control, created: !known };
     Ok(Report::new(text, &Document { jit, worktree: identity }).brief(path))
 }

@@ -14,25 +14,26 @@ use crate::context::Context;
 use crate::output::Report;
 use holdfast_tracker::error::Result;
 use holdfast_tracker::issues::Scope;
-use holdfast_tracker::workspace::Workspace;
 use holdfast_tracker::writes::Changed;
 use show::Whole;
 
-pub use create::create;
+pub use create::fresh;
 
 /// Does what was typed.
 ///
 /// # Errors
 /// What went wrong.
 pub fn run(context: &Context, command: &Command) -> Result<Report> {
-    let workspace = Workspace::open(context)?;
+    if let Command::Create { issue, claim: true } = command {
+        return super::claim::create(context, issue, &Terms::default());
+    }
+    let session = context.session()?;
     match command {
-        Command::Create { issue, claim } if *claim => super::claim::create(context, issue, &Terms::default()),
-        Command::Create { issue, .. } => create::run(context, &workspace, issue),
-        Command::Update(typed) => update::run(context, &workspace, typed),
-        Command::Delete { id } => delete::run(context, &workspace, id),
-        Command::Show { id } => show::run(context, &workspace, id),
-        Command::List(filters) => list::run(context, &workspace, Scope::All, &filters.parse()?),
+        Command::Create { issue, .. } => create::run(&session, issue),
+        Command::Update(typed) => update::run(&session, typed),
+        Command::Delete { id } => delete::run(&session, id),
+        Command::Show { id } => show::run(context, &session, id),
+        Command::List(filters) => list::run(context, &session, Scope::All, &filters.parse()?),
     }
 }
 

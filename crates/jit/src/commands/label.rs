@@ -7,7 +7,6 @@ use crate::commands::issue::Written;
 use crate::context::Context;
 use crate::output::Report;
 use holdfast_tracker::error::Result;
-use holdfast_tracker::workspace::Workspace;
 use holdfast_tracker::writes::{self, Writer};
 
 /// Does what was typed.
@@ -15,7 +14,7 @@ use holdfast_tracker::writes::{self, Writer};
 /// # Errors
 /// What went wrong.
 pub fn run(context: &Context, command: &Command) -> Result<Report> {
-    let workspace = Workspace::open(context)?;
+    let session = context.session()?;
     let (id, labels, there) = match command {
         Command::Add { id, labels } => (id, labels, true),
         Command::Rm { id, labels } => (id, labels, false),
@@ -23,7 +22,7 @@ pub fn run(context: &Context, command: &Command) -> Result<Report> {
     if there {
         labels.iter().try_for_each(|text| writes::label(text).map(drop))?;
     }
-    let writer = Writer::open(context, &workspace)?;
+    let writer = Writer::open(&session)?;
     let id = writer.issues.resolve(id)?;
     let changed = writer.change(id, "label", |draft| {
         labels.iter().try_for_each(|label| draft.label(label, there).map(drop))

@@ -40,16 +40,16 @@ pub struct Outcome {
 /// When a file cannot be read or written.
 pub fn run(context: &Context, files: &MergeDriver) -> Result<Report> {
     let read = |path: &Path| -> Result<Vec<u8>> {
-        let path = context.start.join(path);
-        let bytes = durable::read(&context.sys, &path, LONGEST)?;
+        let path = context.caller.start.join(path);
+        let bytes = durable::read(&context.caller.sys, &path, LONGEST)?;
         bytes.ok_or_else(|| Error::BadFile { path, why: "it is not there".into() })
     };
     let (base, ours, theirs) = (read(&files.base)?, read(&files.ours)?, read(&files.theirs)?);
     let size = files.marker_size.clamp(1, WIDEST);
     let conflicts = match merge(&base, &ours, &theirs, size) {
         Some(merged) => {
-            let path = context.start.join(&files.ours);
-            durable::replace(&context.sys, &path, &merged.text, 0o644)?;
+            let path = context.caller.start.join(&files.ours);
+            durable::replace(&context.caller.sys, &path, &merged.text, 0o644)?;
             merged.conflicts
         }
         None => as_text(context, files, size)?,
@@ -64,7 +64,7 @@ fn as_text(context: &Context, files: &MergeDriver, size: usize) -> Result<usize>
     let words = ["merge-file", "--quiet", &size, "-L", "ours", "-L", "base", "-L", "theirs", "--"];
     let mut args: Vec<&std::ffi::OsStr> = words.iter().map(AsRef::as_ref).collect();
     args.extend([files.ours.as_os_str(), files.base.as_os_str(), files.theirs.as_os_str()]);
-    let git = Git::in_dir(&context.start);
+    let git = Git::in_dir(&context.caller.start);
     match git.ask(&args, b"")?.code {
         Some(code @ 0..=127) => Ok(usize::try_from(code).unwrap_or(1)),
         _ => git.run(&args).map(|_| 0).map_err(Error::from),

@@ -9,32 +9,32 @@ use crate::output::colours::{priority_cell, state_cell};
 use crate::output::pieces::{listed, with_member};
 use crate::output::rows::Rows;
 use crate::output::{Form, Report};
+use holdfast_tracker::Session;
 use holdfast_tracker::error::Result;
 use holdfast_tracker::ids::telling;
 use holdfast_tracker::issues::{Issues, Scope};
 use holdfast_tracker::queries::{Board, Claimed, Filter, Item, Keep, Node, Reason};
-use holdfast_tracker::workspace::Workspace;
 
 /// Does what was typed.
 ///
 /// # Errors
 /// What went wrong.
 pub fn run(context: &Context, command: &Command) -> Result<Report> {
-    let workspace = Workspace::open(context)?;
+    let session = context.session()?;
     match command {
         Command::All(filters) => {
             let filter = filters.parse()?;
             let scope = if filter.is_open() { Scope::Local } else { Scope::All };
-            list::run(context, &workspace, scope, &filter)
+            list::run(context, &session, scope, &filter)
         }
-        Command::Available(filters) => available(context, &board(context, &workspace, &filters.parse()?)?),
-        Command::Blocked(filters) => blocked(context, &board(context, &workspace, &filters.parse()?)?),
+        Command::Available(filters) => available(context, &board(context, &session, &filters.parse()?)?),
+        Command::Blocked(filters) => blocked(context, &board(context, &session, &filters.parse()?)?),
     }
 }
 
-fn board(context: &Context, workspace: &Workspace, filter: &Filter) -> Result<Board> {
-    let issues = Issues::new(context, workspace);
-    let claimed = Claimed::load(context, workspace)?;
+fn board(context: &Context, session: &Session, filter: &Filter) -> Result<Board> {
+    let issues = Issues::new(session);
+    let claimed = Claimed::load(session)?;
     let keep = |item: &Item<'_>| json_line(item);
     let keep: Keep<'_> = if context.printer.is_json() { Some(&keep) } else { None };
     let board = Board::load(&issues, claimed, filter, keep)?;

@@ -2,7 +2,6 @@
 
 use holdfast_tracker::error::{Exit, Result};
 use holdfast_tracker::recover::{Recovery, recover};
-use holdfast_tracker::workspace::Workspace;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -21,7 +20,7 @@ pub struct Document {
 /// # Errors
 /// When nothing can be read at all, or something cannot be written.
 pub fn run(context: &Context, dry_run: bool) -> Result<Report> {
-    let Some(recovery) = recover(context, &Workspace::open(context)?, !dry_run)? else {
+    let Some(recovery) = recover(&context.session()?, !dry_run)? else {
         let nothing = Document { recovery: Recovery::default() };
         return Ok(Report::new("nothing has been claimed yet\n", &nothing));
     };

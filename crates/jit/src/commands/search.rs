@@ -10,7 +10,6 @@ use holdfast_tracker::error::{Error, Result};
 use holdfast_tracker::ids::telling;
 use holdfast_tracker::issues::{Issues, Scope};
 use holdfast_tracker::queries::search::{Hit, Results, Words, sort};
-use holdfast_tracker::workspace::Workspace;
 
 /// Looks for words.
 ///
@@ -23,8 +22,8 @@ pub fn run(context: &Context, typed: &Search) -> Result<Report> {
         return Err(Error::BadValue { what: "a search", given: typed.words.join(" "), why });
     }
     let filter = typed.filters.parse()?;
-    let workspace = Workspace::open(context)?;
-    let issues = Issues::new(context, &workspace);
+    let session = context.session()?;
+    let issues = Issues::new(&session);
     let mut scan =
         issues.scan(Scope::All, |seen| if filter.wants(seen) { words.find(seen) } else { None })?;
     issues.warn(&scan.problems);

@@ -17,7 +17,6 @@ use holdfast_tracker::error::Result;
 use holdfast_tracker::ids::{IssueId, telling};
 use holdfast_tracker::issues::{Issues, State};
 use holdfast_tracker::queries::{Board, Claimed, Filter};
-use holdfast_tracker::workspace::Workspace;
 
 /// How many issues are shown that can be worked on.
 const MOST_SHOWN: usize = 5;
@@ -55,12 +54,12 @@ pub struct Status {
 /// # Errors
 /// What went wrong.
 pub fn run(context: &Context) -> Result<Report> {
-    let workspace = Workspace::open(context)?;
-    let issues = Issues::new(context, &workspace);
-    let claimed = Claimed::load(context, &workspace)?;
+    let session = context.session()?;
+    let issues = Issues::new(&session);
+    let claimed = Claimed::load(&session)?;
     let board = Board::load(&issues, claimed, &Filter::default(), None)?;
     issues.warn(&board.problems);
-    let status = status(&board, context.known_agent().map(|agent| agent.to_string()));
+    let status = status(&board, session.known_agent().map(|agent| agent.to_string()));
     let text = text(context, &board, &status);
     let brief = status.available.first().cloned().unwrap_or_default();
     Ok(Report::new(text, &Document { status }).brief(brief))

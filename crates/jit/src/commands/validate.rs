@@ -22,10 +22,10 @@ pub struct Document {
 /// When it cannot be looked at.
 pub fn run(context: &Context, command: &Command) -> Result<Report> {
     let checks = match command {
-        Command::Leases => validate::leases(context)?,
-        Command::Config => vec![validate::config(context)?],
-        Command::Divergence => vec![validate::divergence(context)?],
-        Command::All => validate::all(context)?,
+        Command::Leases => validate::leases(&context.session()?)?,
+        Command::Config => vec![validate::config(&context.caller)?],
+        Command::Divergence => vec![validate::divergence(&context.session()?)?],
+        Command::All => validate::all(&context.caller)?,
     };
     let mut text = String::new();
     for check in &checks {

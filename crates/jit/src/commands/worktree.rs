@@ -7,9 +7,9 @@ use serde::Serialize;
 use crate::cli::Worktree as Command;
 use crate::context::Context;
 use crate::output::Report;
+use holdfast_tracker::Session;
 use holdfast_tracker::error::Result;
-use holdfast_tracker::workspace::Workspace;
-use holdfast_tracker::worktree::{self, Entry, Identity};
+use holdfast_tracker::worktree::{Entry, Record};
 
 /// This worktree, as one JSON object.
 #[derive(Serialize, JsonSchema)]
@@ -54,36 +54,36 @@ pub struct Many {
 /// What went wrong.
 pub fn run(context: &Context, command: &Command) -> Result<Report> {
     match command {
-        Command::Info => info(context, &Workspace::open(context)?),
-        Command::Init => info(context, &Workspace::find(context)?),
+        Command::Info => info(&context.session()?),
+        Command::Init => info(&Session::find(&context.caller)?),
         Command::List => list(context),
     }
 }
 
 /// Shows this worktree. Whoever asks for its identity needs one, so it is made or brought up to date.
-fn info(context: &Context, workspace: &Workspace) -> Result<Report> {
-    let identity = worktree::ensure(context, workspace)?;
-    let branch = workspace.branch(context)?;
-    let linked = workspace.repository.as_ref().is_some_and(holdfast_git::Repository::is_linked);
+fn info(session: &Session) -> Result<Report> {
+    let identity = session.worktree()?.clone();
+    let branch = session.branch()?;
+    let linked = session.is_linked();
     let text = format!(
         "{}  {}\nbranch: {}  {}\ncontrol plane: {}\n",
         identity.worktree_id,
         identity.root,
         branch.as_deref().unwrap_or("none"),
         if linked { "linked worktree" } else { "main worktree" },
-        workspace.control.display()
+        session.control().display()
     );
     let brief = identity.worktree_id.clone();
-    let Identity { schema_version, worktree_id, root, created_at, relocated_at, .. } = identity;
-    let control = workspace.control.to_string_lossy().into_owned();
+    let Record { schema_version, worktree_id, root, created_at, relocated_at, .. } = identity;
+    let control = session.control().to_string_lossy().into_owned();
     let worktree =
         Here { schema_version, worktree_id, root, created_at, relocated_at, branch, main: !linked, control };
     Ok(Report::new(holdfast_terminal::clean(&text), &One { worktree }).brief(brief))
 }
 
 fn list(context: &Context) -> Result<Report> {
-    let workspace = Workspace::open(context)?;
-    let entries = worktree::all(context, &workspace)?;
+    let session = context.session()?;
+    let entries = session.worktrees()?;
     let rows: Vec<_> = entries.iter().map(row).collect();
     let text = table(["WORKTREE", "BRANCH", "PATH", ""], &rows);
     let brief: Vec<_> = entries.iter().filter_map(|entry| entry.worktree_id.clone()).collect();

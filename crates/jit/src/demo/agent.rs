@@ -38,7 +38,7 @@ pub fn run(context: &Context, wanted: &str) -> Result<Report> {
     while is_work_left(context)? {
         match jit(context, &["claim", "next", "--ttl", &ttl]) {
             Ok(report) => work(context, &report)?,
-            Err(Error::NothingAvailable) => context.sys.clock.sleep(PAUSE),
+            Err(Error::NothingAvailable) => context.caller.sys.clock.sleep(PAUSE),
             Err(error) => return Err(error),
         }
     }
@@ -51,7 +51,7 @@ fn work(context: &Context, claimed: &Report) -> Result<()> {
     let issue = text(&claimed, "/lease/issue_id").to_owned();
     let fence = claimed.pointer("/lease/fence").and_then(Value::as_u64).unwrap_or_default();
     tell(context, &Told::Claimed { issue: issue.clone(), fence });
-    context.sys.clock.sleep(WORK);
+    context.caller.sys.clock.sleep(WORK);
     if let Err(error) = jit(context, &["issue", "update", &issue, "--state", "done"]) {
         tell(context, &Told::Refused { issue, code: error.code().to_owned() });
         return Ok(());

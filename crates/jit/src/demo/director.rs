@@ -54,7 +54,7 @@ pub fn run(context: &Context, keep: bool) -> Result<Report> {
         say(&format!("  #{} {title}", number + 1));
     }
     say("Four agents start at once. All want #1 first; then each takes what is available.\n");
-    let lanes = Lanes::new(context.printer, context.sys.clock.now()?, issues.clone());
+    let lanes = Lanes::new(context.printer, context.caller.sys.clock.now()?, issues.clone());
     let mut play = Play::start(context, &ground, lanes, &wanted)?;
     play.watch()?;
     let audit = Audit::of(&ground, &issues)?;
@@ -119,7 +119,7 @@ impl<'a> Play<'a> {
     }
 
     fn follow(&mut self, agent: usize, told: &Told) -> Result<()> {
-        let now = self.context.sys.clock.now()?;
+        let now = self.context.caller.sys.clock.now()?;
         self.lanes.draw(&now, agent, &Mark::Told(told));
         match told {
             Told::Claimed { issue, .. } if *issue != self.wanted => self.strike(&now, agent, issue)?,

@@ -35,9 +35,9 @@ pub(super) struct Ground {
 
 impl Ground {
     pub(super) fn new(context: &Context, keep: bool) -> Result<Self> {
-        let name = format!("jit-demo-{:016x}", context.sys.entropy.nonce()? >> 64);
+        let name = format!("jit-demo-{:016x}", context.caller.sys.entropy.nonce()? >> 64);
         let root = context.temporary.join(name);
-        context.sys.files.create_dir(&root, 0o700)?;
+        context.caller.sys.files.create_dir(&root, 0o700)?;
         let ground = Self { root, keep };
         let git = ground.git(&ground.root);
         git.run(&["init", "--quiet", "--initial-branch=main", "main"])?;

@@ -133,7 +133,8 @@ fn what_a_log_archived_is_still_known() {
     a.jit(&["claim", "release", &held.lease]).ok();
     let control = stage.path("repo/.git/jit");
     let sys = holdfast_sys::Sys::os();
-    let config = holdfast_tracker::config::Config::load(&sys, &holdfast_tracker::config::Sources::default()).unwrap();
+    let config =
+        holdfast_tracker::config::Config::load(&sys, &holdfast_tracker::config::Sources::default()).unwrap();
     holdfast_tracker::claims::log_at(&sys, &control, 0o600).cut(&config.policy()).unwrap();
     assert!(control.join("claims.jsonl.1").exists());
     a.git(&["push", "-q", "origin", "a"]).ok();

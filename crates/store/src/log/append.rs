@@ -6,14 +6,13 @@ use holdfast_sys::Open;
 
 use super::Log;
 use super::chain::{self, Link};
-use super::history::Record;
 use super::index::{IndexFile, Keep};
 use super::observer::Recorded;
 use super::scan::Cursor;
 use super::segment::Header;
 use super::state::State;
 use crate::json::{Words, write};
-use crate::{CounterId, Error, Result};
+use crate::{CounterId, Error, Record, Result};
 
 /// Whoever is alone with the log.
 pub(super) struct Writer<'a> {

@@ -4,51 +4,13 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use holdfast_kernel::{Event, Fence, Lease, Table};
 use holdfast_sys::Open;
 
 use super::Log;
 use super::chain::Link;
 use super::scan::{Cursor, Source, Tail};
 use super::state::State;
-use crate::{Error, Result};
-
-/// One transition of the log.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Record {
-    /// Its number; the fence, if it is a grant.
-    pub sequence: Fence,
-    /// What happened.
-    pub event: Event,
-    /// The lease that it happened to, as it stood before; for a grant the one that began.
-    pub lease: Lease,
-}
-
-impl Record {
-    /// The record of an event on the table before it; none if it cannot have happened to that table.
-    pub(super) fn of(sequence: Fence, event: &Event, table: &Table) -> Option<Self> {
-        let lease = match event {
-            Event::Granted { lease } => lease,
-            Event::Transferred { from: lease, .. }
-            | Event::Renewed { lease, .. }
-            | Event::Beaten { lease, .. }
-            | Event::Released { lease, .. }
-            | Event::Evicted { lease, .. } => table.get(*lease)?,
-        };
-        Some(Self { sequence, event: event.clone(), lease: lease.clone() })
-    }
-}
-
-/// What a complete check went through.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Checked {
-    /// How many segments.
-    pub segments: u64,
-    /// How many records.
-    pub records: u64,
-    /// How many bytes behind the last record were never acknowledged.
-    pub torn_bytes: u64,
-}
+use crate::{Checked, Error, Record, Result};
 
 impl Log {
     /// Shows every record to `visit`, oldest first, and checks numbers, hashes and rules on the way.

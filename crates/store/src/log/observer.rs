@@ -4,9 +4,8 @@
 use holdfast_kernel::Fence;
 
 use super::Log;
-use super::history::{Checked, Record};
 use super::scan::Cursor;
-use crate::{CounterId, Result};
+use crate::{Checked, CounterId, Record, Result};
 
 /// Watches a log.
 pub trait Observer: Send + Sync {

@@ -15,45 +15,10 @@ use super::scan::Cursor;
 use super::segment::Header;
 use crate::json::Words;
 use crate::json::read;
-use crate::{CounterId, Error, Result};
+use crate::{CounterId, Error, Finding, Recovery, Result};
 
 /// How far the counter is moved on when records are lost: nobody can tell any more which numbers they had.
 const LEAP: u64 = 1 << 32;
-
-/// Something that is not as it should be.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Finding {
-    /// Bytes behind the last record that were never acknowledged.
-    TornTail {
-        /// How many.
-        bytes: u64,
-    },
-    /// The index is missing, behind, or of no use.
-    Index,
-    /// Records are lost.
-    Damage {
-        /// What was found.
-        what: String,
-        /// How many leases could be carried over.
-        leases: usize,
-    },
-    /// A file that an interrupted operation left behind.
-    Leftover {
-        /// The file.
-        path: PathBuf,
-    },
-}
-
-/// What was wrong, and whether it has been put right.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Recovery {
-    /// What was wrong.
-    pub findings: Vec<Finding>,
-    /// Whether it has been put right.
-    pub repaired: bool,
-    /// Where the damaged log is kept.
-    pub kept: Option<PathBuf>,
-}
 
 impl Log {
     /// Looks for what is wrong, and puts it right if `repair` is set.

@@ -2,7 +2,7 @@
 //! asks for a repair.
 
 use holdfast_kernel::Request;
-use holdfast_store::log::Finding;
+use holdfast_store::Finding;
 use holdfast_store::{Error, Medium};
 
 use crate::support::Bench;

@@ -4,7 +4,8 @@
 use std::sync::{Arc, Mutex};
 
 use holdfast_kernel::{Answer, Millis, Refusal, Request};
-use holdfast_store::log::{Observer, Record, Recorded};
+use holdfast_store::log::{Observer, Recorded};
+use holdfast_store::{JournaledMedium as _, Record};
 
 use crate::support::{Bench, granted, open};
 

@@ -1,7 +1,7 @@
 //! What happened to claims, in the envelope that events of both planes share.
 
 use holdfast_kernel::{Cause, Event, Holder, Lease, Stamp, Term};
-use holdfast_store::log::Record;
+use holdfast_store::Record;
 use schemars::JsonSchema;
 use serde::Serialize;
 

@@ -2,6 +2,7 @@
 //! lock itself is the kernel's, and the note is believed only while that lock is held.
 
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
 
 use holdfast_sys::{Open, Sys};
 use serde::{Deserialize, Serialize};
@@ -18,7 +19,7 @@ const LENGTH: usize = 512;
 pub(super) struct LockNote {
     sys: Sys,
     path: PathBuf,
-    agent: String,
+    writer: Arc<OnceLock<AgentId>>,
     max_age_secs: u64,
     mode: u32,
 }
@@ -31,16 +32,22 @@ struct Content {
 }
 
 impl LockNote {
-    pub(super) fn new(sys: &Sys, control: &Path, agent: &AgentId, max_age_secs: u64, mode: u32) -> Self {
+    pub(super) fn new(
+        sys: &Sys,
+        control: &Path,
+        writer: &Arc<OnceLock<AgentId>>,
+        max_age_secs: u64,
+        mode: u32,
+    ) -> Self {
         let path = control.join("locks/claims.lock.meta");
-        Self { sys: sys.clone(), path, agent: agent.to_string(), max_age_secs, mode }
+        Self { sys: sys.clone(), path, writer: Arc::clone(writer), max_age_secs, mode }
     }
 
     /// Notes that this process has the lock. A note that cannot be written is missed by nobody else.
     pub(super) fn write(&self) {
         let Ok(now) = self.sys.clock.now() else { return };
-        let content =
-            Content { pid: std::process::id(), agent_id: self.agent.clone(), created_at: rfc3339(&now) };
+        let agent_id = self.writer.get().map_or_else(|| "system:jit".to_owned(), ToString::to_string);
+        let content = Content { pid: std::process::id(), agent_id, created_at: rfc3339(&now) };
         let mut text = serde_json::to_vec(&content).unwrap_or_default();
         text.resize(LENGTH.max(text.len() + 1), b' ');
         if let Some(end) = text.last_mut() {

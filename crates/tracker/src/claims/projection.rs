@@ -7,7 +7,8 @@
 
 use std::path::{Path, PathBuf};
 
-use holdfast_store::log::{Record, Recorded};
+use holdfast_store::Record;
+use holdfast_store::log::Recorded;
 use holdfast_sys::{Handle, Open, Sys};
 use serde::{Deserialize, Serialize};
 

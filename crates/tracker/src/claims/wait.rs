@@ -7,7 +7,7 @@ use holdfast_sys::Stat;
 use super::queue::{Queue, Ticket};
 use super::{Claimant, Claims, Terms, lease};
 use crate::agent::AgentId;
-use crate::context::Context;
+use crate::caller::Caller;
 use crate::control::Access;
 use crate::error::{Error, Result};
 use crate::ids::IssueId;
@@ -20,8 +20,8 @@ const LONGEST: u64 = 250;
 
 /// Somebody who waits.
 pub struct Waiter<'a> {
-    /// Where output goes.
-    pub context: &'a Context,
+    /// Who asks.
+    pub caller: &'a Caller,
     /// The claims.
     pub claims: &'a Claims,
     /// What is wanted.
@@ -52,7 +52,7 @@ impl Waiter<'_> {
         limit: Millis,
         patience: &dyn Waits,
     ) -> Result<Answer> {
-        let sys = &self.context.sys;
+        let sys = &self.caller.sys;
         let started = sys.clock.now()?;
         let queue = Queue::new(sys, &self.claims.control, self.issue, self.access);
         let ticket = queue.join(self.agent)?;
@@ -101,7 +101,7 @@ impl Waiter<'_> {
         seen: Option<Stat>,
         left: Millis,
     ) -> Result<()> {
-        let sys = &self.context.sys;
+        let sys = &self.caller.sys;
         let from = sys.clock.now()?;
         let most = match blocked {
             Blocked::Held(refusal) => retry(refusal).map_or(left, |retry| left.min(retry)),
@@ -127,7 +127,7 @@ impl Waiter<'_> {
     }
 
     fn log_stat(&self) -> Option<Stat> {
-        self.context.sys.files.stat(&self.claims.log_path()).ok()
+        self.caller.sys.files.stat(&self.claims.log_path()).ok()
     }
 
     /// Says whom it waits for, once and whenever that changes.
@@ -145,7 +145,7 @@ impl Waiter<'_> {
             Blocked::Behind(ahead) => (ahead.join(", "), Notice::InLine { issue, ahead: ahead.clone() }),
         };
         if whom != *said {
-            self.context.notice(&notice);
+            self.caller.notice(&notice);
             *said = whom;
         }
     }

@@ -1,14 +1,14 @@
 //! Watches the log while this process writes to it: keeps the event log a true projection, and notes who is
 //! in the exclusive section. Neither can make an operation fail.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use holdfast_store::log::{Observer, Recorded};
 
 use super::lock::LockNote;
 use super::projection::Projection;
 use crate::agent::AgentId;
-use crate::context::Context;
+use crate::caller::Caller;
 use crate::notice::Listener;
 use crate::workspace::Workspace;
 
@@ -21,12 +21,17 @@ pub(super) struct Watcher {
 }
 
 impl Watcher {
-    pub(super) fn new(context: &Context, workspace: &Workspace, agent: &AgentId, mode: u32) -> Self {
+    pub(super) fn new(
+        caller: &Caller,
+        workspace: &Workspace,
+        writer: &Arc<OnceLock<AgentId>>,
+        mode: u32,
+    ) -> Self {
         let config = &workspace.config;
         Self {
-            listener: Arc::clone(&context.listener),
-            projection: Projection::new(&context.sys, &workspace.control, config.events.clone(), mode),
-            note: LockNote::new(&context.sys, &workspace.control, agent, config.locks.max_age_secs, mode),
+            listener: Arc::clone(&caller.listener),
+            projection: Projection::new(&caller.sys, &workspace.control, config.events.clone(), mode),
+            note: LockNote::new(&caller.sys, &workspace.control, writer, config.locks.max_age_secs, mode),
             notes: config.locks.enable_metadata,
         }
     }

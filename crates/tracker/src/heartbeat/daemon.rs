@@ -6,14 +6,13 @@ use holdfast_kernel::{Command, Holder, Lease, LeaseId, Millis, Stamp, Term};
 use holdfast_store::View;
 use holdfast_sys::{Liveness, ProcessId};
 
-use crate::agent::AgentId;
+use crate::caller::Caller;
+use crate::claims::Claims;
 use crate::claims::lease::percent_left;
-use crate::claims::{Claimant, Claims, warn};
-use crate::context::Context;
 use crate::error::{Error, Result};
 use crate::notice::Notice;
+use crate::session::Session;
 use crate::wait::Waits;
-use crate::workspace::Workspace;
 
 /// A lease is renewed once less than this part of it is left, in percent.
 const RENEW_BELOW: u64 = 20;
@@ -34,17 +33,13 @@ pub enum End {
 }
 
 /// The loop.
-pub struct Daemon<'a> {
-    /// Where output goes.
-    pub context: &'a Context,
-    /// Where things are.
-    pub workspace: &'a Workspace,
-    /// Whose claims.
-    pub agent: &'a AgentId,
+pub(super) struct Daemon<'a> {
+    /// What it is asked with.
+    pub session: &'a Session,
     /// The claims.
     pub claims: &'a Claims,
     /// Who holds them.
-    pub who: &'a Claimant,
+    pub holder: &'a Holder,
     /// How often to beat.
     pub interval: Millis,
     /// Whether to renew.
@@ -58,7 +53,7 @@ impl Daemon<'_> {
     ///
     /// # Errors
     /// A signal, or what failed.
-    pub fn run(&self, patience: &dyn Waits) -> Result<End> {
+    pub(super) fn run(&self, patience: &dyn Waits) -> Result<End> {
         let mut beaten: Option<Stamp> = None;
         let mut known = BTreeSet::new();
         let mut warned = BTreeSet::new();
@@ -82,19 +77,15 @@ impl Daemon<'_> {
         }
     }
 
-    fn holder(&self) -> &Holder {
-        &self.who.holder
-    }
-
     fn in_force<'v>(&self, view: &'v View) -> impl Iterator<Item = &'v Lease> {
-        let (holder, now) = (self.who.holder.clone(), view.now);
+        let (holder, now) = (self.holder.clone(), view.now);
         view.table.iter().filter(move |lease| lease.holder == holder && !lease.standing(&now).is_over())
     }
 
     /// Whether the process that it works for is gone.
     fn is_orphaned(&self) -> bool {
         let (parent, started_this) = &self.parent;
-        let processes = &self.context.sys.processes;
+        let processes = &self.session.sys().processes;
         let adopted = *started_this && processes.parent().is_ok_and(|pid| pid != parent.pid);
         adopted || processes.liveness(parent) == Liveness::Dead
     }
@@ -108,9 +99,9 @@ impl Daemon<'_> {
     /// work at the next beat.
     fn beat(&self, mine: &[&Lease]) {
         let interval = self.interval.get() / 1_000;
-        self.report(super::write(self.context, self.workspace, self.holder(), interval));
+        self.report(super::write(self.session, interval));
         for lease in mine.iter().filter(|lease| lease.is_indefinite()) {
-            let command = Command::Beat { lease: lease.id, holder: self.holder().clone() };
+            let command = Command::Beat { lease: lease.id, holder: self.holder.clone() };
             self.report(self.claims.command(&command).map(drop));
         }
     }
@@ -119,24 +110,24 @@ impl Daemon<'_> {
         for lease in mine {
             let Some((percent, _)) = percent_left(lease, &view.now) else { continue };
             if self.renews && percent < RENEW_BELOW {
-                let command = Command::Renew { lease: lease.id, holder: self.holder().clone(), ttl: None };
+                let command = Command::Renew { lease: lease.id, holder: self.holder.clone(), ttl: None };
                 self.report(self.claims.command(&command).map(drop));
             }
         }
-        let threshold = self.workspace.config.coordination.lease_renewal_threshold_pct;
+        let threshold = self.session.config().coordination.lease_renewal_threshold_pct;
         let ending = mine.iter().any(|lease| {
             percent_left(lease, &view.now).is_some_and(|(percent, _)| percent < u64::from(threshold))
                 && warned.insert(lease.id)
         });
         if ending && !self.renews {
-            warn::ending(&*self.context.listener, view, self.agent, threshold);
+            self.session.warn_of_ending(view);
         }
     }
 
     fn report(&self, done: Result<()>) {
         if let Err(error) = done {
             let causes = error.causes().into_iter().map(|cause| format!(": {cause}"));
-            self.context.notice(&Notice::Failed(format!("{error}{}", causes.collect::<String>())));
+            self.session.notice(&Notice::Failed(format!("{error}{}", causes.collect::<String>())));
         }
     }
 
@@ -167,8 +158,8 @@ impl End {
 ///
 /// # Errors
 /// When there is no such process.
-pub fn parent(context: &Context, given: Option<u32>) -> Result<(ProcessId, bool)> {
-    let processes = &context.sys.processes;
+pub fn parent(caller: &Caller, given: Option<u32>) -> Result<(ProcessId, bool)> {
+    let processes = &caller.sys.processes;
     let own = processes.parent()?;
     let pid = given.unwrap_or(own);
     let process = processes.find(pid).map_err(|error| match error.kind() {

@@ -8,20 +8,20 @@ use super::claimed::{Committer, fallen_behind};
 use super::files::{self, Sorted};
 use super::problem::{Findings, Problem, Weight};
 use super::site::Site;
-use crate::claims::{Claimant, Claims};
+use crate::caller::Caller;
 use crate::config::{Config, Error as ConfigError};
-use crate::context::Context;
 use crate::divergence;
 use crate::error::{Error, Result};
 use crate::ids::IssueId;
-use crate::workspace::{DATA, Workspace};
+use crate::session::Session;
+use crate::workspace::DATA;
 
 /// Judges what is staged.
 ///
 /// # Errors
 /// Why it must not be committed, or what failed.
-pub fn check(context: &Context) -> Result<()> {
-    let Some(site) = Site::find(context)? else { return Ok(()) };
+pub fn check(caller: &Caller) -> Result<()> {
+    let Some(site) = Site::find(caller)? else { return Ok(()) };
     let head = site.head()?;
     let tree = head.map(|head| site.commit(&head)).transpose()?.map(|commit| commit.tree);
     let changes = site.staged(tree.as_ref())?;
@@ -32,15 +32,15 @@ pub fn check(context: &Context) -> Result<()> {
     }
     let others = site.trees(&merged)?;
     let sorted = files::sorted(site.own_changes(changes, &others)?);
-    let workspace = Workspace::find(context)?;
+    let session = site.session()?;
     let heads: Vec<String> = head.iter().chain(&merged).map(ToString::to_string).collect();
     let parents: Vec<ObjectId> = tree.into_iter().chain(others).collect();
-    let staged = Staged { site, workspace, parents, is_merge: !merged.is_empty() };
+    let staged = Staged { site, session, parents, is_merge: !merged.is_empty() };
     let mut findings = Findings::default();
     never_committed(&sorted, &mut findings);
     staged.global(&sorted, &heads, &mut findings)?;
     staged.issues(&sorted, &mut findings)?;
-    findings.settle(&*context.listener, "commit")
+    findings.settle(&*caller.listener, "commit")
 }
 
 /// What belongs to one worktree or one machine has no place in a commit, whatever is configured.
@@ -56,7 +56,7 @@ pub(super) fn never_committed(sorted: &Sorted, findings: &mut Findings) {
 /// What is staged, and what it is made on top of.
 struct Staged<'a> {
     site: Site<'a>,
-    workspace: Workspace,
+    session: Session,
     /// The trees of the commit's parents; none for the first commit.
     parents: Vec<ObjectId>,
     is_merge: bool,
@@ -68,14 +68,13 @@ impl Staged<'_> {
         if sorted.global.is_empty() || heads.is_empty() {
             return Ok(());
         }
-        let context = self.site.context;
         let rules = match committed(&self.site, self.parents.first()) {
             Ok(config) => config,
             // A configuration that is wrong can be mended anywhere.
             Err(Error::Config(ConfigError::Invalid(_))) => return Ok(()),
             Err(error) => return Err(error),
         };
-        let Some(branch) = self.workspace.branch(context)? else { return Ok(()) };
+        let Some(branch) = self.session.branch()? else { return Ok(()) };
         match divergence::pass(&self.site.git(), &rules.global_operations, &branch, heads) {
             Err(Error::Config(error @ (ConfigError::WrongBranch { .. } | ConfigError::Behind { .. }))) => {
                 let hint = match &error {
@@ -90,7 +89,7 @@ impl Staged<'_> {
     }
 
     fn issues(&self, sorted: &Sorted, findings: &mut Findings) -> Result<()> {
-        let weight = Weight::from(self.workspace.config.worktree.enforce_leases);
+        let weight = Weight::from(self.session.config().worktree.enforce_leases);
         if weight == Weight::Passes {
             return Ok(());
         }
@@ -107,13 +106,10 @@ impl Staged<'_> {
         if touched.is_empty() {
             return Ok(());
         }
-        let context = self.site.context;
-        let agent = context.identity()?.agent;
-        let who = Claimant::here(context, &self.workspace, &agent)?;
-        let view: View = Claims::to_read(context, &self.workspace).view()?;
-        let foreign = Weight::from(self.workspace.config.enforcement.foreign_claims);
-        let committer =
-            Committer { objects: &self.site.objects, holder: &who.holder, view: &view, weight, foreign };
+        let holder = self.session.holder()?;
+        let view: View = self.session.claims().view()?;
+        let foreign = Weight::from(self.session.config().enforcement.foreign_claims);
+        let committer = Committer { objects: &self.site.objects, holder, view: &view, weight, foreign };
         touched.iter().try_for_each(|(issue, change)| committer.judge(**issue, change.as_ref(), findings))
     }
 
@@ -135,6 +131,6 @@ pub(super) fn committed(site: &Site<'_>, tree: Option<&ObjectId>) -> Result<Conf
     let path = format!("{DATA}/config.toml");
     let entry = tree.map_or(Ok(None), |tree| site.objects.entry(tree, path.as_bytes()))?;
     let bytes = entry.map(|entry| site.objects.blob(&entry.id, 1 << 20)).transpose()?;
-    let sources = crate::workspace::Ground { repository: None, root: None }.sources(site.context);
-    Ok(Config::load_committed(&site.context.sys, &sources, path.as_ref(), bytes)?)
+    let sources = crate::workspace::Ground { repository: None, root: None }.sources(site.caller);
+    Ok(Config::load_committed(&site.caller.sys, &sources, path.as_ref(), bytes)?)
 }

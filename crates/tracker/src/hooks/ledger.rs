@@ -6,8 +6,7 @@ use std::io;
 use std::path::PathBuf;
 
 use holdfast_kernel::{Fence, Lease, LeaseId};
-use holdfast_store::log::Log;
-use holdfast_store::{Error as StoreError, Medium, View};
+use holdfast_store::{Error as StoreError, JournaledMedium, View};
 use holdfast_sys::Sys;
 
 use super::past::{self, Past, Window};
@@ -25,7 +24,7 @@ pub(super) struct Ledger {
 pub(super) struct Book {
     /// Its identity: fences of another one cannot be compared.
     pub(super) id: String,
-    log: Log,
+    log: Box<dyn JournaledMedium>,
     view: View,
     past: OnceCell<Past>,
 }
@@ -42,7 +41,7 @@ impl Ledger {
                 listed => drop(listed?),
             }
             sees = true;
-            let log = claims::log_at(sys, control, 0o600);
+            let log = claims::medium_at(sys, control);
             let view = match log.view() {
                 Err(StoreError::Sys(error)) if is_out_of_sight(error.kind()) => continue,
                 view => view?,
@@ -110,7 +109,7 @@ impl Book {
         if let Some(past) = self.past.get() {
             return Ok(past);
         }
-        let past = Past::read(&self.log, &self.view.table)?;
+        let past = Past::read(&*self.log, &self.view.table)?;
         Ok(self.past.get_or_init(|| past))
     }
 }

@@ -11,12 +11,11 @@ use holdfast_kernel::{Holder, Standing};
 use super::files;
 use super::site::Site;
 use super::trailers::{self, Named};
-use crate::claims::{Claims, resource};
-use crate::context::Context;
+use crate::caller::Caller;
+use crate::claims::resource;
 use crate::durable;
 use crate::error::Result;
 use crate::ids::IssueId;
-use crate::workspace::Workspace;
 use crate::worktree;
 
 /// Longer than any message that a person reads.
@@ -40,25 +39,25 @@ pub enum Source {
 ///
 /// # Errors
 /// When something cannot be read or written. The message is then as it was.
-pub fn name_leases(context: &Context, path: &Path, source: Source) -> Result<()> {
-    let Some(site) = Site::find(context)? else { return Ok(()) };
+pub fn name_leases(caller: &Caller, path: &Path, source: Source) -> Result<()> {
+    let Some(site) = Site::find(caller)? else { return Ok(()) };
     let source = if source == Source::Prepared && replaces_head(&site)? { Source::Amended } else { source };
     let touched = touched(&site, source)?;
-    let path = context.start.join(path);
-    let Some(message) = durable::read(&context.sys, &path, LONGEST)? else { return Ok(()) };
+    let path = caller.start.join(path);
+    let Some(message) = durable::read(&caller.sys, &path, LONGEST)? else { return Ok(()) };
     if touched.is_empty() && !message.windows(4).any(|word| word.eq_ignore_ascii_case(b"JIT-")) {
         return Ok(());
     }
-    let config = Config::read(&*context.sys.files, &context.git, Some(&site.repository))?;
+    let config = Config::read(&*caller.sys.files, &caller.git, Some(&site.repository))?;
     let style = Style::configured(&config);
     // Before a person has written anything there is no message: saving that unchanged must not make one.
     if is_empty(&message, &style) {
         return Ok(());
     }
-    let named = leases(context, &touched, trailers::read(&message, &style), source)?;
+    let named = leases(&site, &touched, trailers::read(&message, &style), source)?;
     let renamed = trailers::replace(&message, &style, &named);
     if renamed != message && trailers::read(&message, &style) != named {
-        durable::replace(&context.sys, &path, &renamed, 0o644)?;
+        durable::replace(&caller.sys, &path, &renamed, 0o644)?;
     }
     Ok(())
 }
@@ -74,7 +73,7 @@ fn is_empty(message: &[u8], style: &Style) -> bool {
 /// Whether the commit replaces HEAD: git does not say so where a message was given, but then the change keeps
 /// the date of its author.
 fn replaces_head(site: &Site<'_>) -> Result<bool> {
-    let date = site.context.author_date.as_deref().and_then(|date| date.to_str());
+    let date = site.caller.author_date.as_deref().and_then(|date| date.to_str());
     let secs = date.and_then(|date| date.strip_prefix('@')?.split(' ').next()?.parse::<i64>().ok());
     let (Some(secs), Some(head)) = (secs, site.head()?) else { return Ok(false) };
     let head = site.commit(&head)?;
@@ -99,12 +98,12 @@ fn touched(site: &Site<'_>, source: Source) -> Result<BTreeSet<IssueId>> {
 /// The leases to name: for each issue the one that is held, else the one that was named when the change was
 /// first committed.
 fn leases(
-    context: &Context,
+    site: &Site<'_>,
     touched: &BTreeSet<IssueId>,
     before: Vec<Named>,
     source: Source,
 ) -> Result<Vec<Named>> {
-    let held = held(context, touched)?;
+    let held = held(site, touched)?;
     let is_replaced = |named: &Named| held.iter().any(|held| held.issue == named.issue);
     let is_touched = |named: &Named| touched.iter().any(|issue| issue.to_string() == named.issue);
     let mut named: Vec<Named> = before
@@ -117,16 +116,16 @@ fn leases(
 }
 
 /// The leases on these issues that whoever commits here holds.
-fn held(context: &Context, touched: &BTreeSet<IssueId>) -> Result<Vec<Named>> {
+fn held(site: &Site<'_>, touched: &BTreeSet<IssueId>) -> Result<Vec<Named>> {
     if touched.is_empty() {
         return Ok(Vec::new());
     }
-    let Some(agent) = context.known_agent() else { return Ok(Vec::new()) };
-    let workspace = Workspace::find(context)?;
-    let data = workspace.own_data()?;
-    let Some(identity) = worktree::read(&context.sys, &data)? else { return Ok(Vec::new()) };
+    let session = site.session()?;
+    let Some(agent) = session.known_agent() else { return Ok(Vec::new()) };
+    let data = session.own_data()?;
+    let Some(identity) = worktree::read(session.sys(), &data)? else { return Ok(Vec::new()) };
     let holder = Holder { agent: agent.name().clone(), place: identity.name(&data)? };
-    let view = Claims::to_read(context, &workspace).view()?;
+    let view = session.claims().view()?;
     let mut named = Vec::new();
     for issue in touched {
         let lease = view.table.held_by(&resource(*issue)?, &holder);

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use holdfast_kernel::{Event, Fence, Lease, LeaseId, Stamp, Standing, Table, apply};
-use holdfast_store::log::{Log, Record};
+use holdfast_store::{JournaledMedium, Record};
 
 /// From when to when, in milliseconds since 1970, both included.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -40,7 +40,7 @@ pub(super) struct Past {
 
 impl Past {
     /// Reads all that there is of a log, and what stands in its table.
-    pub(super) fn read(log: &Log, table: &Table) -> holdfast_store::Result<Self> {
+    pub(super) fn read(log: &dyn JournaledMedium, table: &Table) -> holdfast_store::Result<Self> {
         let mut past = Self::default();
         log.history(&mut |record| past.add(record))?;
         for lease in

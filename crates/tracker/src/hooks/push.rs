@@ -14,12 +14,11 @@ use super::problem::{Findings, Problem, Weight};
 use super::site::Site;
 use super::tip::Tip;
 use super::trailers::{self, Named};
+use crate::caller::Caller;
 use crate::config::{Config, Error as ConfigError};
-use crate::context::Context;
 use crate::divergence;
 use crate::error::{Error, Result};
 use crate::notice::Notice;
-use crate::workspace::Workspace;
 
 /// Where a server keeps the control planes of the clones that it may look into.
 pub const CONTROL_PLANE: &str = "jit.controlplane";
@@ -72,23 +71,23 @@ fn lines<'a>(input: &'a [u8], read: impl Fn(&[&'a [u8]]) -> Option<Words<'a>>) -
 ///
 /// # Errors
 /// Why it must not be made, or what failed.
-pub fn before_push(context: &Context, remote: &str, updates: &[Update]) -> Result<()> {
-    let Some(site) = Site::find(context)? else { return Ok(()) };
-    let workspace = Workspace::find(context)?;
-    let ledger = Ledger::open(&context.sys, std::slice::from_ref(&workspace.control))?;
+pub fn before_push(caller: &Caller, remote: &str, updates: &[Update]) -> Result<()> {
+    let Some(site) = Site::find(caller)? else { return Ok(()) };
+    let session = site.session()?;
+    let ledger = Ledger::open(&caller.sys, &[session.control().to_path_buf()])?;
     let tracked = format!("refs/remotes/{remote}/x");
     let is_named = !remote.contains(':') && RefName::new(tracked.as_bytes()).is_some();
     let known = if is_named { format!("--remotes={remote}") } else { "--remotes".to_owned() };
     let side = Side::Pushes { remote: remote.to_owned(), known };
-    Desk { config: workspace.config, site, ledger, side }.judge(updates)
+    Desk { config: session.config().clone(), site, ledger, side }.judge(updates)
 }
 
 /// Judges a push that arrives, before any ref is changed.
 ///
 /// # Errors
 /// Why it must not be accepted, or what failed.
-pub fn before_receive(context: &Context, updates: &[Update]) -> Result<()> {
-    let Some(site) = Site::find(context)? else { return Ok(()) };
+pub fn before_receive(caller: &Caller, updates: &[Update]) -> Result<()> {
+    let Some(site) = Site::find(caller)? else { return Ok(()) };
     let tree = match site.head()? {
         Some(head) if site.objects.has(&head) => Some(site.commit(&head)?.tree),
         _ => None,
@@ -96,18 +95,18 @@ pub fn before_receive(context: &Context, updates: &[Update]) -> Result<()> {
     let config = match committed(&site, tree.as_ref()) {
         // A configuration that is wrong must not keep out the push that mends it.
         Err(Error::Config(error @ ConfigError::Invalid(_))) => {
-            context.notice(&Notice::ConfigNotUsed(error.to_string()));
+            caller.notice(&Notice::ConfigNotUsed(error.to_string()));
             committed(&site, None)?
         }
         config => config?,
     };
-    let ledger = Ledger::open(&context.sys, &controls(&site)?)?;
+    let ledger = Ledger::open(&caller.sys, &controls(&site)?)?;
     Desk { config, site, ledger, side: Side::Receives }.judge(updates)
 }
 
 /// The control planes that a server may look into: its own, and those that it was told of.
 fn controls(site: &Site<'_>) -> Result<Vec<PathBuf>> {
-    let config = GitConfig::read(&*site.context.sys.files, &site.context.git, Some(&site.repository))?;
+    let config = GitConfig::read(&*site.caller.sys.files, &site.caller.git, Some(&site.repository))?;
     let told = config.all(CONTROL_PLANE).filter_map(|entry| entry.value.as_deref());
     let told = told.map(|path| {
         use std::os::unix::ffi::OsStrExt;
@@ -152,7 +151,7 @@ impl Desk<'_> {
                 self.update(&court, update, new, &mut findings)?;
             }
         }
-        findings.settle(&*self.site.context.listener, "push")
+        findings.settle(&*self.site.caller.listener, "push")
     }
 
     fn update(

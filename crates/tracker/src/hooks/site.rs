@@ -2,14 +2,16 @@
 //! once for each run; only reads.
 
 use std::collections::BTreeSet;
+use std::path::PathBuf;
 
 use holdfast_git::changes::Change;
 use holdfast_git::objects::Commit;
 use holdfast_git::{Git, ObjectId, Objects, Repository};
 
-use crate::context::Context;
+use crate::caller::Caller;
 use crate::durable;
 use crate::error::Result;
+use crate::session::Session;
 use crate::workspace::{self, DATA, Ground};
 
 /// A list of commits that are merged at once is never longer.
@@ -17,22 +19,29 @@ const LONGEST: usize = 1 << 16;
 
 /// The repository that a hook runs in.
 pub(super) struct Site<'a> {
-    pub(super) context: &'a Context,
+    pub(super) caller: &'a Caller,
     pub(super) repository: Repository,
+    root: Option<PathBuf>,
     pub(super) objects: Objects<'a>,
 }
 
 impl<'a> Site<'a> {
-    /// The repository that the context is in; none outside of any.
-    pub(super) fn find(context: &'a Context) -> Result<Option<Self>> {
-        let Some(repository) = Ground::find(context)?.repository else { return Ok(None) };
-        let objects = workspace::objects(context, &repository)?;
-        Ok(Some(Self { context, repository, objects }))
+    /// The repository that the caller is in; none outside of any.
+    pub(super) fn find(caller: &'a Caller) -> Result<Option<Self>> {
+        let Ground { repository: Some(repository), root } = Ground::find(caller)? else { return Ok(None) };
+        let objects = workspace::objects(caller, &repository)?;
+        Ok(Some(Self { caller, repository, root, objects }))
+    }
+
+    /// A session in this repository, for what touches issues.
+    pub(super) fn session(&self) -> Result<Session> {
+        let ground = Ground { repository: Some(self.repository.clone()), root: self.root.clone() };
+        Session::on(self.caller, ground)
     }
 
     /// The commit that HEAD is on.
     pub(super) fn head(&self) -> Result<Option<ObjectId>> {
-        Ok(workspace::head_commit(self.context, &self.repository)?)
+        Ok(workspace::head_commit(self.caller, &self.repository)?)
     }
 
     /// A commit.
@@ -48,13 +57,13 @@ impl<'a> Site<'a> {
     /// The commits that the next commit will merge into HEAD.
     pub(super) fn merge_heads(&self) -> Result<Vec<ObjectId>> {
         let path = self.repository.git_dir().join("MERGE_HEAD");
-        let bytes = durable::read(&self.context.sys, &path, LONGEST)?.unwrap_or_default();
+        let bytes = durable::read(&self.caller.sys, &path, LONGEST)?.unwrap_or_default();
         Ok(bytes.split(|byte| *byte == b'\n').filter_map(ObjectId::from_hex).collect())
     }
 
     /// What is staged below `.jit/`, compared with a tree.
     pub(super) fn staged(&self, tree: Option<&ObjectId>) -> Result<Vec<Change>> {
-        let place = (&self.repository, &self.context.git, self.context.start.as_path());
+        let place = (&self.repository, &self.caller.git, self.caller.start.as_path());
         Ok(self.objects.staged(place, tree, DATA.as_bytes())?)
     }
 
@@ -73,7 +82,7 @@ impl<'a> Site<'a> {
 
     /// The git program, in this repository.
     pub(super) fn git(&self) -> Git {
-        Git::in_dir(&self.context.start)
+        Git::in_dir(&self.caller.start)
     }
 }
 

@@ -10,8 +10,8 @@ use holdfast_sys::{Folder, Kind};
 
 use super::LONGEST;
 use super::raw::{FILES, Raw};
-use crate::context::Context;
 use crate::ids::IssueId;
+use crate::session::Session;
 use crate::workspace::{self, DATA};
 
 /// Where a copy is. Among equals the first counts.
@@ -38,8 +38,8 @@ pub(super) struct Worktree<'a> {
 
 impl<'a> Worktree<'a> {
     /// The issues below a `.jit/`; none if there are none. A link in the place of a directory is a problem.
-    pub(super) fn open(context: &'a Context, data: &Path, problems: &mut Vec<String>) -> Option<Self> {
-        let files = &*context.sys.files;
+    pub(super) fn open(session: &'a Session, data: &Path, problems: &mut Vec<String>) -> Option<Self> {
+        let files = &*session.sys().files;
         let home = data.join("issues");
         match files.stat(data) {
             Ok(stat) if stat.kind == Kind::Directory => {}
@@ -57,8 +57,8 @@ impl<'a> Worktree<'a> {
 
     /// Lists what is there. Whatever has no id for a name is named; names with a dot are work in progress.
     /// Says what failed if it cannot be listed.
-    pub(super) fn list(&mut self, context: &Context, problems: &mut Vec<String>) -> Option<String> {
-        let names = match context.sys.files.list(&self.home) {
+    pub(super) fn list(&mut self, session: &Session, problems: &mut Vec<String>) -> Option<String> {
+        let names = match session.sys().files.list(&self.home) {
             Ok(names) => names,
             Err(error) => {
                 problems.push(told(&error));
@@ -118,11 +118,11 @@ pub(super) struct Commit<'a> {
 impl<'a> Commit<'a> {
     /// The issues in the commit that HEAD is on; none on a branch without one.
     pub(super) fn open(
-        context: &'a Context,
+        session: &'a Session,
         repository: &Repository,
         problems: &mut Vec<String>,
     ) -> Option<Self> {
-        match Self::find(context, repository) {
+        match Self::find(session, repository) {
             Ok(found) => found,
             Err(error) => {
                 problems.push(format!("the issues of HEAD are not seen: {error}"));
@@ -131,9 +131,9 @@ impl<'a> Commit<'a> {
         }
     }
 
-    fn find(context: &'a Context, repository: &Repository) -> holdfast_git::Result<Option<Self>> {
-        let Some(commit) = workspace::head_commit(context, repository)? else { return Ok(None) };
-        let objects = workspace::objects(context, repository)?;
+    fn find(session: &'a Session, repository: &Repository) -> holdfast_git::Result<Option<Self>> {
+        let Some(commit) = workspace::head_commit(&session.caller, repository)? else { return Ok(None) };
+        let objects = workspace::objects(&session.caller, repository)?;
         let tree = objects.commit(&commit)?.tree;
         let home = objects.entry(&tree, format!("{DATA}/issues").as_bytes())?;
         let Some(home) = home.filter(|entry| entry.mode == Mode::Tree) else { return Ok(None) };

@@ -8,10 +8,9 @@ use holdfast_git::Repository;
 
 use super::layer::{Commit, Layer, Worktree, absent};
 use super::raw::Raw;
-use crate::context::Context;
 use crate::error::Result;
 use crate::ids::IssueId;
-use crate::workspace::Workspace;
+use crate::session::Session;
 
 /// Where marks of deleted issues are, below `.jit/`.
 const DELETED: &str = "deleted";
@@ -31,7 +30,7 @@ pub enum Scope {
 
 /// The layers that can be seen from one worktree.
 pub(super) struct Layers<'a> {
-    context: &'a Context,
+    session: &'a Session,
     local: Option<Worktree<'a>>,
     head: Head<'a>,
     main: Option<Worktree<'a>>,
@@ -59,31 +58,26 @@ pub(super) struct Buffers {
 
 impl<'a> Layers<'a> {
     /// Opens the layers. A layer that cannot be used is a problem, and the others are used.
-    pub(super) fn open(
-        context: &'a Context,
-        workspace: &'a Workspace,
-        scope: Scope,
-        problems: &mut Vec<String>,
-    ) -> Result<Self> {
-        let local = workspace.data();
-        let main = if scope == Scope::Local { None } else { workspace.main_data(context)? };
-        let shared = workspace.shared_data().filter(|_| scope != Scope::Local);
-        let head = match (scope, &workspace.repository) {
+    pub(super) fn open(session: &'a Session, scope: Scope, problems: &mut Vec<String>) -> Result<Self> {
+        let local = session.data();
+        let main = if scope == Scope::Local { None } else { session.main_data()? };
+        let shared = session.shared_data().filter(|_| scope != Scope::Local);
+        let head = match (scope, session.repository()) {
             (Scope::Local, _) => Head::Never,
-            (Scope::Nearest, repository) => Head::IfMissing(repository.as_ref()),
+            (Scope::Nearest, repository) => Head::IfMissing(repository),
             (Scope::All, None) => Head::Open(None),
             (Scope::All, Some(repository)) => {
-                Head::Open(Commit::open(context, repository, problems).map(Box::new))
+                Head::Open(Commit::open(session, repository, problems).map(Box::new))
             }
         };
         let marks = local.as_ref().filter(|_| scope != Scope::Local).map(|data| data.join(DELETED));
-        let deleted = marks.map(|marks| listed(context, &marks, problems)).unwrap_or_default();
+        let deleted = marks.map(|marks| listed(session, &marks, problems)).unwrap_or_default();
         let mut layers = Self {
-            context,
-            local: local.and_then(|data| Worktree::open(context, &data, problems)),
+            session,
+            local: local.and_then(|data| Worktree::open(session, &data, problems)),
             head,
-            main: main.and_then(|data| Worktree::open(context, &data, problems)),
-            shared: shared.and_then(|data| Worktree::open(context, data, problems)),
+            main: main.and_then(|data| Worktree::open(session, &data, problems)),
+            shared: shared.and_then(|data| Worktree::open(session, data, problems)),
             deleted: deleted.iter().filter_map(|name| IssueId::parse(name.to_str()?)).collect(),
             failures: Vec::new(),
         };
@@ -100,7 +94,7 @@ impl<'a> Layers<'a> {
     pub(super) fn ids(&mut self, problems: &mut Vec<String>) -> Vec<IssueId> {
         let mut ids = Vec::new();
         for worktree in [&mut self.main, &mut self.local, &mut self.shared].into_iter().flatten() {
-            self.failures.extend(worktree.list(self.context, problems));
+            self.failures.extend(worktree.list(self.session, problems));
             ids.extend_from_slice(worktree.ids());
         }
         if let Head::Open(Some(commit)) = &self.head {
@@ -164,7 +158,7 @@ impl<'a> Layers<'a> {
         let commit = match &self.head {
             Head::Open(Some(commit)) => &**commit,
             Head::IfMissing(Some(repository)) if local.is_empty() => {
-                late = Commit::open(self.context, repository, problems);
+                late = Commit::open(self.session, repository, problems);
                 let Some(commit) = &late else { return };
                 commit
             }
@@ -189,8 +183,8 @@ impl<'a> Layers<'a> {
 }
 
 /// The names in a directory that need not be there.
-fn listed(context: &Context, path: &Path, problems: &mut Vec<String>) -> Vec<OsString> {
-    match context.sys.files.list(path) {
+fn listed(session: &Session, path: &Path, problems: &mut Vec<String>) -> Vec<OsString> {
+    match session.sys().files.list(path) {
         Ok(names) => names,
         Err(error) => absent(&error, problems).unwrap_or_default(),
     }

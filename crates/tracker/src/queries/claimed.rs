@@ -4,12 +4,10 @@ use std::collections::BTreeMap;
 
 use holdfast_kernel::{Lease, Stamp};
 
-use crate::claims::Claims;
-use crate::context::Context;
 use crate::error::Result;
 use crate::ids::IssueId;
 use crate::notice::Notice;
-use crate::workspace::Workspace;
+use crate::session::Session;
 
 /// The issues that are claimed, with their leases.
 pub struct Claimed {
@@ -25,8 +23,8 @@ impl Claimed {
     ///
     /// # Errors
     /// When the claims cannot be read.
-    pub fn load(context: &Context, workspace: &Workspace) -> Result<Self> {
-        let view = Claims::to_read(context, workspace).view()?;
+    pub fn load(session: &Session) -> Result<Self> {
+        let view = session.claims().view()?;
         let living = view.table.iter().filter(|lease| !lease.standing(&view.now).is_over());
         let leases =
             living.filter_map(|lease| Some((IssueId::parse(lease.resource.as_str())?, lease.clone())));
@@ -38,11 +36,11 @@ impl Claimed {
     ///
     /// # Errors
     /// When there is no clock.
-    pub fn or_none(context: &Context, workspace: &Workspace) -> Result<Self> {
-        match Self::load(context, workspace) {
+    pub fn or_none(session: &Session) -> Result<Self> {
+        match Self::load(session) {
             Err(error) => {
-                context.notice(&Notice::ClaimsUnknown(error.to_string()));
-                Ok(Self { now: context.sys.clock.now()?, log: None, leases: BTreeMap::new() })
+                session.notice(&Notice::ClaimsUnknown(error.to_string()));
+                Ok(Self { now: session.sys().clock.now()?, log: None, leases: BTreeMap::new() })
             }
             claimed => claimed,
         }

@@ -2,12 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::context::Context;
 use crate::error::{Error, Result};
 use crate::gates::Registry;
 use crate::ids::IssueId;
 use crate::issues::{Issues, Scope, State};
-use crate::workspace::Workspace;
+use crate::session::Session;
 use crate::writes::results_of;
 
 use super::Check;
@@ -22,8 +21,8 @@ struct Entry {
 }
 
 /// Looks at everything that is versioned.
-pub(super) fn checks(context: &Context, workspace: &Workspace) -> Result<Vec<Check>> {
-    let issues = Issues::new(context, workspace);
+pub(super) fn checks(session: &Session) -> Result<Vec<Check>> {
+    let issues = Issues::new(session);
     let scan = issues.scan(Scope::All, |seen| {
         Some(Entry {
             id: seen.id,
@@ -34,11 +33,11 @@ pub(super) fn checks(context: &Context, workspace: &Workspace) -> Result<Vec<Che
         })
     })?;
     let (sets, mut known): (Vec<_>, Vec<_>) = scan.problems.into_iter().partition(|why| why.contains(SET));
-    let types: BTreeSet<&str> = workspace.config.types.hierarchy.iter().map(String::as_str).collect();
+    let types: BTreeSet<&str> = session.config().types.hierarchy.iter().map(String::as_str).collect();
     for Entry { id, kind, .. } in scan.found.iter().filter(|entry| !types.contains(entry.kind.as_str())) {
         known.push(format!("{id} has the type '{kind}', which types.hierarchy does not have"));
     }
-    let gates = gates(context, workspace, &issues, &scan.found);
+    let gates = gates(session, &issues, &scan.found);
     let data = Data { deps: scan.found.into_iter().map(|entry| (entry.id, entry.deps)).collect() };
     Ok(vec![
         Check::new("issues", known),
@@ -125,8 +124,8 @@ fn circle(waits: &BTreeMap<IssueId, BTreeSet<IssueId>>, start: IssueId) -> Vec<I
     way
 }
 
-fn gates(context: &Context, workspace: &Workspace, issues: &Issues<'_>, all: &[Entry]) -> Vec<String> {
-    let registry = match Registry::load(context, workspace) {
+fn gates(session: &Session, issues: &Issues<'_>, all: &[Entry]) -> Vec<String> {
+    let registry = match Registry::load(session) {
         Ok(registry) => registry,
         Err(error) => return vec![text(&error)],
     };

@@ -64,8 +64,8 @@ impl Copy {
 
 impl Local {
     fn read(issues: &Issues<'_>, id: IssueId) -> Result<Self> {
-        let data = issues.workspace().own_data()?;
-        let sys = &issues.context().sys;
+        let data = issues.session().own_data()?;
+        let sys = issues.session().sys();
         let home = data.join("issues").join(id.to_string());
         let file = |path: &std::path::Path| durable::read(sys, path, crate::issues::LONGEST);
         Ok(Self {

@@ -1,7 +1,7 @@
 //! Making issues. A fresh one has an id that nobody else has, so it needs no lease; but whoever makes it says
 //! who that is, where leases are insisted on.
 
-use holdfast_sys::LockMode;
+use holdfast_sys::{LockMode, Sys};
 use serde_json::json;
 
 use super::deleted;
@@ -30,24 +30,24 @@ pub struct Fresh {
     pub results: Results,
 }
 
-impl Writer<'_> {
-    /// An issue that is not there yet, made at this moment.
-    ///
-    /// # Errors
-    /// When there is no randomness.
-    pub fn blank(&self, title: String) -> Result<Issue> {
-        let now = self.context.sys.clock.now()?;
-        let id = IssueId::new(self.context.sys.entropy.lease_id(&now)?);
-        Ok(Issue::new(id.to_string(), title, rfc3339(&now)))
-    }
+/// An issue that is not there yet, made at this moment.
+///
+/// # Errors
+/// When there is no randomness.
+pub fn blank(sys: &Sys, title: String) -> Result<Issue> {
+    let now = sys.clock.now()?;
+    let id = IssueId::new(sys.entropy.lease_id(&now)?);
+    Ok(Issue::new(id.to_string(), title, rfc3339(&now)))
+}
 
+impl Writer<'_> {
     /// Makes an issue. What it depends on cannot be deleted meanwhile.
     ///
     /// # Errors
     /// When there is one of that id already, when what it depends on is not there, or when it cannot be
     /// written.
     pub fn create(&self, fresh: Fresh) -> Result<Draft> {
-        let sys = &self.context.sys;
+        let sys = self.session.sys();
         let waits = !fresh.dependencies.is_empty();
         let mut graph = waits.then(|| self.locks.graph()).transpose()?;
         let _section = graph.as_mut().map(|graph| graph.enter(sys, LockMode::Shared)).transpose()?;
@@ -59,7 +59,7 @@ impl Writer<'_> {
 
     /// As [`Writer::create`], for whoever has looked at the dependencies already.
     pub(crate) fn make(&self, fresh: Fresh) -> Result<Draft> {
-        let sys = &self.context.sys;
+        let sys = self.session.sys();
         let now = rfc3339(&sys.clock.now()?);
         let id = IssueId::parse(&fresh.issue.id).ok_or_else(|| Error::BadId(fresh.issue.id.clone()))?;
         let empty = Members::default;
@@ -72,7 +72,7 @@ impl Writer<'_> {
             draft.depend(&on.to_string(), true)?;
         }
         draft.settle();
-        let data = self.workspace.own_data()?;
+        let data = self.session.own_data()?;
         let content = Content {
             issue: Some(draft.issue().bytes()),
             labels: draft.labels.bytes.clone(),

@@ -13,9 +13,9 @@ use super::events::{Event, Witness};
 use super::files::Place;
 use super::locks::Locks;
 use super::members::{DEPS, deps_of};
-use super::permit::Who;
+use super::permit;
 use super::writer::Writer;
-use crate::claims::{Terms, reason};
+use crate::claims::{Claimant, Terms, reason};
 use crate::config::EnforceLeases;
 use crate::error::Result;
 use crate::ids::IssueId;
@@ -36,7 +36,7 @@ impl Writer<'_> {
     /// When the caller may not, when somebody else holds one that depends on it, or when it cannot be written.
     pub fn delete(&self, id: IssueId) -> Result<Deleted> {
         let mut graph = self.locks.graph()?;
-        let section = graph.enter(&self.context.sys, LockMode::Exclusive)?;
+        let section = graph.enter(self.session.sys(), LockMode::Exclusive)?;
         self.may(id, "delete")?;
         let title = self.issues.base(id)?.title;
         let dependents = self.dependents(id)?;
@@ -68,13 +68,18 @@ impl Writer<'_> {
 
     /// Takes leases on the dependents that the caller does not hold; all of them or none.
     fn take(&self, id: IssueId, dependents: &[IssueId]) -> Result<Vec<LeaseId>> {
-        let (EnforceLeases::Strict, Some(who)) = (self.mode(), &self.who) else { return Ok(Vec::new()) };
-        let ttl = self.workspace.config.ttl_for(&who.file, who.agent.kind());
+        if self.mode() != EnforceLeases::Strict {
+            return Ok(Vec::new());
+        }
+        let agent = self.session.agent()?;
+        let ttl = self.session.config().ttl_for(&agent.file, agent.id.kind());
         let why = reason("--reason", &format!("{id} is deleted"))?;
         let terms = Terms { request: Request::Finite(ttl), reason: Some(why) };
+        let claims = self.session.claims_to_change()?;
+        let who = Claimant { holder: self.session.holder()?.clone(), tags: self.session.tags()? };
         let mut taken = Vec::new();
         for dependent in dependents {
-            match who.claims.acquire(*dependent, &who.claimant, &terms) {
+            match claims.acquire(*dependent, &who, &terms) {
                 Ok(Answer::Granted(lease)) => taken.push(lease.id),
                 Ok(_) => {}
                 Err(error) => {
@@ -96,9 +101,9 @@ impl Writer<'_> {
 
     fn remove(&self, id: IssueId) -> Result<()> {
         self.guarded(id, "delete", &mut |held| {
-            let sys = &self.context.sys;
+            let sys = self.session.sys();
             let now = rfc3339(&sys.clock.now()?);
-            let data = self.workspace.own_data()?;
+            let data = self.session.own_data()?;
             let title = self.issues.base(id)?.title;
             let witnesses =
                 vec![deleted::witness(id, &now), Witness::gone(format!("issues/{id}/issue.json"))];
@@ -114,8 +119,8 @@ impl Writer<'_> {
 
     /// Gives the caller's own claim on what is gone back.
     fn give_back_own(&self, id: IssueId) {
-        if let Some(who) = &self.who
-            && let Ok((Some(Lease { id, .. }), _)) = who.lease(id)
+        if self.is_known
+            && let Ok((Some(Lease { id, .. }), _)) = permit::lease(self.session, id)
         {
             self.give_back(id);
         }
@@ -123,8 +128,8 @@ impl Writer<'_> {
 
     /// Gives a lease back. One that cannot be given back ends by itself.
     fn give_back(&self, lease: LeaseId) {
-        if let Some(Who { claims, claimant, .. }) = &self.who {
-            let _ = claims.command(&Command::Release { lease, holder: claimant.holder.clone() });
+        if let Some(holder) = self.holder() {
+            let _ = self.session.claims().command(&Command::Release { lease, holder: holder.clone() });
         }
     }
 }

@@ -22,7 +22,7 @@ impl Writer<'_> {
     /// When the caller may not, or a circle would be closed.
     pub fn depend(&self, from: IssueId, to: &[IssueId]) -> Result<Changed<Vec<String>>> {
         let mut graph = self.locks.graph()?;
-        let _section = graph.enter(&self.context.sys, LockMode::Exclusive)?;
+        let _section = graph.enter(self.session.sys(), LockMode::Exclusive)?;
         self.may(from, ADD)?;
         for on in to {
             self.issues.base(*on)?;

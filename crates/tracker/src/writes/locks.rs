@@ -8,11 +8,10 @@ use std::path::{Path, PathBuf};
 
 use holdfast_sys::{Guard, Sys};
 
-use crate::context::Context;
-use crate::control::{self, Access};
+use crate::control::Access;
 use crate::error::Result;
 use crate::ids::IssueId;
-use crate::workspace::Workspace;
+use crate::session::Session;
 
 /// What the lock of what concerns everybody is called.
 pub(super) const SCOPE: &str = "scope";
@@ -29,10 +28,9 @@ impl Locks {
     ///
     /// # Errors
     /// When it cannot be made.
-    pub fn open(context: &Context, workspace: &Workspace) -> Result<Self> {
-        let access = Access::of(&context.sys, workspace.config.coordination.shared_group.as_deref())?;
-        control::prepare(&context.sys, &workspace.control, access)?;
-        Ok(Self { sys: context.sys.clone(), directory: workspace.control.join("locks"), access })
+    pub fn open(session: &Session) -> Result<Self> {
+        let access = session.prepare()?;
+        Ok(Self { sys: session.sys().clone(), directory: session.control().join("locks"), access })
     }
 
     /// Who may use what lies in the control plane.

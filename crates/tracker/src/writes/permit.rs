@@ -1,26 +1,16 @@
 //! Whether somebody may write to an issue. Who holds what is asked of the claims' log, and the kernel judges
 //! the lease once more inside the section that the write happens in; nothing here decides about a lease.
 
-use holdfast_kernel::{Claim, Holder, Lease};
+use holdfast_kernel::{Claim, Lease};
 use holdfast_store::View;
 
 use super::error::Error as WriteError;
-use crate::agent::AgentId;
-use crate::claims::{Claimant, Claims, resource, warn};
-use crate::config::{AgentFile, EnforceLeases};
-use crate::context::{Context, Identity};
+use crate::claims::resource;
+use crate::config::EnforceLeases;
 use crate::error::{Error, Result};
 use crate::ids::IssueId;
 use crate::notice::Notice;
-use crate::workspace::Workspace;
-
-/// Somebody who writes.
-pub(super) struct Who {
-    pub(super) agent: AgentId,
-    pub(super) file: AgentFile,
-    pub(super) claimant: Claimant,
-    pub(super) claims: Claims,
-}
+use crate::session::Session;
 
 /// On which ground a write is made.
 pub(super) enum Permit {
@@ -30,55 +20,35 @@ pub(super) enum Permit {
     Free,
 }
 
-impl Who {
-    /// Whoever asks. Nobody can write without saying who that is where leases are insisted on.
-    pub(super) fn asks(context: &Context, workspace: &Workspace) -> Result<Option<Self>> {
-        let Identity { agent, file } = match context.identity() {
-            Err(Error::NoAgent) if workspace.config.worktree.enforce_leases != EnforceLeases::Strict => {
-                return Ok(None);
-            }
-            identity => identity?,
-        };
-        let claims = Claims::to_write(context, workspace, &agent)?;
-        let claimant = Claimant::here(context, workspace, &agent)?;
-        Ok(Some(Self { agent, file, claimant, claims }))
-    }
-
-    pub(super) const fn holder(&self) -> &Holder {
-        &self.claimant.holder
-    }
-
-    /// The lease that it has on an issue, be it over or not, and all there are.
-    pub(super) fn lease(&self, id: IssueId) -> Result<(Option<Lease>, View)> {
-        let view = self.claims.view()?;
-        let issue = resource(id)?;
-        let mine = view.table.on(&issue).find(|lease| lease.holder == *self.holder()).cloned();
-        Ok((mine, view))
+/// Whether it is known who asks. Nobody can write without saying so where leases are insisted on.
+pub(super) fn is_known(session: &Session) -> Result<bool> {
+    match session.agent() {
+        Err(Error::NoAgent) if session.config().worktree.enforce_leases != EnforceLeases::Strict => Ok(false),
+        agent => agent.map(|_| true),
     }
 }
 
+/// The lease that whoever asks has on an issue, be it over or not, and all there are.
+pub(super) fn lease(session: &Session, id: IssueId) -> Result<(Option<Lease>, View)> {
+    let view = session.claims_to_change()?.view()?;
+    let (issue, holder) = (resource(id)?, session.holder()?);
+    let mine = view.table.on(&issue).find(|lease| lease.holder == *holder).cloned();
+    Ok((mine, view))
+}
+
 /// Finds out on which ground `what` may be done to an issue.
-pub(super) fn find(
-    context: &Context,
-    workspace: &Workspace,
-    who: Option<&Who>,
-    id: IssueId,
-    what: &'static str,
-) -> Result<Permit> {
-    let mode = workspace.config.worktree.enforce_leases;
-    let (mine, view) = match who {
-        Some(who) => who.lease(id)?,
-        None => return Ok(unclaimed(context, mode, id, what)),
-    };
+pub(super) fn find(session: &Session, is_known: bool, id: IssueId, what: &'static str) -> Result<Permit> {
+    let mode = session.config().worktree.enforce_leases;
+    if !is_known {
+        return Ok(unclaimed(session, id, what));
+    }
+    let (mine, view) = lease(session, id)?;
     if let Some(lease) = mine {
-        if let Some(who) = who {
-            let threshold = workspace.config.coordination.lease_renewal_threshold_pct;
-            warn::ending(&*context.listener, &view, &who.agent, threshold);
-        }
+        session.warn_of_ending(&view);
         return Ok(Permit::Under(presented(&lease)));
     }
     if mode != EnforceLeases::Strict {
-        return Ok(unclaimed(context, mode, id, what));
+        return Ok(unclaimed(session, id, what));
     }
     let issue = resource(id)?;
     let held = view.table.on(&issue).find(|lease| !lease.standing(&view.now).is_over()).cloned();
@@ -86,9 +56,9 @@ pub(super) fn find(
 }
 
 /// A write without a claim, where that is not refused.
-pub(super) fn unclaimed(context: &Context, mode: EnforceLeases, id: IssueId, what: &'static str) -> Permit {
-    if mode == EnforceLeases::Warn {
-        context.notice(&Notice::Unclaimed { what, issue: id.to_string() });
+pub(super) fn unclaimed(session: &Session, id: IssueId, what: &'static str) -> Permit {
+    if session.config().worktree.enforce_leases == EnforceLeases::Warn {
+        session.notice(&Notice::Unclaimed { what, issue: id.to_string() });
     }
     Permit::Free
 }

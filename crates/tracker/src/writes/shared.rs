@@ -26,7 +26,7 @@ impl Writer<'_> {
     /// Hands over what this worktree is about to write. That comes first: whoever is cut off in between and
     /// tries again finds it here, and writes it.
     pub(super) fn hand_over(&self, draft: &Draft) -> Result<()> {
-        let Some(shared) = self.workspace.shared_data().filter(|_| self.workspace.is_linked()) else {
+        let Some(shared) = self.session.shared_data().filter(|_| self.session.is_linked()) else {
             return Ok(());
         };
         let results = draft.results();
@@ -36,17 +36,17 @@ impl Writer<'_> {
             deps: draft.deps.bytes.clone(),
             results: (!results.0.is_empty()).then(|| results.bytes(draft.id())),
         };
-        Place::shared(&self.context.sys, shared, draft.id(), self.locks.access()).replace(&content)
+        Place::shared(self.session.sys(), shared, draft.id(), self.locks.access()).replace(&content)
     }
 
     /// Takes away what was handed over, because the main worktree has written something later, or because
     /// the issue is gone. Runs under the issue's lock.
     pub(super) fn take_back(&self, id: IssueId) -> Result<()> {
-        match self.workspace.shared_data() {
+        match self.session.shared_data() {
             Some(shared)
-                if durable::is_dir(&self.context.sys, &shared.join("issues").join(id.to_string()))? =>
+                if durable::is_dir(self.session.sys(), &shared.join("issues").join(id.to_string()))? =>
             {
-                Place::shared(&self.context.sys, shared, id, self.locks.access()).remove()
+                Place::shared(self.session.sys(), shared, id, self.locks.access()).remove()
             }
             _ => Ok(()),
         }
@@ -55,8 +55,8 @@ impl Writer<'_> {
     /// Looks at some that were handed over, and takes away those that the main worktree has by now. Runs under
     /// no lock. What it cannot tell stays, and harms nobody.
     pub(super) fn tidy_shared(&self) {
-        let sys = &self.context.sys;
-        let Some(shared) = self.workspace.shared_data() else { return };
+        let sys = self.session.sys();
+        let Some(shared) = self.session.shared_data() else { return };
         let Ok(Some(main)) = self.main() else { return };
         let names = sys.files.list(&shared.join("issues")).unwrap_or_default();
         let Ok(nonce) = sys.entropy.nonce() else { return };
@@ -68,16 +68,12 @@ impl Writer<'_> {
     }
 
     fn main(&self) -> Result<Option<std::path::PathBuf>> {
-        if self.workspace.is_linked() {
-            self.workspace.main_data(self.context)
-        } else {
-            Ok(self.workspace.data())
-        }
+        if self.session.is_linked() { self.session.main_data() } else { Ok(self.session.data()) }
     }
 
     fn take_back_if_known(&self, shared: &Path, main: &Path, id: IssueId) -> Result<()> {
         let mut lock = self.locks.issue(id)?;
-        let _section = lock.enter(&self.context.sys, LockMode::Exclusive)?;
+        let _section = lock.enter(self.session.sys(), LockMode::Exclusive)?;
         if self.has_all(shared, main, id)? {
             // What is taken away may be all that shows that something has happened.
             self.teller().settle(&Locks::of(id))?;
@@ -88,7 +84,7 @@ impl Writer<'_> {
 
     /// Whether the main worktree has everything that was handed over of an issue, or something later.
     fn has_all(&self, shared: &Path, main: &Path, id: IssueId) -> Result<bool> {
-        let read = |data: &Path, file: &str| durable::read(&self.context.sys, &data.join(file), LONGEST);
+        let read = |data: &Path, file: &str| durable::read(self.session.sys(), &data.join(file), LONGEST);
         let file = |name: &str| format!("issues/{id}/{name}");
         let lines = |bytes: Option<Vec<u8>>| -> BTreeSet<Vec<u8>> {
             bytes.unwrap_or_default().split(|byte| *byte == b'\n').map(<[u8]>::to_vec).collect()

@@ -12,10 +12,9 @@ use serde::{Deserialize, Serialize};
 
 use super::events::{Actor, Event, Journal, Told, local_log, whole};
 use super::locks::Locks;
-use crate::context::Context;
 use crate::durable;
 use crate::error::Result;
-use crate::workspace::Workspace;
+use crate::session::Session;
 
 /// Longer than anything that one change has to tell.
 const LONGEST: usize = 64 << 20;
@@ -39,8 +38,7 @@ struct Note {
 
 /// Tells of changes.
 pub(super) struct Teller<'a> {
-    pub(super) context: &'a Context,
-    pub(super) workspace: &'a Workspace,
+    pub(super) session: &'a Session,
     pub(super) locks: &'a Locks,
 }
 
@@ -61,7 +59,7 @@ impl Teller<'_> {
             return make();
         }
         let Change { lock, events, actor, at } = change;
-        let data = self.workspace.own_data()?;
+        let data = self.session.own_data()?;
         let events = events.into_iter().map(|event| Told::new(self.sys(), event)).collect::<Result<_>>()?;
         let data = Some(data).filter(|data| data.to_str().is_some());
         let note = Note { data, at: at.to_owned(), actor, events };
@@ -104,18 +102,18 @@ impl Teller<'_> {
     /// Where a change of that note can be seen: where it was made, here, in the main worktree, and where linked
     /// worktrees hand over what they write.
     fn roots(&self, note: &Note) -> Result<Vec<PathBuf>> {
-        let main = self.workspace.main_data(self.context)?;
-        let shared = self.workspace.shared_data().map(Path::to_path_buf);
+        let main = self.session.main_data()?;
+        let shared = self.session.shared_data().map(Path::to_path_buf);
         let mut roots: Vec<PathBuf> =
-            [note.data.clone(), self.workspace.data(), main, shared].into_iter().flatten().collect();
+            [note.data.clone(), self.session.data(), main, shared].into_iter().flatten().collect();
         roots.sort();
         roots.dedup();
         Ok(roots)
     }
 
     fn append(&self, note: &Note) -> Result<()> {
-        let data = self.workspace.own_data()?;
-        let style = &self.workspace.config.events;
+        let data = self.session.own_data()?;
+        let style = &self.session.config().events;
         let journal = Journal { sys: self.sys(), locks: self.locks, data: &data, style };
         journal.append(&note.events, &note.actor, &note.at)
     }
@@ -125,7 +123,7 @@ impl Teller<'_> {
     }
 
     const fn sys(&self) -> &Sys {
-        &self.context.sys
+        self.session.sys()
     }
 }
 
@@ -133,22 +131,22 @@ impl Teller<'_> {
 ///
 /// # Errors
 /// When it cannot be read or told.
-pub fn untold(context: &Context, workspace: &Workspace, repair: bool) -> Result<usize> {
-    let locks = Locks::open(context, workspace)?;
-    let teller = Teller { context, workspace, locks: &locks };
+pub fn untold(session: &Session, repair: bool) -> Result<usize> {
+    let locks = Locks::open(session)?;
+    let teller = Teller { session, locks: &locks };
     let mut found = 0;
-    for name in context.sys.files.list(locks.directory())? {
+    for name in session.sys().files.list(locks.directory())? {
         let Some(lock) = name.to_str().and_then(|name| name.strip_suffix(SUFFIX)) else { continue };
         let path = locks.directory().join(format!("{lock}.lock"));
         let mode = if repair { LockMode::Exclusive } else { LockMode::Shared };
         // A look must not need what only writers may do.
         let guard = match mode {
-            LockMode::Exclusive => Some(Guard::open(&context.sys, &path, locks.access().file())?),
-            LockMode::Shared => Guard::open_existing(&context.sys, &path, locks.access().file())?,
+            LockMode::Exclusive => Some(Guard::open(session.sys(), &path, locks.access().file())?),
+            LockMode::Shared => Guard::open_existing(session.sys(), &path, locks.access().file())?,
         };
         let Some(mut guard) = guard else { continue };
         // Whoever is at it right now will tell of it.
-        let _section = guard.enter(&context.sys, mode)?;
+        let _section = guard.enter(session.sys(), mode)?;
         found += if repair {
             teller.settle(lock)?
         } else {

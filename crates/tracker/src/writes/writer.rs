@@ -5,7 +5,8 @@
 //! lease is checked after the lock was waited for: one that ran out meanwhile is refused, and the files are as
 //! they were.
 
-use holdfast_store::{Held, Medium};
+use holdfast_kernel::Holder;
+use holdfast_store::Held;
 use holdfast_sys::LockMode;
 use serde_json::Value;
 
@@ -14,23 +15,22 @@ use super::draft::Draft;
 use super::events::{Actor, Event, Witness};
 use super::files::{Content, Place};
 use super::locks::{Locks, SCOPE};
-use super::permit::{self, Permit, Who};
+use super::permit::{self, Permit};
 use super::untold::{Change, Teller};
 use crate::config::EnforceLeases;
-use crate::context::Context;
 use crate::error::Result;
 use crate::ids::IssueId;
 use crate::issues::Issues;
 use crate::notice::Notice;
+use crate::session::Session;
 use crate::times::rfc3339;
-use crate::workspace::Workspace;
 
 /// Somebody who changes issues.
 pub struct Writer<'a> {
-    pub(super) context: &'a Context,
-    pub(super) workspace: &'a Workspace,
+    pub(super) session: &'a Session,
     pub(super) locks: Locks,
-    pub(super) who: Option<Who>,
+    /// Whether it is known who asks.
+    pub(super) is_known: bool,
     /// The issues as they are seen from here.
     pub issues: Issues<'a>,
 }
@@ -53,11 +53,11 @@ impl<'a> Writer<'a> {
     ///
     /// # Errors
     /// When nobody says who asks and leases are insisted on.
-    pub fn open(context: &'a Context, workspace: &'a Workspace) -> Result<Self> {
-        workspace.own_data()?;
-        let who = Who::asks(context, workspace)?;
-        let locks = Locks::open(context, workspace)?;
-        Ok(Self { context, workspace, locks, who, issues: Issues::new(context, workspace) })
+    pub fn open(session: &'a Session) -> Result<Self> {
+        session.own_data()?;
+        let is_known = permit::is_known(session)?;
+        let locks = Locks::open(session)?;
+        Ok(Self { session, locks, is_known, issues: Issues::new(session) })
     }
 
     /// Says beforehand whether `what` would be refused for want of a lease, so that nothing is begun in vain.
@@ -66,9 +66,9 @@ impl<'a> Writer<'a> {
     /// # Errors
     /// When it would be.
     pub fn may(&self, id: IssueId, what: &'static str) -> Result<()> {
-        let permit = permit::find(self.context, self.workspace, self.who.as_ref(), id, what)?;
-        let (Permit::Under(claim), Some(who)) = (permit, &self.who) else { return Ok(()) };
-        let checked = who.claims.log.guarded(&claim, &mut |_| {});
+        let permit = permit::find(self.session, self.is_known, id, what)?;
+        let Permit::Under(claim) = permit else { return Ok(()) };
+        let checked = self.session.claims().medium.guarded(&claim, &mut |_| {});
         if self.mode() == EnforceLeases::Strict { Ok(checked?) } else { Ok(()) }
     }
 
@@ -110,14 +110,13 @@ impl<'a> Writer<'a> {
         act: &mut dyn FnMut(Option<&Held<'_>>) -> Result<T>,
     ) -> Result<T> {
         let mut lock = self.locks.issue(id)?;
-        let _section = lock.enter(&self.context.sys, LockMode::Exclusive)?;
-        let permit = permit::find(self.context, self.workspace, self.who.as_ref(), id, what)?;
-        if let (Permit::Under(claim), Some(who)) = (permit, &self.who) {
-            let log: &dyn Medium = &who.claims.log;
-            match log.write(&claim, |held| act(Some(held))) {
+        let _section = lock.enter(self.session.sys(), LockMode::Exclusive)?;
+        let permit = permit::find(self.session, self.is_known, id, what)?;
+        if let Permit::Under(claim) = permit {
+            match self.session.claims().medium.as_medium().write(&claim, |held| act(Some(held))) {
                 // The claim ran out, and the configuration does not insist on one.
                 Err(holdfast_store::Error::Refused(_)) if self.mode() != EnforceLeases::Strict => {
-                    permit::unclaimed(self.context, self.mode(), id, what);
+                    permit::unclaimed(self.session, id, what);
                 }
                 done => return done?,
             }
@@ -126,7 +125,7 @@ impl<'a> Writer<'a> {
     }
 
     fn apply<T>(&self, id: IssueId, held: Option<&Held<'_>>, act: Act<'_, T>) -> Result<Changed<T>> {
-        let sys = &self.context.sys;
+        let sys = self.session.sys();
         let now = rfc3339(&sys.clock.now()?);
         let copy = Copy::newest(&self.issues, id)?;
         let local = copy.local;
@@ -145,12 +144,12 @@ impl<'a> Writer<'a> {
                 self.hand_over(&draft)?;
             }
             if written {
-                let data = self.workspace.own_data()?;
+                let data = self.session.own_data()?;
                 Place::new(sys, &data, id).write(&content, &local)?;
             }
             Ok(())
         })?;
-        if changed && !self.workspace.is_linked() {
+        if changed && !self.session.is_linked() {
             self.take_back(id)?;
         }
         Ok(Changed { value, draft, written })
@@ -169,23 +168,29 @@ impl<'a> Writer<'a> {
     }
 
     pub(super) const fn teller(&self) -> Teller<'_> {
-        Teller { context: self.context, workspace: self.workspace, locks: &self.locks }
+        Teller { session: self.session, locks: &self.locks }
     }
 
     fn actor(&self, held: Option<&Held<'_>>) -> Actor {
         Actor {
             agent_id: self.agent(),
-            worktree_id: self.who.as_ref().map(|who| who.holder().place.to_string()),
+            worktree_id: self.holder().map(|holder| holder.place.to_string()),
             lease_id: held.map(|held| held.lease().id.to_string()),
         }
     }
 
     pub(super) fn agent(&self) -> Option<String> {
-        self.who.as_ref().map(|who| who.agent.to_string())
+        self.session.known_agent().filter(|_| self.is_known).map(ToString::to_string)
+    }
+
+    /// Who holds what whoever asks has claimed, if that is known.
+    pub(super) fn holder(&self) -> Option<&Holder> {
+        // Where it matters it was asked for before, and then it is there.
+        self.is_known.then(|| self.session.holder().ok()).flatten()
     }
 
     pub(super) fn mode(&self) -> EnforceLeases {
-        self.workspace.config.worktree.enforce_leases
+        self.session.config().worktree.enforce_leases
     }
 
     /// The locks of the data plane.
@@ -206,14 +211,14 @@ impl<'a> Writer<'a> {
         (file, content): (&str, &[u8]),
         make: impl FnOnce() -> Result<()>,
     ) -> Result<()> {
-        let now = rfc3339(&self.context.sys.clock.now()?);
+        let now = rfc3339(&self.session.sys().clock.now()?);
         let event = Event::new(kind, payload, vec![Witness::is(file, content)]);
         self.tell(SCOPE, vec![event], None, &now, make)
     }
 
     /// Lets whoever asks know something besides the answer.
     pub fn notice(&self, notice: &Notice) {
-        self.context.notice(notice);
+        self.session.notice(notice);
     }
 }
 

@@ -8,14 +8,14 @@ use serde::Serialize;
 use crate::context::Context;
 use crate::output::Report;
 use crate::output::leases::listing;
+use holdfast_tracker::Session;
 use holdfast_tracker::agent::AgentId;
 use holdfast_tracker::claims::events::Envelope;
 use holdfast_tracker::claims::lease::{Many, Shown};
-use holdfast_tracker::claims::{Claims, resource, warn};
+use holdfast_tracker::claims::resource;
 use holdfast_tracker::error::{Error, Result};
 use holdfast_tracker::ids::{IssueId, Typed};
 use holdfast_tracker::issues::Issues;
-use holdfast_tracker::workspace::Workspace;
 
 /// What happened to claims, as one JSON object.
 #[derive(Serialize, JsonSchema)]
@@ -28,22 +28,18 @@ pub struct History {
 
 /// Shows who has claimed what.
 pub(super) fn status(context: &Context, issue: Option<&str>, agent: Option<&str>) -> Result<Report> {
-    let workspace = Workspace::open(context)?;
+    let session = context.session()?;
     let agent = agent.map(AgentId::new).transpose()?;
-    let claims = Claims::to_read(context, &workspace);
-    let view = claims.view()?;
+    let view = session.claims().view()?;
     let ids = view.table.iter().filter_map(|lease| IssueId::parse(lease.resource.as_str()));
-    let issue = issue.map(|typed| meant(context, &workspace, typed, ids.collect())).transpose()?;
+    let issue = issue.map(|typed| meant(&session, typed, ids.collect())).transpose()?;
     let wanted = |lease: &&Lease| {
         !lease.standing(&view.now).is_over()
             && issue.as_ref().is_none_or(|issue| lease.resource == *issue)
             && agent.as_ref().is_none_or(|agent| lease.holder.agent == *agent.name())
     };
     let leases: Vec<&Lease> = view.table.iter().filter(wanted).collect();
-    if let Some(agent) = context.known_agent() {
-        let threshold = workspace.config.coordination.lease_renewal_threshold_pct;
-        warn::ending(&context.printer, &view, &agent, threshold);
-    }
+    session.warn_of_ending(&view);
     let shown: Vec<_> = leases.iter().map(|lease| Shown::new(lease, &view.now)).collect();
     let brief: Vec<_> = shown.iter().map(|lease| lease.lease_id.clone()).collect();
     let text = listing(leases.into_iter(), &view.now);
@@ -52,9 +48,9 @@ pub(super) fn status(context: &Context, issue: Option<&str>, agent: Option<&str>
 }
 
 /// The issue that was meant, among those that are claimed and those that can be seen.
-fn meant(context: &Context, workspace: &Workspace, typed: &str, claimed: Vec<IssueId>) -> Result<Name> {
+fn meant(session: &Session, typed: &str, claimed: Vec<IssueId>) -> Result<Name> {
     let among_claimed = Typed::new(typed)?.only(claimed);
-    match Issues::new(context, workspace).resolve(typed) {
+    match Issues::new(session).resolve(typed) {
         Ok(issue) => resource(issue),
         // An issue that only another worktree has can be claimed all the same.
         Err(Error::NoIssue(id)) => match among_claimed? {
@@ -67,13 +63,13 @@ fn meant(context: &Context, workspace: &Workspace, typed: &str, claimed: Vec<Iss
 
 /// Shows everything that happened.
 pub(super) fn history(context: &Context, issue: Option<&str>) -> Result<Report> {
-    let workspace = Workspace::open(context)?;
-    let claims = Claims::to_read(context, &workspace);
+    let session = context.session()?;
+    let claims = session.claims();
     let mut events = Vec::new();
-    claims.log.history(&mut |record| events.push(Envelope::of(record)))?;
+    claims.medium.history(&mut |record| events.push(Envelope::of(record)))?;
     if let Some(typed) = issue {
         let known = events.iter().filter_map(|event| IssueId::parse(event.issue())).collect();
-        let issue = meant(context, &workspace, typed, known)?;
+        let issue = meant(&session, typed, known)?;
         events.retain(|event| event.issue() == issue.as_str());
     }
     let rows: Vec<_> = events.iter().map(Envelope::row).collect();

@@ -1,26 +1,20 @@
 //! Taking a claim: on an issue, on the best one, on a fresh one.
 
-use holdfast_kernel::{Again, Answer, Command, Lease, Policy, Refusal};
+use holdfast_tracker::Session;
+use holdfast_tracker::claims::lease::{One, Shown, left};
+use holdfast_tracker::claims::{Terms, wait};
+use holdfast_tracker::error::Result;
+use holdfast_tracker::issues::Issues;
+use holdfast_tracker::take::{self, Patience, Taken};
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::background;
 use crate::cli;
 use crate::commands::issue::{self, show::Whole};
 use crate::context::Context;
 use crate::interrupt::Interrupt;
 use crate::output::Report;
-use holdfast_tracker::Notice;
-use holdfast_tracker::claims::lease::{One, Shown, left};
-use holdfast_tracker::claims::wait::{self, Waiter};
-use holdfast_tracker::claims::{Claimant, Claims, Terms, warn};
-use holdfast_tracker::context::Identity;
-use holdfast_tracker::control::Access;
-use holdfast_tracker::error::{Error, Result};
-use holdfast_tracker::ids::IssueId;
-use holdfast_tracker::issues::Issues;
-use holdfast_tracker::queries::{Board, Claimed, can_be_worked_on};
-use holdfast_tracker::workspace::Workspace;
-use holdfast_tracker::writes::Writer;
 
 /// An issue that was made and claimed, as one JSON object.
 #[derive(Serialize, JsonSchema)]
@@ -32,174 +26,76 @@ pub struct Created {
     pub claim: One,
 }
 
-/// Everything that taking a claim needs.
-struct Taker<'a> {
-    context: &'a Context,
-    workspace: Workspace,
-    identity: Identity,
-    terms: Terms,
-}
-
-impl<'a> Taker<'a> {
-    fn new(context: &'a Context, typed: &cli::Terms) -> Result<Self> {
-        let workspace = Workspace::open(context)?;
-        let identity = context.identity()?;
-        let terms =
-            Terms::parse(typed.ttl.as_deref(), typed.reason.as_deref(), &workspace.config, &identity)?;
-        Ok(Self { context, workspace, identity, terms })
-    }
-
-    fn claims(&self) -> Result<(Claims, Claimant)> {
-        let claims = Claims::to_write(self.context, &self.workspace, &self.identity.agent)?;
-        let who = Claimant::here(self.context, &self.workspace, &self.identity.agent)?;
-        Ok((claims, who))
-    }
-
-    /// Reports a grant.
-    fn report(&self, claims: &Claims, answer: Answer) -> Result<Report> {
-        let (text, one) = self.granted(claims, answer)?;
-        Ok(Report::new(text, &one).brief(one.lease.lease_id))
-    }
-
-    /// What there is to say of a grant. Warns of what is about to end.
-    fn granted(&self, claims: &Claims, answer: Answer) -> Result<(String, One)> {
-        let view = claims.view()?;
-        let threshold = self.workspace.config.coordination.lease_renewal_threshold_pct;
-        warn::ending(&self.context.printer, &view, &self.identity.agent, threshold);
-        crate::background::start(self.context, &self.identity);
-        let (lease, already) = match answer {
-            Answer::AlreadyHeld(lease) => (lease, true),
-            Answer::Granted(lease) => (lease, false),
-            other => return Err(unexpected(&other)),
-        };
-        self.bring(&lease);
-        let verb = if already { "already claimed" } else { "claimed" };
-        let text = format!(
-            "{verb} {} as {}: {}\nlease {}, fence {}\n",
-            lease.resource,
-            lease.holder,
-            left(&lease, &view.now),
-            lease.id,
-            lease.fence
-        );
-        Ok((text, One { lease: Shown::new(&lease, &view.now), already_held: Some(already) }))
-    }
-}
-
-impl Taker<'_> {
-    /// Brings what is claimed here, so that it can be worked on. The lease is granted whether or not that
-    /// succeeds, and its holder has to be told of it.
-    fn bring(&self, lease: &Lease) {
-        let Some(id) = IssueId::parse(lease.resource.as_str()) else { return };
-        let brought = Writer::open(self.context, &self.workspace).and_then(|writer| writer.bring(id));
-        if let Err(error) = brought {
-            self.context.notice(&Notice::NotBrought { issue: id.to_string(), why: error.to_string() });
-        }
-    }
-}
-
-impl Taker<'_> {
-    /// Takes the first of the candidates that is free and still can be worked on: while it is free, somebody
-    /// else may have taken, finished and released it since it was looked at. Once it is held, nobody can.
-    fn first(
-        &self,
-        claims: &Claims,
-        who: &Claimant,
-        mut candidates: Vec<IssueId>,
-        resume: bool,
-    ) -> Result<Answer> {
-        // What this agent holds already is not available, not even to itself.
-        let again = if resume { Again::Return } else { Again::Refuse };
-        let policy = Policy { again, ..claims.policy.clone() };
-        let issues = Issues::new(self.context, &self.workspace);
-        loop {
-            let ask = |issue: &IssueId| claims.acquiring(*issue, who, &self.terms);
-            let commands: Vec<_> = candidates.iter().map(ask).collect::<Result<_>>()?;
-            let taken = claims.log.transact_first(&policy, &commands, &is_taken)?;
-            let (at, answer) = taken.ok_or(Error::NothingAvailable)?;
-            let Answer::Granted(lease) = &answer else { return Ok(answer) };
-            let issue = candidates.drain(..=at).next_back();
-            let claimed = Claimed::load(self.context, &self.workspace)?;
-            if issue.map_or(Ok(false), |issue| can_be_worked_on(&issues, &claimed, issue))? {
-                return Ok(answer);
-            }
-            claims.command(&Command::Release { lease: lease.id, holder: who.holder.clone() })?;
-        }
-    }
-}
-
-/// The medium answered another question.
-fn unexpected(answer: &Answer) -> Error {
-    Error::Usage(format!("the log answered {answer:?}"))
-}
-
 /// Claims an issue.
 pub(super) fn acquire(
     context: &Context,
     issue: &str,
-    terms: &cli::Terms,
+    typed: &cli::Terms,
     wait: Option<&str>,
 ) -> Result<Report> {
     let limit = wait.map(wait::limit).transpose()?;
-    let taker = Taker::new(context, terms)?;
-    let issue = Issues::new(context, &taker.workspace).resolve(issue)?;
-    let (claims, who) = taker.claims()?;
-    let answer = match limit {
-        None => claims.acquire(issue, &who, &taker.terms)?,
+    let session = context.session()?;
+    let terms = terms(&session, typed)?;
+    let issue = Issues::new(&session).resolve(issue)?;
+    let taken = match limit {
+        None => take::acquire(&session, issue, &terms, None)?,
         Some(limit) => {
-            let group = taker.workspace.config.coordination.shared_group.as_deref();
-            let access = Access::of(&context.sys, group)?;
-            let agent = &taker.identity.agent;
-            let waiter = Waiter { context, claims: &claims, issue, agent, access };
-            waiter.acquire(&who, &taker.terms, limit, &Interrupt::listen()?)?
+            let waits = &Interrupt::listen()?;
+            take::acquire(&session, issue, &terms, Some(&Patience { limit, waits }))?
         }
     };
-    taker.report(&claims, answer)
+    report(context, &session, &taken)
 }
 
-/// Claims the best issue that is available: nobody can come in between looking and taking.
+/// Claims the best issue that is available.
 pub(super) fn next(
     context: &Context,
-    terms: &cli::Terms,
+    typed: &cli::Terms,
     filters: &cli::Filters,
     resume: bool,
 ) -> Result<Report> {
-    let taker = Taker::new(context, terms)?;
-    let mut candidates = available(context, &taker.workspace, filters)?;
-    let (claims, who) = taker.claims()?;
-    if resume {
-        let table = claims.view()?.table;
-        let mine = |lease: &&Lease| lease.holder == who.holder;
-        let held = table.iter().filter(mine).filter_map(|lease| IssueId::parse(lease.resource.as_str()));
-        candidates.splice(..0, held);
-    }
-    let answer = taker.first(&claims, &who, candidates, resume)?;
-    taker.report(&claims, answer)
-}
-
-const fn is_taken(refusal: &Refusal) -> bool {
-    matches!(refusal, Refusal::Held { .. } | Refusal::ClockSkew { .. } | Refusal::AlreadyHeld { .. })
-}
-
-/// The issues that can be worked on, the most important and oldest first.
-fn available(context: &Context, workspace: &Workspace, filters: &cli::Filters) -> Result<Vec<IssueId>> {
-    let filter = filters.parse()?;
-    let issues = Issues::new(context, workspace);
-    let board = Board::load(&issues, Claimed::load(context, workspace)?, &filter, None)?;
-    issues.warn(&board.problems);
-    Ok(board.available().iter().map(|node| node.id).collect())
+    let session = context.session()?;
+    let terms = terms(&session, typed)?;
+    let taken = take::next(&session, &terms, &filters.parse()?, resume)?;
+    report(context, &session, &taken)
 }
 
 /// Creates an issue and claims it.
 ///
 /// # Errors
 /// What went wrong.
-pub fn create(context: &Context, typed: &cli::CreateIssue, terms: &cli::Terms) -> Result<Report> {
-    let taker = Taker::new(context, terms)?;
-    let (claims, who) = taker.claims()?;
-    let draft = issue::create(context, &taker.workspace, typed)?;
-    let answer = claims.acquire(draft.id(), &who, &taker.terms)?;
-    let (text, claim) = taker.granted(&claims, answer)?;
+pub fn create(context: &Context, typed: &cli::CreateIssue, given: &cli::Terms) -> Result<Report> {
+    let session = context.session()?;
+    let terms = terms(&session, given)?;
+    let (draft, taken) = take::create(&session, issue::fresh(&session, typed)?, &terms)?;
+    background::start(context, session.agent()?);
+    let claim = one(&taken);
     let brief = claim.lease.lease_id.clone();
-    Ok(Report::new(text, &Created { issue: Whole::from(&draft), claim }).brief(brief))
+    Ok(Report::new(text(&taken), &Created { issue: Whole::from(&draft), claim }).brief(brief))
+}
+
+fn terms(session: &Session, typed: &cli::Terms) -> Result<Terms> {
+    Terms::parse(typed.ttl.as_deref(), typed.reason.as_deref(), session.config(), session.agent()?)
+}
+
+fn report(context: &Context, session: &Session, taken: &Taken) -> Result<Report> {
+    background::start(context, session.agent()?);
+    let one = one(taken);
+    Ok(Report::new(text(taken), &one).brief(one.lease.lease_id))
+}
+
+fn one(taken: &Taken) -> One {
+    One { lease: Shown::new(&taken.lease, &taken.now), already_held: Some(taken.already_held) }
+}
+
+fn text(Taken { lease, already_held, now }: &Taken) -> String {
+    let verb = if *already_held { "already claimed" } else { "claimed" };
+    format!(
+        "{verb} {} as {}: {}\nlease {}, fence {}\n",
+        lease.resource,
+        lease.holder,
+        left(lease, now),
+        lease.id,
+        lease.fence
+    )
 }

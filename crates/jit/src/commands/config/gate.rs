@@ -11,11 +11,11 @@ use holdfast_tracker::workspace::Ground;
 /// Lets a change of the repository's configuration pass, or says why not. A configuration that is wrong
 /// can be mended anywhere.
 pub(super) fn pass(context: &Context, ground: &Ground, sources: &Sources) -> Result<()> {
-    let rules = match Config::load(&context.sys, sources) {
+    let rules = match Config::load(&context.caller.sys, sources) {
         Ok(config) => config.global_operations.clone(),
         Err(ConfigError::Invalid(_)) => return Ok(()),
         Err(error) => return Err(error.into()),
     };
-    let Some(branch) = ground.branch(context)? else { return Ok(()) };
-    divergence::pass(&Git::in_dir(&context.start), &rules, &branch, &["HEAD".to_owned()])
+    let Some(branch) = ground.branch(&context.caller)? else { return Ok(()) };
+    divergence::pass(&Git::in_dir(&context.caller.start), &rules, &branch, &["HEAD".to_owned()])
 }

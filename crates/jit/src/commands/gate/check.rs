@@ -11,10 +11,10 @@ use crate::commands::issue::show::Whole;
 use crate::context::Context;
 use crate::interrupt::Interrupt;
 use crate::output::Report;
+use holdfast_tracker::Session;
 use holdfast_tracker::error::{Exit, Result};
 use holdfast_tracker::gates::{Gate, Outcome, Registry, Run};
 use holdfast_tracker::ids::IssueId;
-use holdfast_tracker::workspace::Workspace;
 use holdfast_tracker::writes::{Changed, Draft, Finished, GateResult, Verdict, Writer};
 
 /// How long a command may take whose definition does not say.
@@ -37,17 +37,17 @@ struct Checked {
     outcome: Outcome,
 }
 
-pub(super) fn run(context: &Context, workspace: &Workspace, id: &str, keys: &[String]) -> Result<Report> {
-    let writer = Writer::open(context, workspace)?;
+pub(super) fn run(context: &Context, session: &Session, id: &str, keys: &[String]) -> Result<Report> {
+    let writer = Writer::open(session)?;
     let id = writer.issues.resolve(id)?;
     // A command that runs for minutes is not begun for somebody who may not keep what comes of it.
     writer.may(id, "check the gates of")?;
     let gates = writer.issues.read(id)?.gates;
     let wanted: Vec<String> = if keys.is_empty() { gates.iter().cloned().collect() } else { keys.to_vec() };
-    let registry = Registry::load(context, workspace)?;
+    let registry = Registry::load(session)?;
     let mut checked = Vec::new();
     for key in wanted.iter().filter(|key| gates.contains(*key)) {
-        if let Some(outcome) = outcome(context, workspace, id, key, registry.get(key)?)? {
+        if let Some(outcome) = outcome(context, session, id, key, registry.get(key)?)? {
             checked.push(Checked { key: key.clone(), outcome });
         }
     }
@@ -69,18 +69,18 @@ pub(super) fn run(context: &Context, workspace: &Workspace, id: &str, keys: &[St
 
 fn outcome(
     context: &Context,
-    workspace: &Workspace,
+    session: &Session,
     id: IssueId,
     key: &str,
     gate: &Gate,
 ) -> Result<Option<Outcome>> {
     let Some(command) = &gate.command else { return Ok(None) };
-    let directory = workspace.root.clone().unwrap_or_else(|| context.start.clone());
+    let directory = session.root().unwrap_or(&context.caller.start);
     context.printer.progress(&format!("{key}: {command}"));
     let issue = id.to_string();
     let variables = [("JIT_ISSUE_ID", issue.as_str()), ("JIT_GATE", key)];
     let limit = Millis::from_secs(gate.timeout_secs.unwrap_or(USUAL));
-    let run = Run { sys: &context.sys, command, directory: &directory, variables: &variables, limit };
+    let run = Run { sys: &context.caller.sys, command, directory, variables: &variables, limit };
     run.run(&Interrupt::listen()?).map(Some)
 }
 

@@ -9,9 +9,9 @@ use serde_json::json;
 use crate::cli::DefineGate;
 use crate::context::Context;
 use crate::output::Report;
+use holdfast_tracker::Session;
 use holdfast_tracker::error::{Error, Result};
 use holdfast_tracker::gates::{FILE, Gate, LONGEST_TIMEOUT, Mode, Registry};
-use holdfast_tracker::workspace::Workspace;
 use holdfast_tracker::writes::{self, Writer};
 
 /// A gate, as it is defined.
@@ -56,13 +56,13 @@ impl Defined {
 }
 
 /// Defines a gate. It concerns everybody, so it is held to the rules for that.
-pub(super) fn run(context: &Context, workspace: &Workspace, typed: &DefineGate) -> Result<Report> {
+pub(super) fn run(context: &Context, session: &Session, typed: &DefineGate) -> Result<Report> {
     let (key, gate) = (writes::key(&typed.key)?, gate(typed)?);
-    let writer = Writer::open(context, workspace)?;
+    let writer = Writer::open(session)?;
     super::super::config::require_global(context)?;
     let mut scope = writer.locks().scope()?;
-    let _section = scope.enter(&context.sys, LockMode::Exclusive)?;
-    let mut registry = Registry::load(context, workspace)?;
+    let _section = scope.enter(&context.caller.sys, LockMode::Exclusive)?;
+    let mut registry = Registry::load(session)?;
     let before = registry.gates.insert(key.clone(), gate.clone());
     if before.as_ref().is_some_and(|before| *before != gate) && !typed.replace {
         return Err(writes::Error::GateExists(key).into());
@@ -71,7 +71,7 @@ pub(super) fn run(context: &Context, workspace: &Workspace, typed: &DefineGate) 
     if changed {
         let payload = json!({ "gate": Defined::new(&key, &gate) });
         let after = registry.bytes();
-        writer.announce("gate.defined", payload, (FILE, &after), || registry.write(context, workspace))?;
+        writer.announce("gate.defined", payload, (FILE, &after), || registry.write(session))?;
     }
     let text = format!("the gate {key} is defined{}\n", if changed { "" } else { " already" });
     Ok(Report::new(text, &Written { gate: Defined::new(&key, &gate), changed }).brief(key))
@@ -98,8 +98,8 @@ fn gate(typed: &DefineGate) -> Result<Gate> {
     }
 }
 
-pub(super) fn list(context: &Context, workspace: &Workspace) -> Result<Report> {
-    let registry = Registry::load(context, workspace)?;
+pub(super) fn list(session: &Session) -> Result<Report> {
+    let registry = Registry::load(session)?;
     let rows: Vec<_> = registry.gates.iter().map(|(key, gate)| row(key, gate)).collect();
     let text = if rows.is_empty() {
         "no gates are defined\n".to_owned()
@@ -119,8 +119,8 @@ fn row(key: &str, gate: &Gate) -> [String; 5] {
     [key.to_owned(), mode.to_owned(), timeout, text(&gate.command), text(&gate.title)]
 }
 
-pub(super) fn show(context: &Context, workspace: &Workspace, key: &str) -> Result<Report> {
-    let registry = Registry::load(context, workspace)?;
+pub(super) fn show(session: &Session, key: &str) -> Result<Report> {
+    let registry = Registry::load(session)?;
     let gate = registry.get(key)?;
     let [key, mode, timeout, command, title] = row(key, gate);
     let mut text = format!("{key}  {title}\nmode: {mode}\n");

@@ -6,15 +6,14 @@ use serde::Serialize;
 
 use super::show::Whole;
 use crate::cli::CreateIssue;
-use crate::context::Context;
 use crate::output::Report;
+use holdfast_tracker::Session;
 use holdfast_tracker::claims::lease::Shown;
 use holdfast_tracker::config::Config;
 use holdfast_tracker::error::{Error, Result};
 use holdfast_tracker::gates::Registry;
-use holdfast_tracker::issues::{Issue, typed as word};
-use holdfast_tracker::workspace::Workspace;
-use holdfast_tracker::writes::{self, Draft, Fresh, Results, Writer};
+use holdfast_tracker::issues::{Issue, Issues, typed as word};
+use holdfast_tracker::writes::{self, Fresh, Results, Writer};
 
 /// An issue that was made, as one JSON object.
 #[derive(Serialize, JsonSchema)]
@@ -29,31 +28,30 @@ pub struct Document {
     pub already_held: Option<bool>,
 }
 
-pub(super) fn run(context: &Context, workspace: &Workspace, typed: &CreateIssue) -> Result<Report> {
-    let draft = create(context, workspace, typed)?;
+pub(super) fn run(session: &Session, typed: &CreateIssue) -> Result<Report> {
+    let draft = Writer::open(session)?.create(fresh(session, typed)?)?;
     let issue = draft.issue();
     let text = format!("created {}: {}\n", issue.id, issue.title);
     let document = Document { issue: Whole::from(&draft), lease: None, already_held: None };
     Ok(Report::new(clean(&text), &document).brief(&issue.id))
 }
 
-/// Creates an issue.
+/// The issue that was typed.
 ///
 /// # Errors
-/// When it cannot be written, or something that it names is not there.
-pub fn create(context: &Context, workspace: &Workspace, typed: &CreateIssue) -> Result<Draft> {
+/// When it cannot be like that, or something that it names is not there.
+pub fn fresh(session: &Session, typed: &CreateIssue) -> Result<Fresh> {
     let title = writes::title(&typed.title)?;
     let description = typed.description.as_deref().map(writes::description).transpose()?;
     let labels = typed.labels.iter().map(|text| writes::label(text)).collect::<Result<_>>()?;
-    let kind = kind(&workspace.config, typed.kind.as_deref())?;
+    let kind = kind(session.config(), typed.kind.as_deref())?;
     let priority = word("--priority", &typed.priority)?;
-    let gates = Registry::known(context, workspace, &typed.gates)?;
-    let writer = Writer::open(context, workspace)?;
-    let dependencies =
-        typed.depends_on.iter().map(|id| writer.issues.resolve(id)).collect::<Result<Vec<_>>>()?;
+    let gates = Registry::known(session, &typed.gates)?;
+    let issues = Issues::new(session);
+    let dependencies = typed.depends_on.iter().map(|id| issues.resolve(id)).collect::<Result<Vec<_>>>()?;
     let description = description.filter(|text| !text.is_empty());
-    let issue = Issue { priority, description, kind, gates, ..writer.blank(title)? };
-    writer.create(Fresh { issue, labels, dependencies, results: Results::default() })
+    let issue = Issue { priority, description, kind, gates, ..writes::blank(session.sys(), title)? };
+    Ok(Fresh { issue, labels, dependencies, results: Results::default() })
 }
 
 /// The type that was typed, or the narrowest there is.

@@ -4,10 +4,9 @@ use holdfast_terminal::clean;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::context::Context;
 use crate::output::Report;
+use holdfast_tracker::Session;
 use holdfast_tracker::error::Result;
-use holdfast_tracker::workspace::Workspace;
 use holdfast_tracker::writes::Writer;
 
 /// What became of a deletion, as one JSON object.
@@ -28,8 +27,8 @@ pub struct Gone {
     pub dependents: Vec<String>,
 }
 
-pub(super) fn run(context: &Context, workspace: &Workspace, typed: &str) -> Result<Report> {
-    let writer = Writer::open(context, workspace)?;
+pub(super) fn run(session: &Session, typed: &str) -> Result<Report> {
+    let writer = Writer::open(session)?;
     let id = writer.issues.resolve(typed)?;
     let deleted = writer.delete(id)?;
     let dependents: Vec<_> = deleted.dependents.iter().map(ToString::to_string).collect();

@@ -5,11 +5,11 @@ use crate::output::pieces::listed;
 use crate::output::rows::{Row, Rows};
 use crate::output::{Form, Report};
 use holdfast_terminal::json_line;
+use holdfast_tracker::Session;
 use holdfast_tracker::error::Result;
 use holdfast_tracker::ids::IssueId;
 use holdfast_tracker::issues::{Issues, Scope};
 use holdfast_tracker::queries::{Claimed, Filter, Item};
-use holdfast_tracker::workspace::Workspace;
 
 /// What is kept of an issue, for the form that is wanted.
 enum Kept {
@@ -22,10 +22,10 @@ enum Kept {
 ///
 /// # Errors
 /// When they cannot be read.
-pub fn run(context: &Context, workspace: &Workspace, scope: Scope, filter: &Filter) -> Result<Report> {
+pub fn run(context: &Context, session: &Session, scope: Scope, filter: &Filter) -> Result<Report> {
     let form = context.printer.form();
-    let issues = Issues::new(context, workspace);
-    let claimed = Claimed::or_none(context, workspace)?;
+    let issues = Issues::new(session);
+    let claimed = Claimed::or_none(session)?;
     let scan = issues.scan(scope, |seen| {
         filter.wants(seen).then(|| match form {
             Form::Json => Kept::Json(json_line(&Item::new(seen, &claimed))),

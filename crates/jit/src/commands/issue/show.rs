@@ -9,13 +9,13 @@ use serde::Serialize;
 use crate::context::Context;
 use crate::output::Report;
 use crate::output::colours::{priority_colour, state_cell, state_colour};
+use holdfast_tracker::Session;
 use holdfast_tracker::claims::lease::{Shown, left};
 use holdfast_tracker::error::{Error, Result};
 use holdfast_tracker::ids::IssueId;
 use holdfast_tracker::issues::{Issue, Issues, Layer, Scope, State};
 use holdfast_tracker::queries::{Claimed, Reason};
 use holdfast_tracker::times::ago;
-use holdfast_tracker::workspace::Workspace;
 use holdfast_tracker::writes::Draft;
 
 /// An issue with what belongs to it, as one JSON object.
@@ -59,10 +59,10 @@ struct Dep {
 ///
 /// # Errors
 /// When there is none, or it cannot be read.
-pub fn run(context: &Context, workspace: &Workspace, id: &str) -> Result<Report> {
-    let issues = Issues::new(context, workspace);
+pub fn run(context: &Context, session: &Session, id: &str) -> Result<Report> {
+    let issues = Issues::new(session);
     let id = issues.resolve(id)?;
-    let claimed = Claimed::or_none(context, workspace)?;
+    let claimed = Claimed::or_none(session)?;
     let (whole, layer, unsure) = issues.see(id, Scope::All, |seen| {
         let list = |set: &holdfast_tracker::issues::Set| set.members().map(ToOwned::to_owned).collect();
         let (labels, dependencies) = (list(&seen.labels), list(&seen.deps));

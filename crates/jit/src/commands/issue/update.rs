@@ -7,12 +7,11 @@ use serde::Serialize;
 use super::create::kind;
 use super::show::Whole;
 use crate::cli::UpdateIssue;
-use crate::context::Context;
 use crate::output::Report;
 use holdfast_tracker::Notice;
+use holdfast_tracker::Session;
 use holdfast_tracker::error::{Error, Result};
 use holdfast_tracker::issues::{Priority, State, typed as word};
-use holdfast_tracker::workspace::Workspace;
 use holdfast_tracker::writes::{self, Changed, Draft, Finished, Writer, open_dependencies};
 
 /// What became of a change, as one JSON object: one issue, or several.
@@ -49,9 +48,9 @@ struct Update<'a> {
     assignee: Option<String>,
 }
 
-pub(super) fn run(context: &Context, workspace: &Workspace, typed: &UpdateIssue) -> Result<Report> {
-    let update = Update::parse(workspace, typed)?;
-    let writer = Writer::open(context, workspace)?;
+pub(super) fn run(session: &Session, typed: &UpdateIssue) -> Result<Report> {
+    let update = Update::parse(session, typed)?;
+    let writer = Writer::open(session)?;
     let ids = typed.ids.iter().map(|id| writer.issues.resolve(id)).collect::<Result<Vec<_>>>()?;
     if ids.len() > 1 {
         ids.iter().try_for_each(|id| writer.may(*id, "update"))?;
@@ -64,13 +63,13 @@ pub(super) fn run(context: &Context, workspace: &Workspace, typed: &UpdateIssue)
 }
 
 impl<'a> Update<'a> {
-    fn parse(workspace: &Workspace, typed: &'a UpdateIssue) -> Result<Self> {
+    fn parse(session: &Session, typed: &'a UpdateIssue) -> Result<Self> {
         let (strict, nothing) = (typed.strict, UpdateIssue::default());
         let asked = UpdateIssue { ids: typed.ids.clone(), strict, ..nothing };
         if format!("{typed:?}") == format!("{asked:?}") {
             return Err(Error::Usage("nothing to change was given".into()));
         }
-        let kind = typed.kind.as_deref().map(|text| kind(&workspace.config, Some(text)));
+        let kind = typed.kind.as_deref().map(|text| kind(session.config(), Some(text)));
         Ok(Self {
             typed,
             title: typed.title.as_deref().map(writes::title).transpose()?,

@@ -1,5 +1,5 @@
-//! What a question stands on: the machine, where it was asked, who asks and who hears the notices. Nothing here is
-//! worked out before somebody needs it.
+//! Who asks, from where and on which machine: what a door brings along with a question. Nothing here is worked out
+//! before somebody needs it.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -13,9 +13,9 @@ use crate::config::AgentFile;
 use crate::error::{Error, Result};
 use crate::notice::{Listener, Notice};
 
-/// What a question stands on.
+/// What a door brings along with a question.
 #[derive(Clone)]
-pub struct Context {
+pub struct Caller {
     /// The machine.
     pub sys: Sys,
     /// The directory that the question is asked in; absolute.
@@ -24,7 +24,7 @@ pub struct Context {
     pub git: Environment,
     /// When the author of a commit made it, as git tells its hooks.
     pub author_date: Option<OsString>,
-    /// Who asks, if that was said.
+    /// The agent that asks, if that was said.
     pub agent: Option<OsString>,
     /// Where the user's files are.
     pub config_home: Option<PathBuf>,
@@ -32,46 +32,37 @@ pub struct Context {
     pub listener: Arc<dyn Listener>,
 }
 
-/// Who asks.
-pub struct Identity {
-    /// The agent.
-    pub agent: AgentId,
+/// The agent that asks.
+#[derive(Debug)]
+pub struct Agent {
+    /// Its id.
+    pub id: AgentId,
     /// What its file says besides.
     pub file: AgentFile,
 }
 
-impl Context {
+impl Caller {
     /// A file of the user's.
     #[must_use]
     pub fn user_file(&self, name: &str) -> Option<PathBuf> {
         self.config_home.as_ref().map(|home| home.join(name))
     }
 
-    /// Who asks.
+    /// The agent that asks.
     ///
     /// # Errors
     /// When nobody says, or says something that is no agent.
-    pub fn identity(&self) -> Result<Identity> {
+    pub fn agent(&self) -> Result<Agent> {
         let file = AgentFile::load(&self.sys, self.user_file("agent.toml").as_deref())?;
-        let agent = self.named(&file)?.ok_or(Error::NoAgent)?;
-        Ok(Identity { agent, file })
-    }
-
-    /// Who asks, for commands that only say more to somebody they know.
-    #[must_use]
-    pub fn known_agent(&self) -> Option<AgentId> {
-        self.identity().ok().map(|identity| identity.agent)
+        let id = match &self.agent {
+            Some(given) => AgentId::new(&given.to_string_lossy())?,
+            None => AgentId::new(file.agent.id.as_deref().ok_or(Error::NoAgent)?)?,
+        };
+        Ok(Agent { id, file })
     }
 
     /// Lets whoever asks know something besides the answer.
     pub fn notice(&self, notice: &Notice) {
         self.listener.hear(notice);
-    }
-
-    fn named(&self, file: &AgentFile) -> Result<Option<AgentId>> {
-        if let Some(text) = &self.agent {
-            return Ok(Some(AgentId::new(&text.to_string_lossy())?));
-        }
-        Ok(file.agent.id.as_deref().map(AgentId::new).transpose()?)
     }
 }

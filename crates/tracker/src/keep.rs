@@ -1,0 +1,112 @@
+//! What the holder of a claim does with it, and what an operator does to it.
+
+use holdfast_kernel::{Answer, Command, Holder, Lease, Millis, Name, Stamp, Text, Transfer};
+
+use crate::agent::AgentId;
+use crate::claims::branch_tags;
+use crate::error::{Error, Result};
+use crate::heartbeat;
+use crate::notice::Notice;
+use crate::session::Session;
+
+/// A claim after a change.
+#[derive(Clone, Debug)]
+pub struct Kept {
+    /// The lease as it was changed.
+    pub lease: Lease,
+    /// Whether it is still there.
+    pub is_there: bool,
+    /// When it was looked at.
+    pub now: Stamp,
+}
+
+/// Prolongs a claim.
+///
+/// # Errors
+/// The refusal, or what failed.
+pub fn renew(session: &Session, lease: &str, ttl: Option<Millis>) -> Result<Kept> {
+    let (lease, holder) = meant(session, lease)?;
+    carry_out(session, &Command::Renew { lease: lease.id, holder, ttl })
+}
+
+/// Beats for a claim without a deadline.
+///
+/// # Errors
+/// The refusal, or what failed.
+pub fn beat(session: &Session, lease: &str) -> Result<Kept> {
+    let (lease, holder) = meant(session, lease)?;
+    let kept = carry_out(session, &Command::Beat { lease: lease.id, holder })?;
+    heartbeat::write(session, session.config().coordination.heartbeat_interval_secs)?;
+    Ok(kept)
+}
+
+/// Gives a claim back.
+///
+/// # Errors
+/// The refusal, or what failed.
+pub fn release(session: &Session, lease: &str) -> Result<Kept> {
+    let (lease, holder) = meant(session, lease)?;
+    carry_out(session, &Command::Release { lease: lease.id, holder })
+}
+
+/// Takes a claim away from its holder.
+///
+/// # Errors
+/// The refusal, or what failed.
+pub fn evict(session: &Session, lease: &str, reason: Text) -> Result<Kept> {
+    let (lease, by) = meant(session, lease)?;
+    let kept = carry_out(session, &Command::Evict { lease: lease.id, by, reason })?;
+    session
+        .notice(&Notice::Evicted { holder: kept.lease.holder.clone(), issue: kept.lease.resource.clone() });
+    Ok(kept)
+}
+
+/// Hands a claim to another agent, in a worktree that is there.
+///
+/// # Errors
+/// The refusal, or what failed.
+pub fn transfer(
+    session: &Session,
+    lease: &str,
+    to_agent: &AgentId,
+    to_worktree: &str,
+    reason: Text,
+) -> Result<Kept> {
+    let known = session.worktrees()?;
+    let target = known.iter().find(|entry| entry.worktree_id.as_deref() == Some(to_worktree));
+    let target = target.ok_or_else(|| Error::NoSuchWorktree(to_worktree.to_owned()))?;
+    let place = Name::new(to_worktree).map_err(|_| Error::NoSuchWorktree(to_worktree.to_owned()))?;
+    let (lease, holder) = meant(session, lease)?;
+    let command = Command::Transfer(Transfer {
+        lease: lease.id,
+        holder,
+        id: session.claims().fresh_id()?,
+        to: Holder { agent: to_agent.name().clone(), place },
+        reason,
+        tags: branch_tags(target.branch.as_deref()),
+    });
+    carry_out(session, &command)
+}
+
+/// The lease that was meant, and who asks.
+fn meant(session: &Session, lease: &str) -> Result<(Lease, Holder)> {
+    let claims = session.claims_to_change()?;
+    let holder = session.holder()?.clone();
+    Ok((claims.resolve(lease)?, holder))
+}
+
+fn carry_out(session: &Session, command: &Command) -> Result<Kept> {
+    let lease = match session.claims().command(command)? {
+        Answer::Renewed(lease)
+        | Answer::Beaten(lease)
+        | Answer::Released(lease)
+        | Answer::Transferred(lease)
+        | Answer::Evicted(lease) => lease,
+        other @ (Answer::Granted(_) | Answer::AlreadyHeld(_) | Answer::Swept(_) | Answer::Valid(_)) => {
+            return Err(Error::unexpected("change a lease", &other));
+        }
+    };
+    let view = session.claims().view()?;
+    session.warn_of_ending(&view);
+    Ok(Kept { is_there: view.table.get(lease.id).is_some(), lease, now: view.now })
+}

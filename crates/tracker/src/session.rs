@@ -1,0 +1,259 @@
+//! One question to the tracker: where it is asked, what is configured there, who asks, and the claims. It is opened
+//! once per command; whatever only some commands need is worked out when it is first asked for, and once.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
+
+use holdfast_git::Repository;
+use holdfast_kernel::{Holder, Tags};
+use holdfast_store::View;
+use holdfast_sys::Sys;
+
+use crate::agent::AgentId;
+use crate::caller::{Agent, Caller};
+use crate::claims::{Claims, branch_tags, warn};
+use crate::config::Config;
+use crate::control::{self, Access};
+use crate::error::{Error, Result};
+use crate::notice::Notice;
+use crate::workspace::{Ground, Workspace};
+use crate::worktree::{self, Record};
+
+/// One question to the tracker.
+pub struct Session {
+    /// Who asks.
+    pub caller: Caller,
+    workspace: Workspace,
+    agent: OnceLock<Agent>,
+    writer: Arc<OnceLock<AgentId>>,
+    access: OnceLock<Access>,
+    prepared: OnceLock<()>,
+    worktree: OnceLock<Record>,
+    holder: OnceLock<Holder>,
+    claims: OnceLock<Claims>,
+}
+
+impl Session {
+    /// A question that is asked where issues are tracked.
+    ///
+    /// # Errors
+    /// When nobody has started tracking issues there, or git or the configuration stands in the way.
+    pub fn open(caller: &Caller) -> Result<Self> {
+        let session = Self::find(caller)?;
+        if session.workspace.is_initialised(caller)? {
+            Ok(session)
+        } else {
+            Err(Error::NotInitialised(caller.start.clone()))
+        }
+    }
+
+    /// A question that is asked anywhere, be issues tracked there or not.
+    ///
+    /// # Errors
+    /// When git or the configuration stands in the way.
+    pub fn find(caller: &Caller) -> Result<Self> {
+        Self::on(caller, Ground::find(caller)?)
+    }
+
+    /// A question that is asked on ground that was found already.
+    ///
+    /// # Errors
+    /// When the configuration stands in the way.
+    pub fn on(caller: &Caller, ground: Ground) -> Result<Self> {
+        Ok(Self {
+            caller: caller.clone(),
+            workspace: Workspace::on(caller, ground)?,
+            agent: OnceLock::new(),
+            writer: Arc::default(),
+            access: OnceLock::new(),
+            prepared: OnceLock::new(),
+            worktree: OnceLock::new(),
+            holder: OnceLock::new(),
+            claims: OnceLock::new(),
+        })
+    }
+
+    /// The machine.
+    #[must_use]
+    pub const fn sys(&self) -> &Sys {
+        &self.caller.sys
+    }
+
+    /// What is configured.
+    #[must_use]
+    pub const fn config(&self) -> &Config {
+        &self.workspace.config
+    }
+
+    /// The repository; none outside of git.
+    #[must_use]
+    pub const fn repository(&self) -> Option<&Repository> {
+        self.workspace.repository.as_ref()
+    }
+
+    /// The root of the worktree; none in a bare repository.
+    #[must_use]
+    pub fn root(&self) -> Option<&Path> {
+        self.workspace.root.as_deref()
+    }
+
+    /// The control plane, which all worktrees share.
+    #[must_use]
+    pub fn control(&self) -> &Path {
+        &self.workspace.control
+    }
+
+    /// This worktree's `.jit/`; none without a worktree.
+    #[must_use]
+    pub fn data(&self) -> Option<PathBuf> {
+        self.workspace.data()
+    }
+
+    /// This worktree's `.jit/`.
+    ///
+    /// # Errors
+    /// When there is no worktree.
+    pub fn own_data(&self) -> Result<PathBuf> {
+        self.workspace.own_data()
+    }
+
+    /// The main worktree's `.jit/`, if this is not the main worktree.
+    ///
+    /// # Errors
+    /// When git stands in the way.
+    pub fn main_data(&self) -> Result<Option<PathBuf>> {
+        self.workspace.main_data(&self.caller)
+    }
+
+    /// Where linked worktrees hand over what they have written; none where nothing is shared.
+    #[must_use]
+    pub fn shared_data(&self) -> Option<&Path> {
+        self.workspace.shared_data()
+    }
+
+    /// Whether this is a worktree beside the main one.
+    #[must_use]
+    pub fn is_linked(&self) -> bool {
+        self.workspace.is_linked()
+    }
+
+    /// The branch of this worktree: none outside of git, `HEAD` where there is no branch.
+    ///
+    /// # Errors
+    /// When git stands in the way.
+    pub fn branch(&self) -> Result<Option<String>> {
+        self.workspace.branch(&self.caller)
+    }
+
+    /// All worktrees of the repository; outside of git the one that there is.
+    ///
+    /// # Errors
+    /// When they cannot be listed.
+    pub fn worktrees(&self) -> Result<Vec<worktree::Entry>> {
+        worktree::all(&self.caller, &self.workspace)
+    }
+
+    /// The agent that asks.
+    ///
+    /// # Errors
+    /// When nobody says, or says something that is no agent.
+    pub fn agent(&self) -> Result<&Agent> {
+        let agent = once(&self.agent, || self.caller.agent())?;
+        self.writer.get_or_init(|| agent.id.clone());
+        Ok(agent)
+    }
+
+    /// The agent that asks, for commands that only say more to somebody they know.
+    #[must_use]
+    pub fn known_agent(&self) -> Option<&AgentId> {
+        self.agent().ok().map(|agent| &agent.id)
+    }
+
+    /// Who may use the control plane.
+    ///
+    /// # Errors
+    /// When the group that shares it is not known here.
+    pub fn access(&self) -> Result<Access> {
+        let group = self.config().coordination.shared_group.as_deref();
+        once(&self.access, || Access::of(self.sys(), group)).copied()
+    }
+
+    /// Makes the control plane if it is not there. Whoever writes does this first.
+    ///
+    /// # Errors
+    /// When that is not possible.
+    pub fn prepare(&self) -> Result<Access> {
+        let access = self.access()?;
+        once(&self.prepared, || control::prepare(self.sys(), self.control(), access))?;
+        Ok(access)
+    }
+
+    /// What this worktree is known as; made if it was never asked for.
+    ///
+    /// # Errors
+    /// When it cannot be given an id.
+    pub fn worktree(&self) -> Result<&Record> {
+        once(&self.worktree, || worktree::ensure(&self.caller, &self.workspace, &|| self.prepare()))
+    }
+
+    /// Who holds what is claimed by whoever asks: the agent in this worktree.
+    ///
+    /// # Errors
+    /// When nobody says who asks, or the worktree cannot be given an id.
+    pub fn holder(&self) -> Result<&Holder> {
+        once(&self.holder, || {
+            let agent = self.agent()?.id.name().clone();
+            let place = self.worktree()?.name(&self.own_data()?)?;
+            Ok(Holder { agent, place })
+        })
+    }
+
+    /// What is kept beside a grant to whoever asks.
+    ///
+    /// # Errors
+    /// When git stands in the way.
+    pub fn tags(&self) -> Result<Tags> {
+        Ok(branch_tags(self.branch()?.as_deref()))
+    }
+
+    /// The claims, to look at.
+    pub fn claims(&self) -> &Claims {
+        self.claims.get_or_init(|| {
+            // Only a writer needs the group, and is told if there is none.
+            let mode = self.access().map_or(0o600, Access::file);
+            Claims::open(&self.caller, &self.workspace, &self.writer, mode)
+        })
+    }
+
+    /// The claims, to be changed by whoever asks.
+    ///
+    /// # Errors
+    /// When nobody says who asks, or the control plane cannot be set up.
+    pub fn claims_to_change(&self) -> Result<&Claims> {
+        self.agent()?;
+        self.prepare()?;
+        Ok(self.claims())
+    }
+
+    /// Lets whoever asks know something besides the answer.
+    pub fn notice(&self, notice: &Notice) {
+        self.caller.notice(notice);
+    }
+
+    /// Warns whoever asks of its leases that are about to end.
+    pub fn warn_of_ending(&self, view: &View) {
+        if let Some(agent) = self.known_agent() {
+            let threshold = self.config().coordination.lease_renewal_threshold_pct;
+            warn::ending(&*self.caller.listener, view, agent, threshold);
+        }
+    }
+}
+
+/// What is in the cell, put there if nothing is.
+fn once<T>(cell: &OnceLock<T>, make: impl FnOnce() -> Result<T>) -> Result<&T> {
+    if let Some(known) = cell.get() {
+        return Ok(known);
+    }
+    let made = make()?;
+    Ok(cell.get_or_init(|| made))
+}

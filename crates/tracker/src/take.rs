@@ -1,0 +1,135 @@
+//! Taking a claim: on an issue, on the best one, on a fresh one. The issue is brought into the worktree on the way,
+//! so that there is something to work on.
+
+use holdfast_kernel::{Again, Answer, Command, Lease, Millis, Policy, Refusal, Stamp};
+
+use crate::claims::wait::Waiter;
+use crate::claims::{Claimant, Terms};
+use crate::error::{Error, Result};
+use crate::ids::IssueId;
+use crate::issues::Issues;
+use crate::notice::Notice;
+use crate::queries::{Board, Claimed, Filter, can_be_worked_on};
+use crate::session::Session;
+use crate::wait::Waits;
+use crate::writes::{Draft, Fresh, Writer};
+
+/// A claim that was granted.
+#[derive(Clone, Debug)]
+pub struct Taken {
+    /// The lease.
+    pub lease: Lease,
+    /// Whether it was held already.
+    pub already_held: bool,
+    /// When it was looked at.
+    pub now: Stamp,
+}
+
+/// How long to wait for an issue that somebody else holds, and how.
+pub struct Patience<'a> {
+    /// At most this long.
+    pub limit: Millis,
+    /// Whoever waits.
+    pub waits: &'a dyn Waits,
+}
+
+/// Claims an issue, at once or within the time that there is.
+///
+/// # Errors
+/// The refusal, a signal, or what failed.
+pub fn acquire(
+    session: &Session,
+    issue: IssueId,
+    terms: &Terms,
+    patience: Option<&Patience<'_>>,
+) -> Result<Taken> {
+    let claims = session.claims_to_change()?;
+    let who = claimant(session)?;
+    let answer = match patience {
+        None => claims.acquire(issue, &who, terms)?,
+        Some(Patience { limit, waits }) => {
+            let agent = &session.agent()?.id;
+            let waiter = Waiter { caller: &session.caller, claims, issue, agent, access: session.access()? };
+            waiter.acquire(&who, terms, *limit, *waits)?
+        }
+    };
+    taken(session, answer)
+}
+
+/// Claims the best issue that is available and wanted: nobody can come in between looking and taking. With `resume`,
+/// what is held here already comes first.
+///
+/// # Errors
+/// When there is none, or what failed.
+pub fn next(session: &Session, terms: &Terms, filter: &Filter, resume: bool) -> Result<Taken> {
+    let issues = Issues::new(session);
+    let board = Board::load(&issues, Claimed::load(session)?, filter, None)?;
+    issues.warn(&board.problems);
+    let mut candidates: Vec<IssueId> = board.available().iter().map(|node| node.id).collect();
+    let claims = session.claims_to_change()?;
+    let who = claimant(session)?;
+    if resume {
+        let table = claims.view()?.table;
+        let mine = |lease: &&Lease| lease.holder == who.holder;
+        let held = table.iter().filter(mine).filter_map(|lease| IssueId::parse(lease.resource.as_str()));
+        candidates.splice(..0, held);
+    }
+    // What this agent holds already is not available, not even to itself.
+    let again = if resume { Again::Return } else { Again::Refuse };
+    let policy = Policy { again, ..claims.policy.clone() };
+    // While an issue is free, somebody else may take, finish and release it after it was looked at. Once it is held,
+    // nobody can.
+    loop {
+        let ask = |issue: &IssueId| claims.acquiring(*issue, &who, terms);
+        let commands: Vec<_> = candidates.iter().map(ask).collect::<Result<_>>()?;
+        let first = claims.medium.transact_first(&policy, &commands, &is_taken)?;
+        let (at, answer) = first.ok_or(Error::NothingAvailable)?;
+        let Answer::Granted(lease) = &answer else { return taken(session, answer) };
+        let issue = candidates.drain(..=at).next_back();
+        let claimed = Claimed::load(session)?;
+        if issue.map_or(Ok(false), |issue| can_be_worked_on(&issues, &claimed, issue))? {
+            return taken(session, answer);
+        }
+        claims.command(&Command::Release { lease: lease.id, holder: who.holder.clone() })?;
+    }
+}
+
+/// Creates an issue and claims it.
+///
+/// # Errors
+/// What went wrong.
+pub fn create(session: &Session, fresh: Fresh, terms: &Terms) -> Result<(Draft, Taken)> {
+    let claims = session.claims_to_change()?;
+    let who = claimant(session)?;
+    let draft = Writer::open(session)?.create(fresh)?;
+    let answer = claims.acquire(draft.id(), &who, terms)?;
+    Ok((draft, taken(session, answer)?))
+}
+
+/// Whoever asks, as it claims.
+fn claimant(session: &Session) -> Result<Claimant> {
+    Ok(Claimant { holder: session.holder()?.clone(), tags: session.tags()? })
+}
+
+const fn is_taken(refusal: &Refusal) -> bool {
+    matches!(refusal, Refusal::Held { .. } | Refusal::ClockSkew { .. } | Refusal::AlreadyHeld { .. })
+}
+
+/// A grant, with its issue in this worktree. The lease is granted whether or not that succeeds, and its holder has to
+/// be told of it.
+fn taken(session: &Session, answer: Answer) -> Result<Taken> {
+    let (lease, already_held) = match answer {
+        Answer::AlreadyHeld(lease) => (lease, true),
+        Answer::Granted(lease) => (lease, false),
+        other => return Err(Error::unexpected("grant a lease", &other)),
+    };
+    if let Some(id) = IssueId::parse(lease.resource.as_str()) {
+        let brought = Writer::open(session).and_then(|writer| writer.bring(id));
+        if let Err(error) = brought {
+            session.notice(&Notice::NotBrought { issue: id.to_string(), why: error.to_string() });
+        }
+    }
+    let view = session.claims().view()?;
+    session.warn_of_ending(&view);
+    Ok(Taken { lease, already_held, now: view.now })
+}
