@@ -26,7 +26,7 @@ const LAYERS: [(&str, &[&str]); 14] = [
     (KC, &[KERNEL, SYS, STORE, GIT, TERMINAL]),
     ("holdfast-ic", &[KERNEL, SYS, STORE, GIT, TERMINAL]),
     (SIM, &[KERNEL, SYS, STORE]),
-    (TRIAL, &[]),
+    (TRIAL, &[KERNEL, SYS, STORE]),
     ("holdfast-benches", &[KERNEL, SYS, STORE, GIT, SIM, KC]),
     ("holdfast-fuzz", &[KERNEL, SYS, STORE, GIT, JIT]),
     ("xtask", &[]),
