@@ -21,6 +21,7 @@ mod source;
 mod suggest;
 mod texts;
 mod value;
+pub(crate) mod wire;
 mod words;
 
 #[cfg(test)]

@@ -6,6 +6,7 @@
 pub mod agent;
 pub mod claims;
 pub mod cli;
+pub mod code;
 pub mod colours;
 pub mod commands;
 pub mod config;
@@ -37,9 +38,9 @@ use std::process::ExitCode;
 use holdfast_sys::Sys;
 
 use cli::Cli;
+use code::Exit;
 use context::Context;
 pub use error::Error;
-use error::Exit;
 use output::Printer;
 
 /// Runs the program with the arguments and the environment of this process.

@@ -5,7 +5,8 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::cli::Global;
-use crate::error::{Error, Exit};
+use crate::code::Exit;
+use crate::error::Error;
 
 /// In which form an answer is wanted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

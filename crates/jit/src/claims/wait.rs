@@ -127,8 +127,8 @@ impl Waiter<'_> {
     /// Says whom it waits for, once and whenever that changes.
     fn announce(&self, blocked: &Blocked, now: &Stamp, said: &mut String) {
         let (whom, text) = match blocked {
-            Blocked::Held(refusal) => match &**refusal {
-                Refusal::Held { blocker, .. } | Refusal::ClockSkew { blocker, .. } => (
+            Blocked::Held(refusal) => match refusal.blocker() {
+                Some(blocker) => (
                     blocker.id.to_string(),
                     format!(
                         "waiting for {}: held by {}, {}",
@@ -137,7 +137,7 @@ impl Waiter<'_> {
                         lease::left(blocker, now)
                     ),
                 ),
-                other => (other.code().to_owned(), other.to_string()),
+                None => (refusal.code().to_owned(), refusal.to_string()),
             },
             Blocked::Behind(ahead) => {
                 let line = ahead.join(", ");
@@ -162,15 +162,13 @@ impl Waiter<'_> {
 
 /// Whether it is worth waiting.
 const fn waits(refusal: &Refusal) -> bool {
-    matches!(refusal, Refusal::Held { .. } | Refusal::ClockSkew { .. })
+    refusal.blocker().is_some()
 }
 
 /// When to ask again at the latest.
 const fn retry(refusal: &Refusal) -> Option<Millis> {
-    match refusal {
-        Refusal::Held { retry_after, .. } => *retry_after,
-        _ => None,
-    }
+    let Refusal::Held { retry_after, .. } = refusal else { return None };
+    *retry_after
 }
 
 /// A length of time that was typed after `--wait`.

@@ -9,9 +9,10 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::cli::Commit;
+use crate::code::Exit;
 use crate::context::Context;
 use crate::durable;
-use crate::error::{Error, Exit, Result};
+use crate::error::{Error, Result};
 use crate::hooks::install::{Directory, State, WORKTREE};
 use crate::output::Report;
 use crate::vars;

@@ -5,16 +5,18 @@ mod gate;
 pub mod told;
 
 use crate::cli::Config as Command;
+use crate::code::Exit;
 use crate::commands::validate::Check;
+use crate::config::wire::problems;
 use crate::config::{self, AgentFile, Change, Config, Places, Problem, Scope, Shown};
 use crate::context::Context;
 use crate::durable;
-use crate::error::{Error, Exit, Result};
+use crate::error::{Error, Result};
 use crate::output::Report;
 use crate::times::rfc3339;
 use crate::workspace::Ground;
 use holdfast_terminal::{clean, table};
-use told::{Changed, Hierarchy, Level, Many, One, Place, Setting, Validated, problems};
+use told::{Changed, Hierarchy, Level, Many, One, Place, Setting, Validated};
 
 /// Does what was typed.
 ///

@@ -8,8 +8,9 @@ use serde::Serialize;
 
 use crate::claims::{Claimant, Claims};
 use crate::cli::Heartbeat as Command;
+use crate::code::Exit;
 use crate::context::Context;
-use crate::error::{Error, Exit, Result};
+use crate::error::{Error, Result};
 use crate::heartbeat::{self, Beat, Daemon, End};
 use crate::interrupt::Interrupt;
 use crate::output::Report;

@@ -9,8 +9,9 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::cli::Hooks as Command;
+use crate::code::Exit;
 use crate::context::Context;
-use crate::error::{Error, Exit, Result};
+use crate::error::{Error, Result};
 use crate::hooks::install::{Directory, Hook, SERVER, State, WORKTREE};
 use crate::hooks::push::CONTROL_PLANE;
 use crate::output::Report;

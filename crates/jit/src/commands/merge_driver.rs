@@ -8,9 +8,10 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::cli::MergeDriver;
+use crate::code::Exit;
 use crate::context::Context;
 use crate::durable;
-use crate::error::{Error, Exit, Result};
+use crate::error::{Error, Result};
 use crate::merge::merge;
 use crate::output::Report;
 

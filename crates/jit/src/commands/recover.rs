@@ -6,9 +6,10 @@ use serde::Serialize;
 
 use crate::agent::AgentId;
 use crate::claims::{Claims, queue};
+use crate::code::Exit;
 use crate::context::Context;
 use crate::durable;
-use crate::error::{Exit, Result};
+use crate::error::Result;
 use crate::output::Report;
 use crate::workspace::Workspace;
 use crate::writes;

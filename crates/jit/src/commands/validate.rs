@@ -9,8 +9,9 @@ use serde::Serialize;
 
 use crate::claims::Claims;
 use crate::cli::Validate as Command;
+use crate::code::Exit;
 use crate::context::Context;
-use crate::error::{Error, Exit, Result};
+use crate::error::{Error, Result};
 use crate::output::Report;
 use crate::times::span;
 use crate::workspace::{DATA, Workspace};

@@ -14,8 +14,9 @@ use super::audit::{Audit, Story};
 use super::ground::Ground;
 use super::lanes::{Lanes, Mark};
 use super::{CAST, Told};
+use crate::code::Exit;
 use crate::context::Context;
-use crate::error::{Exit, Result};
+use crate::error::Result;
 use crate::output::Report;
 
 /// How the demonstration ended, as one JSON object.

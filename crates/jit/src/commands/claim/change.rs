@@ -43,7 +43,7 @@ impl<'a> Actor<'a> {
             | Answer::Released(lease)
             | Answer::Transferred(lease)
             | Answer::Evicted(lease) => lease,
-            other => return Err(Error::Usage(format!("the log answered {other:?}"))),
+            other => return Err(Error::unexpected("change a lease", &other)),
         };
         let view = self.claims.view()?;
         let threshold = self.workspace.config.coordination.lease_renewal_threshold_pct;

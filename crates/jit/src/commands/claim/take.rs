@@ -1,6 +1,6 @@
 //! Taking a claim: on an issue, on the best one, on a fresh one.
 
-use holdfast_kernel::{Again, Answer, Command, Lease, Policy, Refusal};
+use holdfast_kernel::{Again, Answer, Command, Lease, Policy, Refusal, RefusalKind};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -66,7 +66,7 @@ impl<'a> Taker<'a> {
         let (lease, already) = match answer {
             Answer::AlreadyHeld(lease) => (lease, true),
             Answer::Granted(lease) => (lease, false),
-            other => return Err(unexpected(&other)),
+            other => return Err(Error::unexpected("grant a lease", &other)),
         };
         self.bring(&lease);
         let verb = if already { "already claimed" } else { "claimed" };
@@ -124,11 +124,6 @@ impl Taker<'_> {
     }
 }
 
-/// The medium answered another question.
-fn unexpected(answer: &Answer) -> Error {
-    Error::Usage(format!("the log answered {answer:?}"))
-}
-
 /// Claims an issue.
 pub(super) fn acquire(
     context: &Context,
@@ -174,7 +169,7 @@ pub(super) fn next(
 }
 
 const fn is_taken(refusal: &Refusal) -> bool {
-    matches!(refusal, Refusal::Held { .. } | Refusal::ClockSkew { .. } | Refusal::AlreadyHeld { .. })
+    refusal.blocker().is_some() || matches!(refusal.kind(), RefusalKind::AlreadyHeld)
 }
 
 /// The issues that can be worked on, the most important and oldest first.

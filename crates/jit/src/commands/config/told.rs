@@ -4,7 +4,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::commands::validate::Check;
-use crate::config::{self, Change, Origin, Shown, Value};
+use crate::config::wire::Problem;
+use crate::config::{Change, Origin, Shown, Value};
 
 /// All settings, as one JSON object.
 #[derive(Serialize, JsonSchema)]
@@ -79,23 +80,6 @@ pub struct Validated {
     pub problems: Vec<Problem>,
 }
 
-/// A problem.
-#[derive(Serialize, JsonSchema)]
-pub struct Problem {
-    /// What kind of problem it is.
-    pub code: &'static str,
-    /// The file.
-    pub path: String,
-    /// The line, counted from 1.
-    pub line: Option<usize>,
-    /// The key.
-    pub key: Option<String>,
-    /// What is wrong.
-    pub message: String,
-    /// What would be right.
-    pub fix: Option<String>,
-}
-
 /// The types of issues, as one JSON object.
 #[derive(Serialize, JsonSchema)]
 pub struct Hierarchy {
@@ -147,22 +131,4 @@ impl From<&Change> for Changed {
             },
         }
     }
-}
-
-impl From<&config::Problem> for Problem {
-    fn from(problem: &config::Problem) -> Self {
-        Self {
-            code: problem.fault.kind.code(),
-            path: problem.path.to_string_lossy().into_owned(),
-            line: problem.line,
-            key: problem.key.clone(),
-            message: problem.fault.what.clone(),
-            fix: problem.fault.fix.clone(),
-        }
-    }
-}
-
-/// Problems as programs read them.
-pub(crate) fn problems(problems: &[config::Problem]) -> Vec<Problem> {
-    problems.iter().map(Problem::from).collect()
 }

@@ -7,9 +7,10 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{Standing, absent, told};
+use crate::code::Exit;
 use crate::commands::issue::show::Whole;
 use crate::context::Context;
-use crate::error::{Exit, Result};
+use crate::error::Result;
 use crate::gates::{Gate, Outcome, Registry, Run};
 use crate::ids::IssueId;
 use crate::output::Report;
