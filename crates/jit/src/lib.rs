@@ -19,7 +19,7 @@ use holdfast_sys::Sys;
 
 use cli::Cli;
 use context::Context;
-use holdfast_tracker::error::Exit;
+use holdfast_tracker::code::Exit;
 use output::Printer;
 
 /// Runs the program with the arguments and the environment of this process.

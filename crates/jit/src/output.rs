@@ -11,7 +11,8 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::cli::Global;
-use holdfast_tracker::error::{Error, Exit};
+use holdfast_tracker::code::Exit;
+use holdfast_tracker::error::Error;
 use holdfast_tracker::{Listener, Notice};
 
 /// In which form an answer is wanted.

@@ -27,6 +27,24 @@ pub enum Answer {
     Valid(Lease),
 }
 
+impl Answer {
+    /// Which answer it is, without the leases that it shows: those of some doors are secret.
+    #[must_use]
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Granted(_) => "granted",
+            Self::AlreadyHeld(_) => "already held",
+            Self::Renewed(_) => "renewed",
+            Self::Beaten(_) => "beaten",
+            Self::Released(_) => "released",
+            Self::Transferred(_) => "transferred",
+            Self::Evicted(_) => "evicted",
+            Self::Swept(_) => "swept",
+            Self::Valid(_) => "valid",
+        }
+    }
+}
+
 /// What happens if the events become durable, and what to say then.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Decision {

@@ -6,7 +6,7 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::fmt;
 
-use crate::{Fence, Lease, LeaseId, Millis, Name, TtlRange};
+use crate::{Fence, Lease, LeaseId, Millis, Name, RefusalKind, TtlRange};
 
 /// Which limit was reached.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -175,31 +175,63 @@ pub enum Refusal {
 }
 
 impl Refusal {
+    /// Which refusal it is.
+    #[must_use]
+    pub const fn kind(&self) -> RefusalKind {
+        match self {
+            Self::Held { .. } => RefusalKind::Held,
+            Self::ClockSkew { .. } => RefusalKind::ClockSkew,
+            Self::AlreadyHeld { .. } => RefusalKind::AlreadyHeld,
+            Self::HeldShared { .. } => RefusalKind::HeldShared,
+            Self::NotFound { .. } => RefusalKind::NotFound,
+            Self::NotHolder { .. } => RefusalKind::NotHolder,
+            Self::Expired { .. } => RefusalKind::Expired,
+            Self::Stale { .. } => RefusalKind::Stale,
+            Self::FencedOut { .. } => RefusalKind::FencedOut,
+            Self::NotIndefinite { .. } => RefusalKind::NotIndefinite,
+            Self::NotFinite { .. } => RefusalKind::NotFinite,
+            Self::TtlOutOfRange { .. } => RefusalKind::TtlOutOfRange,
+            Self::DeadlineTooFar { .. } => RefusalKind::DeadlineTooFar,
+            Self::IndefiniteForbidden => RefusalKind::IndefiniteForbidden,
+            Self::ReasonRequired => RefusalKind::ReasonRequired,
+            Self::LimitReached { .. } => RefusalKind::LimitReached,
+            Self::DuplicateId { .. } => RefusalKind::DuplicateId,
+            Self::SameHolder { .. } => RefusalKind::SameHolder,
+            Self::FencesExhausted => RefusalKind::FencesExhausted,
+            Self::CounterBehind { .. } => RefusalKind::CounterBehind,
+        }
+    }
+
+    /// Somebody else's lease that stands in the way, if one does: to wait means to wait for its end.
+    #[must_use]
+    pub const fn blocker(&self) -> Option<&Lease> {
+        match self {
+            Self::Held { blocker, .. } | Self::ClockSkew { blocker, .. } => Some(blocker),
+            Self::AlreadyHeld { .. }
+            | Self::HeldShared { .. }
+            | Self::NotFound { .. }
+            | Self::NotHolder { .. }
+            | Self::Expired { .. }
+            | Self::Stale { .. }
+            | Self::FencedOut { .. }
+            | Self::NotIndefinite { .. }
+            | Self::NotFinite { .. }
+            | Self::TtlOutOfRange { .. }
+            | Self::DeadlineTooFar { .. }
+            | Self::IndefiniteForbidden
+            | Self::ReasonRequired
+            | Self::LimitReached { .. }
+            | Self::DuplicateId { .. }
+            | Self::SameHolder { .. }
+            | Self::FencesExhausted
+            | Self::CounterBehind { .. } => None,
+        }
+    }
+
     /// The code that `spec/errors.md` explains.
     #[must_use]
     pub const fn code(&self) -> &'static str {
-        match self {
-            Self::Held { .. } => "HELD",
-            Self::ClockSkew { .. } => "CLOCK_SKEW",
-            Self::AlreadyHeld { .. } => "ALREADY_HELD",
-            Self::HeldShared { .. } => "HELD_SHARED",
-            Self::NotFound { .. } => "NOT_FOUND",
-            Self::NotHolder { .. } => "NOT_HOLDER",
-            Self::Expired { .. } => "EXPIRED",
-            Self::Stale { .. } => "STALE",
-            Self::FencedOut { .. } => "FENCED_OUT",
-            Self::NotIndefinite { .. } => "NOT_INDEFINITE",
-            Self::NotFinite { .. } => "NOT_FINITE",
-            Self::TtlOutOfRange { .. } => "TTL_OUT_OF_RANGE",
-            Self::DeadlineTooFar { .. } => "DEADLINE_TOO_FAR",
-            Self::IndefiniteForbidden => "INDEFINITE_FORBIDDEN",
-            Self::ReasonRequired => "REASON_REQUIRED",
-            Self::LimitReached { .. } => "LIMIT_REACHED",
-            Self::DuplicateId { .. } => "DUPLICATE_ID",
-            Self::SameHolder { .. } => "SAME_HOLDER",
-            Self::FencesExhausted => "FENCES_EXHAUSTED",
-            Self::CounterBehind { .. } => "COUNTER_BEHIND",
-        }
+        self.kind().code()
     }
 }
 

@@ -58,6 +58,19 @@ pub struct Damage {
 }
 
 impl Error {
+    /// The code that `spec/errors.md` explains.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::Refused(refusal) => refusal.code(),
+            Self::Sys(_) => "SYS",
+            Self::Damaged { .. } => "DAMAGED",
+            Self::Newer { .. } => "NEWER_FORMAT",
+            Self::Unsupported { .. } => "UNSUPPORTED",
+            Self::Unwitnessed(_) => "UNWITNESSED",
+        }
+    }
+
     /// The same error once more, for each of several callers that one failure concerns.
     pub(crate) fn again(&self) -> Self {
         match self {

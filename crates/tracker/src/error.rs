@@ -1,61 +1,21 @@
 //! Everything that can go wrong, as the person who typed the command reads it: what failed, why, and what
-//! to type next. The kind of the error decides the exit code; nothing else does.
+//! to type next. Every error of the libraries below gets its [`Code`] here, and the code decides the rest.
 
 use std::path::PathBuf;
 
-use holdfast_kernel::{Answer, Lease, LeaseId, Refusal};
+use holdfast_kernel::{Answer, Refusal};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::agent::BadAgent;
+use crate::code::{Code, Exit};
 use crate::hooks::Rejected;
-use crate::{config, times, writes};
+use crate::{config, writes};
 
-/// How the program ends.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Exit {
-    /// It went well.
-    #[default]
-    Ok,
-    /// It failed.
-    Failed,
-    /// It was not understood.
-    Usage,
-    /// It speaks of something that is not there.
-    NotFound,
-    /// Somebody else holds it.
-    Conflict,
-    /// The caller's lease is missing, lost, stale or fenced out.
-    Lease,
-    /// What was given or configured cannot be.
-    Invalid,
-    /// A check found problems.
-    Problems,
-    /// Git or the file system failed.
-    Io,
-    /// A signal ended it.
-    Signal(u8),
-}
+mod refusal;
 
-impl Exit {
-    /// The exit code.
-    #[must_use]
-    pub const fn code(self) -> u8 {
-        match self {
-            Self::Ok => 0,
-            Self::Failed => 1,
-            Self::Usage => 2,
-            Self::NotFound => 3,
-            Self::Conflict => 4,
-            Self::Lease => 5,
-            Self::Invalid => 6,
-            Self::Problems => 7,
-            Self::Io => 10,
-            Self::Signal(number) => 128 + number,
-        }
-    }
-}
+pub(crate) use refusal::shown;
 
 /// What can go wrong.
 #[derive(Debug, thiserror::Error)]
@@ -123,7 +83,7 @@ pub enum Error {
         ahead: String,
     },
     /// The rules do not allow it.
-    #[error("{}", refusal_text(.0))]
+    #[error("{}", refusal::text(.0))]
     Refused(Box<Refusal>),
     /// A file does not hold what belongs there.
     #[error("{} cannot be used: {why}", path.display())]
@@ -173,8 +133,8 @@ pub enum Error {
     /// A signal ended it.
     #[error("interrupted")]
     Interrupted(u8),
-    /// What cannot happen has happened.
-    #[error("this is a bug in jit; please report it: {0}")]
+    /// Something that cannot happen, in words.
+    #[error("{0}: this is a bug in jit; please report it")]
     Internal(String),
 }
 
@@ -198,7 +158,7 @@ impl From<Refusal> for Error {
 }
 
 impl Error {
-    /// The medium answered another question.
+    /// The medium answered a question that nobody asked.
     #[must_use]
     pub fn unexpected(asked: &str, answer: &Answer) -> Self {
         Self::Internal(format!("the claim log answered {answer:?} when asked to {asked}"))
@@ -208,69 +168,41 @@ impl Error {
     #[must_use]
     pub fn exit(&self) -> Exit {
         match self {
-            Self::Usage(_) => Exit::Usage,
-            Self::Internal(_) => Exit::Failed,
-            Self::NotInitialised(_)
-            | Self::NoWorktree(_)
-            | Self::NoIssue(_)
-            | Self::NoSuchWorktree(_)
-            | Self::NothingAvailable => Exit::NotFound,
-            Self::NoLease(_) | Self::Rejected(_) => Exit::Lease,
-            Self::Ambiguous { .. }
-            | Self::BadId(_)
-            | Self::NoAgent
-            | Self::BadAgent(_)
-            | Self::BadValue { .. }
-            | Self::NotInGit(_) => Exit::Invalid,
-            Self::Config(error) => error.exit(),
-            Self::Write(error) => error.exit(),
-            Self::InLine { .. } | Self::HeartbeatRuns(_) => Exit::Conflict,
-            Self::Refused(refusal) => refused(refusal),
-            Self::BadFile { .. }
-            | Self::NoHooks { .. }
-            | Self::Unreadable { .. }
-            | Self::Unlisted(_)
-            | Self::Store(_)
-            | Self::Sys(_)
-            | Self::Git(_) => Exit::Io,
             Self::Interrupted(signal) => Exit::Signal(*signal),
+            other => other.code().exit(),
         }
     }
 
-    /// The code that `spec/errors.md` explains.
+    /// What kind of error it is.
     #[must_use]
-    pub fn code(&self) -> &'static str {
+    pub const fn code(&self) -> Code {
         match self {
-            Self::Usage(_) => "USAGE",
-            Self::Internal(_) => "INTERNAL",
-            Self::NotInitialised(_) => "NOT_INITIALISED",
-            Self::NoWorktree(_) => "NO_WORKTREE",
-            Self::NotInGit(_) => "NOT_IN_GIT",
-            Self::NoIssue(_) => "ISSUE_NOT_FOUND",
-            Self::NoSuchWorktree(_) => "WORKTREE_NOT_FOUND",
-            Self::NoLease(_) => "LEASE_NOT_FOUND",
-            Self::Ambiguous { .. } => "AMBIGUOUS_ID",
-            Self::BadId(_) => "BAD_ID",
-            Self::NoAgent => "NO_AGENT",
-            Self::BadAgent(_) => "BAD_AGENT",
-            Self::BadValue { .. } => "BAD_VALUE",
-            Self::NothingAvailable => "NOTHING_AVAILABLE",
-            Self::InLine { .. } => "IN_LINE",
-            Self::HeartbeatRuns(_) => "HEARTBEAT_RUNS",
-            Self::Refused(refusal) => match &**refusal {
-                Refusal::NotFound { .. } => "LEASE_NOT_FOUND",
-                other => other.code(),
-            },
-            Self::BadFile { .. } | Self::Unreadable { .. } | Self::Unlisted(_) => "BAD_FILE",
-            Self::Store(holdfast_store::Error::Newer { .. }) => "NEWER_FORMAT",
-            Self::Store(_) => "DAMAGED",
-            Self::Sys(_) => "IO",
-            Self::Git(_) => "GIT",
+            Self::Usage(_) => Code::Usage,
+            Self::NotInitialised(_) => Code::NotInitialised,
+            Self::NoWorktree(_) => Code::NoWorktree,
+            Self::NotInGit(_) => Code::NotInGit,
+            Self::NoIssue(_) => Code::IssueNotFound,
+            Self::NoSuchWorktree(_) => Code::WorktreeNotFound,
+            Self::NoLease(_) => Code::LeaseNotFound,
+            Self::Ambiguous { .. } => Code::AmbiguousId,
+            Self::BadId(_) => Code::BadId,
+            Self::NoAgent => Code::NoAgent,
+            Self::BadAgent(_) => Code::BadAgent,
+            Self::BadValue { .. } => Code::BadValue,
+            Self::NothingAvailable => Code::NothingAvailable,
+            Self::InLine { .. } => Code::InLine,
+            Self::HeartbeatRuns(_) => Code::HeartbeatRuns,
+            Self::Refused(refusal) => refusal::code(refusal.kind()),
+            Self::BadFile { .. } | Self::Unreadable { .. } | Self::Unlisted(_) => Code::BadFile,
+            Self::Store(error) => store_code(error),
+            Self::Sys(_) => Code::Io,
+            Self::Git(_) => Code::Git,
             Self::Config(error) => error.code(),
             Self::Write(error) => error.code(),
-            Self::Rejected(_) => "REJECTED",
-            Self::NoHooks { .. } => "NO_HOOKS",
-            Self::Interrupted(_) => "INTERRUPTED",
+            Self::Rejected(_) => Code::Rejected,
+            Self::NoHooks { .. } => Code::NoHooks,
+            Self::Interrupted(_) => Code::Interrupted,
+            Self::Internal(_) => Code::Internal,
         }
     }
 
@@ -305,9 +237,8 @@ impl Error {
             Self::NothingAvailable => Some("jit claim list shows who works on what".into()),
             Self::HeartbeatRuns(_) => Some("jit heartbeat status".into()),
             Self::InLine { issue, .. } => Some(format!("jit claim acquire {issue} --wait 600")),
-            Self::Refused(refusal) => refusal_hint(refusal),
-            Self::Store(holdfast_store::Error::Newer { .. }) => Some("update this program".into()),
-            Self::Store(_) => Some("jit recover --dry-run says what is wrong, jit recover repairs it".into()),
+            Self::Refused(refusal) => refusal::hint(refusal),
+            Self::Store(error) => store_hint(error),
             Self::Git(error) => Some(error.hint()),
             Self::Config(error) => error.hint(),
             Self::Write(error) => error.hint(),
@@ -330,7 +261,7 @@ impl Error {
     fn details(&self) -> Value {
         match self {
             Self::Ambiguous { prefix, candidates } => json!({ "prefix": prefix, "candidates": candidates }),
-            Self::Refused(refusal) => refusal_details(refusal),
+            Self::Refused(refusal) => refusal::details(refusal),
             Self::Config(error) => config_details(error),
             Self::Write(error) => error.details(),
             Self::Rejected(rejected) => json!({ "problems": rejected.problems }),
@@ -343,7 +274,7 @@ impl Error {
     #[must_use]
     pub fn document(&self) -> Value {
         let error = ErrorBody {
-            code: self.code().to_owned(),
+            code: self.code().as_str().to_owned(),
             message: self.to_string(),
             hint: self.hint(),
             details: self.details(),
@@ -372,108 +303,6 @@ pub struct ErrorBody {
     pub details: Value,
 }
 
-const fn refused(refusal: &Refusal) -> Exit {
-    match refusal {
-        Refusal::Held { .. }
-        | Refusal::ClockSkew { .. }
-        | Refusal::AlreadyHeld { .. }
-        | Refusal::HeldShared { .. }
-        | Refusal::NotHolder { .. }
-        | Refusal::SameHolder { .. }
-        | Refusal::LimitReached { .. } => Exit::Conflict,
-        Refusal::NotFound { .. }
-        | Refusal::Expired { .. }
-        | Refusal::Stale { .. }
-        | Refusal::FencedOut { .. } => Exit::Lease,
-        Refusal::NotIndefinite { .. }
-        | Refusal::NotFinite { .. }
-        | Refusal::TtlOutOfRange { .. }
-        | Refusal::DeadlineTooFar { .. }
-        | Refusal::IndefiniteForbidden
-        | Refusal::ReasonRequired => Exit::Invalid,
-        Refusal::DuplicateId { .. } | Refusal::FencesExhausted | Refusal::CounterBehind { .. } => {
-            Exit::Failed
-        }
-    }
-}
-
-/// A refusal in words, with the moment at which a lease ends.
-fn refusal_text(refusal: &Refusal) -> String {
-    let Refusal::Held { blocker, retry_after: Some(wait), .. } = refusal else { return refusal.to_string() };
-    let until = blocker.deadline().map(|at| times::rfc3339(&at)).unwrap_or_default();
-    format!(
-        "{} is held by {} until {until}: try again in {}, or sooner if it is released",
-        blocker.resource,
-        blocker.holder,
-        times::span(*wait)
-    )
-}
-
-fn refusal_hint(refusal: &Refusal) -> Option<String> {
-    let again = |lease: &Lease| format!("jit claim acquire {}", lease.resource);
-    Some(match refusal {
-        Refusal::Held { blocker, retry_after: Some(span), .. } => {
-            format!("{} --wait {}", again(blocker), span.get().div_ceil(1_000) + 1)
-        }
-        Refusal::Held { blocker, .. } | Refusal::ClockSkew { blocker, .. } => {
-            format!("if its holder is gone: jit claim force-evict {} --reason '…'", blocker.id)
-        }
-        Refusal::NotHolder { lease } => format!("jit claim status --issue {}", lease.resource),
-        Refusal::NotFound { .. } => "jit claim list".into(),
-        Refusal::Expired { lease, .. } => again(lease),
-        Refusal::Stale { lease, .. } | Refusal::NotFinite { lease } => {
-            format!("jit claim heartbeat {}", lease.id)
-        }
-        Refusal::NotIndefinite { lease } => format!("jit claim renew {}", lease.id),
-        Refusal::FencedOut { resource, .. } => format!("jit claim status --issue {resource}"),
-        Refusal::ReasonRequired => "add --reason '…', or give a --ttl above 0".into(),
-        Refusal::IndefiniteForbidden => "give a --ttl above 0".into(),
-        Refusal::LimitReached { .. } => "jit claim list shows what is held".into(),
-        Refusal::CounterBehind { .. } => "jit recover".into(),
-        Refusal::DuplicateId { .. } => "run the same command again".into(),
-        _ => return None,
-    })
-}
-
-/// A lease, as far as whoever is refused may go on with it.
-pub(crate) fn shown(lease: &Lease) -> Value {
-    json!({
-        "lease_id": lease.id.to_string(),
-        "issue_id": lease.resource.as_str(),
-        "agent_id": lease.holder.agent.as_str(),
-        "worktree_id": lease.holder.place.as_str(),
-        "fence": lease.fence.get(),
-        "acquired_at": times::rfc3339(&lease.granted),
-        "expires_at": lease.deadline().map(|at| times::rfc3339(&at)),
-    })
-}
-
-fn refusal_details(refusal: &Refusal) -> Value {
-    let id = |lease: &LeaseId| json!({ "lease_id": lease.to_string() });
-    match refusal {
-        Refusal::Held { blocker, retry_after, .. } => {
-            let secs = retry_after.map(|span| span.get().div_ceil(1_000));
-            json!({ "held_by": shown(blocker), "retry_after_secs": secs })
-        }
-        Refusal::ClockSkew { blocker, .. } => json!({ "held_by": shown(blocker) }),
-        Refusal::AlreadyHeld { lease }
-        | Refusal::HeldShared { lease }
-        | Refusal::NotHolder { lease }
-        | Refusal::SameHolder { lease }
-        | Refusal::Expired { lease, .. }
-        | Refusal::Stale { lease, .. }
-        | Refusal::NotIndefinite { lease }
-        | Refusal::NotFinite { lease }
-        | Refusal::CounterBehind { lease, .. } => json!({ "lease": shown(lease) }),
-        Refusal::NotFound { lease } | Refusal::DuplicateId { lease } => id(lease),
-        Refusal::FencedOut { current, presented, .. } => {
-            json!({ "fence": presented.get(), "held_by": current.iter().map(shown).collect::<Vec<_>>() })
-        }
-        Refusal::LimitReached { limit, kind } => json!({ "limit": limit, "of": kind.to_string() }),
-        _ => json!({}),
-    }
-}
-
 fn config_details(error: &config::Error) -> Value {
     match error {
         config::Error::Invalid(problems) => {
@@ -482,6 +311,31 @@ fn config_details(error: &config::Error) -> Value {
         config::Error::UnknownKey { near, .. } => json!({ "candidates": near }),
         config::Error::BadValue { key, fault } => json!({ "key": key, "problem": fault.kind.code() }),
         _ => json!({}),
+    }
+}
+
+const fn store_code(error: &holdfast_store::Error) -> Code {
+    use holdfast_store::Error as Store;
+    match error {
+        Store::Refused(refusal) => refusal::code(refusal.kind()),
+        Store::Sys(_) => Code::Io,
+        Store::Damaged { .. } => Code::Damaged,
+        Store::Newer { .. } => Code::NewerFormat,
+        Store::Unsupported { .. } => Code::Unsupported,
+        Store::Unwitnessed(_) => Code::Unwitnessed,
+    }
+}
+
+fn store_hint(error: &holdfast_store::Error) -> Option<String> {
+    use holdfast_store::Error as Store;
+    match error {
+        Store::Refused(refusal) => refusal::hint(refusal),
+        Store::Sys(error) => sys_hint(error),
+        Store::Damaged { .. } => {
+            Some("jit recover --dry-run says what is wrong, jit recover repairs it".into())
+        }
+        Store::Newer { .. } => Some("update this program".into()),
+        Store::Unsupported { .. } | Store::Unwitnessed(_) => None,
     }
 }
 
@@ -496,31 +350,4 @@ fn sys_hint(error: &holdfast_sys::Error) -> Option<String> {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::collections::BTreeSet;
-
-    const PAGE: &str = include_str!("../../../spec/errors.md");
-
-    /// The codes that the functions `code` of a source can give.
-    fn codes(source: &str) -> BTreeSet<&str> {
-        let (_, rest) = source.split_once("fn code(&self)").unwrap();
-        let (body, _) = rest.split_once("\n    }\n").unwrap();
-        body.lines().filter_map(|line| line.split_once("=> \"")?.1.split('"').next()).collect()
-    }
-
-    /// The codes in the first column of tables.
-    fn rows(page: &str) -> BTreeSet<&str> {
-        page.lines().filter_map(|line| line.strip_prefix("| `")?.split('`').next()).collect()
-    }
-
-    #[test]
-    fn every_code_has_its_row_and_every_row_its_code() {
-        let (shared, own) = PAGE.split_once("## Told by jit itself").unwrap();
-        let (own, _) = own.split_once("\n## ").unwrap();
-        let mut known = codes(include_str!("error.rs"));
-        known.extend(codes(include_str!("config/error.rs")));
-        known.extend(codes(include_str!("writes/error.rs")));
-        known.retain(|code| !rows(shared).contains(code));
-        assert_eq!(rows(own), known);
-    }
-}
+mod tests;

@@ -6,6 +6,7 @@
 pub mod agent;
 pub mod caller;
 pub mod claims;
+pub mod code;
 pub mod config;
 pub mod control;
 pub mod divergence;

@@ -1,7 +1,7 @@
 //! Taking a claim: on an issue, on the best one, on a fresh one. The issue is brought into the worktree on the way,
 //! so that there is something to work on.
 
-use holdfast_kernel::{Again, Answer, Command, Lease, Millis, Policy, Refusal, Stamp};
+use holdfast_kernel::{Again, Answer, Command, Lease, Millis, Policy, Refusal, RefusalKind, Stamp};
 
 use crate::claims::wait::Waiter;
 use crate::claims::{Claimant, Terms};
@@ -112,7 +112,7 @@ fn claimant(session: &Session) -> Result<Claimant> {
 }
 
 const fn is_taken(refusal: &Refusal) -> bool {
-    matches!(refusal, Refusal::Held { .. } | Refusal::ClockSkew { .. } | Refusal::AlreadyHeld { .. })
+    refusal.blocker().is_some() || matches!(refusal.kind(), RefusalKind::AlreadyHeld)
 }
 
 /// A grant, with its issue in this worktree. The lease is granted whether or not that succeeds, and its holder has to

@@ -10,12 +10,16 @@
 
 mod answer;
 mod dice;
+mod page;
+mod refusals;
 mod screen;
 
 use std::time::{Duration, Instant};
 
 pub use answer::Answer;
 pub use dice::Dice;
+pub use page::{Page, Table};
+pub use refusals::{lease, medium_errors, refusal, refusals};
 pub use screen::Screen;
 
 /// Waits until something holds. A machine under load may take its time, but not for ever.

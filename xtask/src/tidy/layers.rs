@@ -27,7 +27,7 @@ const LAYERS: [(&str, &[&str]); 15] = [
     (KC, &[KERNEL, SYS, STORE, GIT, TERMINAL]),
     ("holdfast-ic", &[KERNEL, SYS, STORE, GIT, TERMINAL]),
     (SIM, &[KERNEL, SYS, STORE]),
-    (TRIAL, &[]),
+    (TRIAL, &[KERNEL, SYS, STORE]),
     ("holdfast-benches", &[KERNEL, SYS, STORE, GIT, SIM, KC]),
     ("holdfast-fuzz", &[KERNEL, SYS, STORE, GIT, TRACKER]),
     ("xtask", &[]),

@@ -12,8 +12,9 @@ use crate::cli::Commit;
 use crate::context::Context;
 use crate::output::Report;
 use crate::vars;
+use holdfast_tracker::code::Exit;
 use holdfast_tracker::durable;
-use holdfast_tracker::error::{Error, Exit, Result};
+use holdfast_tracker::error::{Error, Result};
 use holdfast_tracker::hooks::install::{Directory, State, WORKTREE};
 
 /// Every hook that a commit may run.

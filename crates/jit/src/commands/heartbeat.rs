@@ -9,7 +9,8 @@ use crate::cli::Heartbeat as Command;
 use crate::context::Context;
 use crate::interrupt::Interrupt;
 use crate::output::Report;
-use holdfast_tracker::error::{Exit, Result};
+use holdfast_tracker::code::Exit;
+use holdfast_tracker::error::Result;
 use holdfast_tracker::heartbeat::{self, Beat, End};
 use holdfast_tracker::times::span;
 

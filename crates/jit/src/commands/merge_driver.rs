@@ -10,8 +10,9 @@ use serde::Serialize;
 use crate::cli::MergeDriver;
 use crate::context::Context;
 use crate::output::Report;
+use holdfast_tracker::code::Exit;
 use holdfast_tracker::durable;
-use holdfast_tracker::error::{Error, Exit, Result};
+use holdfast_tracker::error::{Error, Result};
 use holdfast_tracker::merge::merge;
 
 /// More than anybody writes about one issue.

@@ -1,6 +1,7 @@
 //! `jit recover`: says what a crash or a bad disk left behind, and puts it right.
 
-use holdfast_tracker::error::{Exit, Result};
+use holdfast_tracker::code::Exit;
+use holdfast_tracker::error::Result;
 use holdfast_tracker::recover::{Recovery, recover};
 use schemars::JsonSchema;
 use serde::Serialize;

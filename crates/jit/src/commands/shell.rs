@@ -40,7 +40,7 @@ pub fn man(typed: &Man) -> Result<Report> {
     }
     let mut bytes = Vec::new();
     let written = clap_mangen::Man::new(command).render(&mut bytes);
-    written.map_err(|error| Error::Usage(format!("the page cannot be written: {error}")))?;
+    written.map_err(|error| Error::Internal(format!("the manual page cannot be written: {error}")))?;
     Ok(page(&bytes))
 }
 

@@ -1,6 +1,6 @@
 //! `jit validate`: looks for problems and changes nothing. The exit code is the verdict.
 
-use holdfast_tracker::error::{Exit, Result};
+use holdfast_tracker::error::Result;
 use holdfast_tracker::validate::{self, Check};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -8,6 +8,7 @@ use serde::Serialize;
 use crate::cli::Validate as Command;
 use crate::context::Context;
 use crate::output::Report;
+use holdfast_tracker::code::Exit;
 
 /// What was looked at, as one JSON object.
 #[derive(Serialize, JsonSchema)]

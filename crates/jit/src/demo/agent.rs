@@ -53,7 +53,7 @@ fn work(context: &Context, claimed: &Report) -> Result<()> {
     tell(context, &Told::Claimed { issue: issue.clone(), fence });
     context.caller.sys.clock.sleep(WORK);
     if let Err(error) = jit(context, &["issue", "update", &issue, "--state", "done"]) {
-        tell(context, &Told::Refused { issue, code: error.code().to_owned() });
+        tell(context, &Told::Refused { issue, code: error.code().as_str().to_owned() });
         return Ok(());
     }
     jit(context, &["claim", "release", &issue])?;
@@ -70,7 +70,8 @@ fn is_work_left(context: &Context) -> Result<bool> {
 /// What the program would do if this was typed.
 fn jit(context: &Context, words: &[&str]) -> Result<Report> {
     let words = ["jit", "--quiet"].iter().chain(words);
-    let Cli { command, .. } = Cli::try_parse_from(words).map_err(|error| Error::Usage(error.to_string()))?;
+    let Cli { command, .. } = Cli::try_parse_from(words)
+        .map_err(|error| Error::Internal(format!("the demonstration typed what is no command: {error}")))?;
     commands::run(context, command)
 }
 

@@ -16,7 +16,8 @@ use super::lanes::{Lanes, Mark};
 use super::{CAST, Told};
 use crate::context::Context;
 use crate::output::Report;
-use holdfast_tracker::error::{Exit, Result};
+use holdfast_tracker::code::Exit;
+use holdfast_tracker::error::Result;
 
 /// How the demonstration ended, as one JSON object.
 #[derive(Serialize, JsonSchema)]

@@ -79,8 +79,9 @@ impl Ground {
     /// Does in a worktree what the program would do if this was typed there.
     pub(super) fn jit(&self, worktree: &str, words: &[&str]) -> Result<Report> {
         let words = ["jit", "--quiet"].iter().chain(words);
-        let Cli { command, .. } =
-            Cli::try_parse_from(words).map_err(|error| Error::Usage(error.to_string()))?;
+        let Cli { command, .. } = Cli::try_parse_from(words).map_err(|error| {
+            Error::Internal(format!("the demonstration typed what is no command: {error}"))
+        })?;
         let global = Global {
             json: true,
             directory: Some(self.path(worktree)),

@@ -1,6 +1,8 @@
 //! Keeps `spec/errors.md` complete: every code of the kernel and of the media is a row of its tables.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+
+use holdfast_kernel::RefusalKind;
 
 use crate::support::files::{read, snake, variants};
 
@@ -14,15 +16,6 @@ fn codes_in(page: &str) -> Vec<String> {
     page.lines().filter_map(cell).collect()
 }
 
-/// The codes that `Refusal::code` can give, read from its source.
-fn codes() -> BTreeSet<String> {
-    let source = read("crates/kernel/src/refusal.rs");
-    let (_, body) = source.split_once("pub const fn code").expect("the function");
-    let (body, _) = body.split_once("\n    }\n").expect("its end");
-    let code = |line: &str| line.split_once("=> \"")?.1.split_once('"').map(|(code, _)| code.to_owned());
-    body.lines().filter_map(code).collect()
-}
-
 #[test]
 fn every_refusal_has_the_code_of_its_name_and_a_row() {
     let names: BTreeSet<String> = variants("crates/kernel/src/refusal.rs", "Refusal")
@@ -30,7 +23,8 @@ fn every_refusal_has_the_code_of_its_name_and_a_row() {
         .map(|name| snake(name).to_uppercase())
         .collect();
     assert!(names.len() > 15, "the source was not understood");
-    assert_eq!(codes(), names);
+    let codes: BTreeSet<String> = RefusalKind::ALL.iter().map(|kind| kind.code().to_owned()).collect();
+    assert_eq!(codes, names);
     let page = read("spec/errors.md");
     let (rules, _) = page.split_once("\n## Failed in a medium").expect("the second table");
     let mut rows = codes_in(rules);
@@ -64,12 +58,48 @@ fn every_error_of_a_medium_has_a_row() {
 #[test]
 fn every_row_has_all_its_columns() {
     let page = read("spec/errors.md");
-    let mut columns = 0;
-    for line in page.lines().filter(|line| line.starts_with('|')) {
+    let (mut tables, mut columns) = (0, None);
+    for line in page.lines() {
+        if !line.starts_with('|') {
+            columns = None;
+            continue;
+        }
         let cells = line.matches('|').count();
-        columns = if line.starts_with("| code") { cells } else { columns };
-        assert_eq!(cells, columns, "{line}");
+        tables += usize::from(columns.is_none());
+        assert_eq!(cells, *columns.get_or_insert(cells), "{line}");
         assert!(!line.contains("|  |"), "an empty cell in {line}");
     }
-    assert!(columns > 3, "the page was not understood");
+    assert!(tables > 5, "the page was not understood");
+}
+
+/// What the browser package says of each refusal that it knows, read from its source.
+fn browser() -> BTreeMap<String, String> {
+    let source = read("packages/project-lock/src/errors.ts");
+    let quoted = |text: &str| text.split('\'').nth(1).map(str::to_owned);
+    let constant = |name: &str| {
+        let start = format!("const {name} = [");
+        source.split_once(&start).and_then(|(_, rest)| quoted(rest)).expect("a constant")
+    };
+    let (_, table) = source.split_once("const TOLD").expect("the table");
+    let (_, table) = table.split_once("= {\n").expect("its first line");
+    let (table, _) = table.split_once("\n};").expect("its end");
+    let entry = |line: &str| {
+        let line = line.trim().trim_end_matches(',');
+        let (code, said) = line.split_once(": ").unwrap_or((line, line));
+        (code.to_owned(), quoted(said).unwrap_or_else(|| constant(said)))
+    };
+    table.lines().map(entry).collect()
+}
+
+#[test]
+fn the_page_says_what_the_browser_says() {
+    let said = browser();
+    assert!(said.len() > 8, "the source was not understood");
+    let page = read("spec/errors.md");
+    for kind in RefusalKind::ALL {
+        let row = page.lines().find(|line| line.starts_with(&format!("| `{}` |", kind.code())));
+        let cell = row.and_then(|row| row.split(" | ").nth(7)).expect("its row");
+        let expected = said.get(kind.code()).map_or_else(|| "–".to_owned(), |code| format!("`{code}`"));
+        assert!(cell.starts_with(&expected), "{kind:?}: {cell}, but the browser says {expected}");
+    }
 }

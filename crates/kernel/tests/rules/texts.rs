@@ -153,3 +153,17 @@ fn a_refusal_carries_what_its_text_says() {
     assert_eq!((agent.as_str(), place.as_str(), others), ("agent:a", "wt-1", 0));
     assert_eq!((blocker.deadline(), retry_after), (Some(wall(10_000)), Some(ms(12_000))));
 }
+
+/// To wait means to wait for somebody else's lease: only a refusal that names one is worth it.
+#[test]
+fn only_what_stands_in_the_way_is_waited_for() {
+    let blocker = |table: &Table, command, now| {
+        refusal(table, &policy(), command, now).blocker().map(|lease| lease.holder.to_string())
+    };
+    let (held, ahead) = (after(&[(0, acquire(1, A))]), after(&[(9_000, acquire(1, A))]));
+    for table in [&held, &ahead] {
+        assert_eq!(blocker(table, Command::Acquire(acquire(2, B)), 0).as_deref(), Some("agent:a in wt-1"));
+    }
+    assert_eq!(blocker(&held, renew(1, B, None), 0), None, "what is not theirs does not become theirs");
+    assert_eq!(blocker(&held, renew(1, A, None), 10_000), None, "what is over stays over");
+}

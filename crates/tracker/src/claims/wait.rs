@@ -134,13 +134,12 @@ impl Waiter<'_> {
     fn announce(&self, blocked: &Blocked, now: &Stamp, said: &mut String) {
         let issue = self.issue.to_string();
         let (whom, notice) = match blocked {
-            Blocked::Held(refusal) => match &**refusal {
-                Refusal::Held { blocker, .. } | Refusal::ClockSkew { blocker, .. } => {
-                    let left = lease::left(blocker, now);
-                    let lease = Box::new((**blocker).clone());
+            Blocked::Held(refusal) => match refusal.blocker() {
+                Some(blocker) => {
+                    let (lease, left) = (Box::new(blocker.clone()), lease::left(blocker, now));
                     (blocker.id.to_string(), Notice::WaitingFor { issue, lease, left })
                 }
-                other => (other.code().to_owned(), Notice::WaitingOn(other.to_string())),
+                None => (refusal.code().to_owned(), Notice::WaitingOn(refusal.to_string())),
             },
             Blocked::Behind(ahead) => (ahead.join(", "), Notice::InLine { issue, ahead: ahead.clone() }),
         };
@@ -162,15 +161,13 @@ impl Waiter<'_> {
 
 /// Whether it is worth waiting.
 const fn waits(refusal: &Refusal) -> bool {
-    matches!(refusal, Refusal::Held { .. } | Refusal::ClockSkew { .. })
+    refusal.blocker().is_some()
 }
 
 /// When to ask again at the latest.
 const fn retry(refusal: &Refusal) -> Option<Millis> {
-    match refusal {
-        Refusal::Held { retry_after, .. } => *retry_after,
-        _ => None,
-    }
+    let Refusal::Held { retry_after, .. } = refusal else { return None };
+    *retry_after
 }
 
 /// A length of time that was typed after `--wait`.

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use super::keys::AGENT;
 use super::problem::{Fault, Problems};
-use crate::error::Exit;
+use crate::code::Code;
 
 /// Why a configuration could not be read or changed.
 #[derive(Debug, thiserror::Error)]
@@ -78,34 +78,20 @@ pub enum Error {
 }
 
 impl Error {
-    /// How the program ends because of it.
+    /// What kind of error it is.
     #[must_use]
-    pub const fn exit(&self) -> Exit {
+    pub const fn code(&self) -> Code {
         match self {
-            Self::Sys(_) => Exit::Io,
-            Self::UnknownKey { .. } | Self::NotSet { .. } | Self::Nowhere { .. } => Exit::NotFound,
-            Self::WrongBranch { .. } | Self::Behind { .. } => Exit::Conflict,
-            Self::Invalid(_)
-            | Self::BadValue { .. }
-            | Self::NotForRepositories { .. }
-            | Self::ByHand { .. } => Exit::Invalid,
-        }
-    }
-
-    /// The code that programs know it by.
-    #[must_use]
-    pub const fn code(&self) -> &'static str {
-        match self {
-            Self::Sys(_) => "IO",
-            Self::Invalid(_) => "CONFIG_INVALID",
-            Self::UnknownKey { .. } => "CONFIG_UNKNOWN_KEY",
-            Self::NotSet { .. } => "CONFIG_NOT_SET",
-            Self::BadValue { .. } => "CONFIG_BAD_VALUE",
-            Self::NotForRepositories { .. } => "CONFIG_USERS_OWN",
-            Self::WrongBranch { .. } => "CONFIG_WRONG_BRANCH",
-            Self::Behind { .. } => "CONFIG_BEHIND_MAIN",
-            Self::Nowhere { .. } => "CONFIG_NOWHERE",
-            Self::ByHand { .. } => "CONFIG_BY_HAND",
+            Self::Sys(_) => Code::Io,
+            Self::Invalid(_) => Code::ConfigInvalid,
+            Self::UnknownKey { .. } => Code::ConfigUnknownKey,
+            Self::NotSet { .. } => Code::ConfigNotSet,
+            Self::BadValue { .. } => Code::ConfigBadValue,
+            Self::NotForRepositories { .. } => Code::ConfigUsersOwn,
+            Self::WrongBranch { .. } => Code::ConfigWrongBranch,
+            Self::Behind { .. } => Code::ConfigBehindMain,
+            Self::Nowhere { .. } => Code::ConfigNowhere,
+            Self::ByHand { .. } => Code::ConfigByHand,
         }
     }
 

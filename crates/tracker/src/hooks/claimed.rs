@@ -9,6 +9,7 @@ use holdfast_store::View;
 use super::files::{self, Fenced};
 use super::problem::{Findings, Problem, Weight};
 use crate::claims::{lease, resource};
+use crate::code::Code;
 use crate::error::{Error, Result};
 use crate::ids::IssueId;
 use crate::times::rfc3339;
@@ -74,7 +75,7 @@ impl Committer<'_> {
                 "issue {issue}: its file carries no fence, so it was not written under your lease {}",
                 held.id
             );
-            findings.add(self.weight, Problem::with(issue, "NO_FENCE", message, rewrite(issue)));
+            findings.add(self.weight, Problem::with(issue, Code::NoFence, message, rewrite(issue)));
             return None;
         };
         if counter.as_deref() != Some(log) {
@@ -87,7 +88,7 @@ impl Committer<'_> {
         if let Some((there, _)) = before.pair().filter(|(there, same)| *same == log && *there > fence) {
             let message =
                 format!("issue {issue}: its file carries fence {fence}, but the commit before has {there}");
-            findings.add(self.weight, Problem::with(issue, "FENCE_LOWERED", message, rewrite(issue)));
+            findings.add(self.weight, Problem::with(issue, Code::FenceLowered, message, rewrite(issue)));
         }
         // A number that no grant has fences everybody out.
         let carried = Fence::new(fence).unwrap_or(Fence::LAST);
@@ -115,12 +116,11 @@ impl Committer<'_> {
                 format!("jit claim acquire {issue}"),
             ),
         };
-        Problem::with(issue, "NO_LEASE", message, hint)
+        Problem::with(issue, Code::NoLease, message, hint)
     }
 }
 
 fn refused(issue: IssueId, held: &Lease, refusal: Refusal) -> Problem {
-    let code = refusal.code();
     if let Refusal::FencedOut { presented, .. } = &refusal {
         let message = format!(
             "issue {issue}: its file carries fence {}, your lease {} has {}: another lease stands behind it",
@@ -128,11 +128,11 @@ fn refused(issue: IssueId, held: &Lease, refusal: Refusal) -> Problem {
             held.id,
             held.fence.get()
         );
-        return Problem::with(issue, code, message, rewrite(issue));
+        return Problem::with(issue, Code::FencedOut, message, rewrite(issue));
     }
     let error = Error::from(refusal);
     let message = format!("issue {issue}: {error}");
-    Problem::with(issue, code, message, error.hint().unwrap_or_default())
+    Problem::with(issue, error.code(), message, error.hint().unwrap_or_default())
 }
 
 fn rewrite(issue: IssueId) -> String {
@@ -143,14 +143,14 @@ fn rewrite(issue: IssueId) -> String {
 pub(super) fn unreadable(issue: IssueId, why: &str) -> Problem {
     let message = format!("issue {issue}: its file cannot be read: {why}");
     let hint = format!("git checkout HEAD -- .jit/issues/{issue}/issue.json");
-    Problem::with(issue, "BAD_ISSUE", message, hint)
+    Problem::with(issue, Code::BadIssue, message, hint)
 }
 
 /// A fence of a log that cannot be seen here.
 pub(super) fn foreign(issue: IssueId, fence: u64, log: &str) -> Problem {
     let message = format!("issue {issue}: its fence {fence} was granted by another clone (log {log})");
     let hint = "enforcement.foreign_claims says what is done about claims of other clones".to_owned();
-    Problem::with(issue, "FOREIGN_CLAIM", message, hint)
+    Problem::with(issue, Code::ForeignClaim, message, hint)
 }
 
 /// What is wrong with a merge, seen from one side of it: issues that carry a lower fence than that side has.
@@ -179,5 +179,5 @@ fn falls_behind(objects: &Objects<'_>, issue: IssueId, old: Version, new: Versio
     let carried = carried.map_or_else(|| "no fence".to_owned(), |carried| format!("fence {carried}"));
     let message = format!("issue {issue}: the merge carries {carried}, but one side of it has fence {fence}");
     let hint = format!("git checkout --merge -- .jit/issues/{issue}/issue.json, and let jit merge it");
-    Some(Problem::with(issue, "FENCE_LOWERED", message, hint))
+    Some(Problem::with(issue, Code::FenceLowered, message, hint))
 }

@@ -9,6 +9,7 @@ use super::files::{self, Sorted};
 use super::problem::{Findings, Problem, Weight};
 use super::site::Site;
 use crate::caller::Caller;
+use crate::code::Code;
 use crate::config::{Config, Error as ConfigError};
 use crate::divergence;
 use crate::error::{Error, Result};
@@ -49,7 +50,7 @@ pub(super) fn never_committed(sorted: &Sorted, findings: &mut Findings) {
         let path = String::from_utf8_lossy(path);
         let message = format!("{path} belongs to this worktree alone and is never committed");
         let hint = format!("git rm --cached -- '{path}'");
-        findings.add(Weight::Stops, Problem::of("NEVER_COMMITTED", message, hint));
+        findings.add(Weight::Stops, Problem::of(Code::NeverCommitted, message, hint));
     }
 }
 

@@ -16,6 +16,7 @@ use super::past::Window;
 use super::problem::{Findings, Problem, Weight};
 use super::site::keep_common;
 use super::trailers::{self, Named};
+use crate::code::Code;
 use crate::error::Result;
 use crate::ids::IssueId;
 use crate::times::rfc3339;
@@ -231,7 +232,7 @@ impl Case<'_> {
             lease.id,
             lease.holder
         );
-        Problem::with(issue, "NOT_IN_FORCE", message, again(issue))
+        Problem::with(issue, Code::NotInForce, message, again(issue))
     }
 
     fn forged(&self, named: &Named) -> Problem {
@@ -240,7 +241,7 @@ impl Case<'_> {
             "commit {} names the lease {lease} on issue {issue}, which was never granted like that",
             self.short()
         );
-        Problem::with(issue, "UNKNOWN_LEASE", message, again(issue))
+        Problem::with(issue, Code::UnknownLease, message, again(issue))
     }
 
     fn never_granted(&self, issue: IssueId, fence: u64) -> Problem {
@@ -248,18 +249,18 @@ impl Case<'_> {
             "commit {} changes issue {issue} with fence {fence}, which is not that of a lease it names",
             self.short()
         );
-        Problem::with(issue, "UNKNOWN_LEASE", message, again(&issue.to_string()))
+        Problem::with(issue, Code::UnknownLease, message, again(&issue.to_string()))
     }
 
     fn unfenced(&self, issue: IssueId) -> Problem {
         let message = format!("commit {} changes issue {issue}, whose file carries no fence", self.short());
-        Problem::with(issue, "NO_FENCE", message, again(&issue.to_string()))
+        Problem::with(issue, Code::NoFence, message, again(&issue.to_string()))
     }
 
     fn unnamed(&self, issue: IssueId) -> Problem {
         let message = format!("commit {} changes issue {issue} and names no lease for it", self.short());
         let hint = format!("jit claim acquire {issue}, then commit it with: jit commit --amend");
-        Problem::with(issue, "NO_TRAILER", message, hint)
+        Problem::with(issue, Code::NoTrailer, message, hint)
     }
 }
 

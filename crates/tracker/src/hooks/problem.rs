@@ -4,6 +4,7 @@ use std::fmt;
 
 use serde::Serialize;
 
+use crate::code::Code;
 use crate::config::{EnforceLeases, ForeignClaims};
 use crate::error::Error;
 use crate::notice::{Listener, Notice};
@@ -15,7 +16,7 @@ const MOST_TOLD: usize = 20;
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Problem {
     /// What kind of thing, as `spec/errors.md` explains it.
-    pub code: &'static str,
+    pub code: Code,
     /// The issue that it is about.
     pub issue_id: Option<String>,
     /// In words.
@@ -26,13 +27,13 @@ pub struct Problem {
 
 impl Problem {
     /// A problem with an issue.
-    pub fn with(issue: impl fmt::Display, code: &'static str, message: String, hint: String) -> Self {
+    pub fn with(issue: impl fmt::Display, code: Code, message: String, hint: String) -> Self {
         Self { code, issue_id: Some(issue.to_string()), message, hint }
     }
 
     /// A problem with something else.
     #[must_use]
-    pub const fn of(code: &'static str, message: String, hint: String) -> Self {
+    pub const fn of(code: Code, message: String, hint: String) -> Self {
         Self { code, issue_id: None, message, hint }
     }
 }

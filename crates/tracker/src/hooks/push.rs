@@ -15,6 +15,7 @@ use super::site::Site;
 use super::tip::Tip;
 use super::trailers::{self, Named};
 use crate::caller::Caller;
+use crate::code::Code;
 use crate::config::{Config, Error as ConfigError};
 use crate::divergence;
 use crate::error::{Error, Result};
@@ -241,7 +242,7 @@ impl Desk<'_> {
             if self.site.has(&after, b".jit/issues")? {
                 let message =
                     format!("{branch} has commits there that are not here, so it cannot be compared");
-                findings.add(court.weight, Problem::of("UNSEEN", message, catch_up));
+                findings.add(court.weight, Problem::of(Code::Unseen, message, catch_up));
             }
             return Ok(());
         }

@@ -10,6 +10,7 @@ use super::files::{self, Fenced};
 use super::history::Court;
 use super::problem::{Findings, Problem};
 use super::trailers::{self, Named};
+use crate::code::Code;
 use crate::error::Result;
 use crate::ids::IssueId;
 use crate::times::rfc3339;
@@ -84,7 +85,7 @@ impl Tip<'_> {
             Some((there, log)) => self.behind(issue, there, log, "would remove it")?,
             None => {
                 let message = format!("issue {issue} is on {}, and this push would remove it", self.branch);
-                Problem::with(issue, "VANISHED", message, self.catch_up.clone())
+                Problem::with(issue, Code::Vanished, message, self.catch_up.clone())
             }
         };
         findings.add(self.court.weight, problem);
@@ -96,7 +97,7 @@ impl Tip<'_> {
         let message =
             format!("issue {issue}: {} already has fence {there}{who}; this push {says}", self.branch);
         let hint = format!("{}, then claim the issue again: jit claim acquire {issue}", self.catch_up);
-        Ok(Problem::with(issue, "DISPLACED", message, hint))
+        Ok(Problem::with(issue, Code::Displaced, message, hint))
     }
 
     /// Who wrote what is there: as the log says, else as the commit says that brought it.

@@ -3,7 +3,7 @@
 use holdfast_kernel::Lease;
 use serde_json::{Value, json};
 
-use crate::error::Exit;
+use crate::code::Code;
 use crate::times;
 
 /// What keeps a change from being made.
@@ -83,32 +83,20 @@ fn held_by(lease: Option<&Lease>) -> String {
 }
 
 impl Error {
-    /// How the program ends because of it.
+    /// What kind of error it is.
     #[must_use]
-    pub const fn exit(&self) -> Exit {
+    pub const fn code(&self) -> Code {
         match self {
-            Self::LeaseRequired { .. } => Exit::Lease,
-            Self::Blocked { .. } | Self::GatesOpen { .. } => Exit::Failed,
-            Self::GateExists(_) | Self::Exists(_) => Exit::Conflict,
-            Self::NoGate(_) | Self::NotGated { .. } | Self::NoDocument { .. } => Exit::NotFound,
-            Self::Cycle { .. } | Self::BadLine { .. } => Exit::Invalid,
-        }
-    }
-
-    /// The code that `spec/errors.md` explains.
-    #[must_use]
-    pub const fn code(&self) -> &'static str {
-        match self {
-            Self::LeaseRequired { .. } => "LEASE_REQUIRED",
-            Self::Blocked { .. } => "BLOCKED",
-            Self::GatesOpen { .. } => "GATES_OPEN",
-            Self::Cycle { .. } => "CYCLE",
-            Self::NoGate(_) => "GATE_NOT_FOUND",
-            Self::GateExists(_) => "GATE_EXISTS",
-            Self::NotGated { .. } => "GATE_NOT_ON_ISSUE",
-            Self::NoDocument { .. } => "DOCUMENT_NOT_FOUND",
-            Self::BadLine { .. } => "BAD_LINE",
-            Self::Exists(_) => "ISSUE_EXISTS",
+            Self::LeaseRequired { .. } => Code::LeaseRequired,
+            Self::Blocked { .. } => Code::Blocked,
+            Self::GatesOpen { .. } => Code::GatesOpen,
+            Self::Cycle { .. } => Code::Cycle,
+            Self::NoGate(_) => Code::GateNotFound,
+            Self::GateExists(_) => Code::GateExists,
+            Self::NotGated { .. } => Code::GateNotOnIssue,
+            Self::NoDocument { .. } => Code::DocumentNotFound,
+            Self::BadLine { .. } => Code::BadLine,
+            Self::Exists(_) => Code::IssueExists,
         }
     }
 
