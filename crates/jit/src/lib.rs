@@ -7,7 +7,6 @@ mod background;
 pub mod cli;
 pub mod commands;
 pub mod context;
-pub mod demo;
 pub mod interrupt;
 pub mod output;
 pub mod vars;

@@ -10,12 +10,16 @@ use serde_json::{Value, json};
 
 use crate::agent::BadAgent;
 use crate::code::{Code, Exit};
-use crate::hooks::Rejected;
-use crate::{config, writes};
+use crate::config;
 
 mod refusal;
+mod rejected;
+mod write;
 
 pub(crate) use refusal::shown;
+pub(crate) use rejected::MOST_TOLD;
+pub use rejected::{Problem, Rejected};
+pub use write::WriteError;
 
 /// What can go wrong.
 #[derive(Debug, thiserror::Error)]
@@ -118,7 +122,7 @@ pub enum Error {
     Config(#[from] config::Error),
     /// An issue cannot be changed like that.
     #[error(transparent)]
-    Write(#[from] writes::Error),
+    Write(#[from] WriteError),
     /// A hook stopped it.
     #[error("{0}")]
     Rejected(Box<Rejected>),

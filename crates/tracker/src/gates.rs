@@ -11,10 +11,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::durable;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, WriteError};
 use crate::issues::Issues;
 use crate::session::Session;
-use crate::writes;
 
 pub use run::{Outcome, Run};
 
@@ -102,7 +101,7 @@ impl Registry {
     /// # Errors
     /// When there is none of that name.
     pub fn get(&self, key: &str) -> Result<&Gate> {
-        self.gates.get(key).ok_or_else(|| writes::Error::NoGate(key.to_owned()).into())
+        self.gates.get(key).ok_or_else(|| WriteError::NoGate(key.to_owned()).into())
     }
 
     /// The gates of these names, if all are defined. Reads nothing if none is named.

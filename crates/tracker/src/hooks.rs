@@ -4,11 +4,11 @@
 pub mod commit;
 pub mod install;
 pub mod message;
-pub mod problem;
 pub mod push;
 
 mod claimed;
 mod files;
+mod findings;
 mod history;
 mod ledger;
 mod past;
@@ -17,5 +17,4 @@ mod site;
 mod tip;
 mod trailers;
 
-pub use problem::{Problem, Rejected};
 pub use script::quoted;

@@ -13,10 +13,10 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use crate::error::Result;
+use crate::error::{Result, WriteError};
 use crate::ids::IssueId;
 use crate::session::Session;
-use crate::writes::{self, Writer};
+use crate::writes::Writer;
 use item::Item;
 
 /// What became of an import.
@@ -74,13 +74,13 @@ fn parse(session: &Session, text: &[u8]) -> Result<(BTreeMap<IssueId, Item>, Vec
     let texts = text.split(|byte| *byte == b'\n').enumerate();
     for (index, text) in texts.filter(|(_, text)| !text.trim_ascii().is_empty()) {
         let number = index + 1;
-        let bad = |error: serde_json::Error| writes::Error::BadLine { number, why: error.to_string() };
+        let bad = |error: serde_json::Error| WriteError::BadLine { number, why: error.to_string() };
         let fields: Map<String, Value> = serde_json::from_slice(text).map_err(bad)?;
         ids.note(&fields);
         lines.push((number, fields));
     }
     for (number, fields) in lines {
-        let item = line(session, &ids, fields).map_err(|why| writes::Error::BadLine { number, why })?;
+        let item = line(session, &ids, fields).map_err(|why| WriteError::BadLine { number, why })?;
         let Some(item) = item else { continue };
         if let Some(known) = items.get(&item.id) {
             // A merge by union doubles lines: the later one counts.

@@ -12,7 +12,7 @@ use crate::context::Context;
 use crate::output::Report;
 use holdfast_tracker::Session;
 use holdfast_tracker::documents::{DocPath, committed};
-use holdfast_tracker::error::Result;
+use holdfast_tracker::error::{Result, WriteError};
 use holdfast_tracker::issues::{self, Issue, Issues};
 use holdfast_tracker::times::rfc3339;
 use holdfast_tracker::writes::{self, Writer};
@@ -133,7 +133,7 @@ fn remove(session: &Session, id: &str, path: &str) -> Result<Report> {
 }
 
 fn absent(issue: &Issue, path: &str) -> holdfast_tracker::error::Error {
-    writes::Error::NoDocument { issue: issue.id.clone(), path: path.to_owned() }.into()
+    WriteError::NoDocument { issue: issue.id.clone(), path: path.to_owned() }.into()
 }
 
 fn told(issue: &Issue, path: &str) -> Told {

@@ -15,7 +15,7 @@ use crate::commands::issue::show::Whole;
 use crate::context::Context;
 use crate::output::Report;
 use holdfast_tracker::Session;
-use holdfast_tracker::error::Result;
+use holdfast_tracker::error::{Result, WriteError};
 use holdfast_tracker::gates::Registry;
 use holdfast_tracker::issues::State;
 use holdfast_tracker::writes::{self, Changed, Draft, Finished, GateResult, Results, Verdict, Writer};
@@ -132,7 +132,7 @@ fn judge(session: &Session, id: &str, key: &str, verdict: Verdict, note: Option<
 }
 
 fn absent(draft: &Draft, key: &str) -> holdfast_tracker::error::Error {
-    writes::Error::NotGated { issue: draft.issue().id.clone(), key: key.to_owned() }.into()
+    WriteError::NotGated { issue: draft.issue().id.clone(), key: key.to_owned() }.into()
 }
 
 fn change(session: &Session, id: &str, act: impl FnMut(&mut Draft) -> Result<()>) -> Result<Report> {

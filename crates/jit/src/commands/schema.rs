@@ -10,13 +10,13 @@ use serde::Serialize;
 
 use crate::cli::Schema;
 use crate::commands::config::told as config;
+use crate::commands::demo;
 use crate::commands::gate::{check, define};
 use crate::commands::issue::{create, delete, show, update};
 use crate::commands::{
     claim, commit, dep, doc, export, gate, heartbeat, hook, hooks, import, init, issue, merge_driver,
     recover, shell, status, validate, worktree,
 };
-use crate::demo;
 use crate::output::Report;
 use holdfast_tracker::claims::lease::{Beaten, Evicted, Many, One, Released, Renewed, Transferred};
 use holdfast_tracker::error::{Error, ErrorDocument, Result};

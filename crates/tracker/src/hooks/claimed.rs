@@ -7,9 +7,10 @@ use holdfast_kernel::{Claim, Fence, Holder, Lease, Name, Refusal, check};
 use holdfast_store::View;
 
 use super::files::{self, Fenced};
-use super::problem::{Findings, Problem, Weight};
+use super::findings::{Findings, Weight};
 use crate::claims::{lease, resource};
 use crate::code::Code;
+use crate::error::Problem;
 use crate::error::{Error, Result};
 use crate::ids::IssueId;
 use crate::times::rfc3339;

@@ -6,12 +6,13 @@ use holdfast_store::View;
 
 use super::claimed::{Committer, fallen_behind};
 use super::files::{self, Sorted};
-use super::problem::{Findings, Problem, Weight};
+use super::findings::{Findings, Weight};
 use super::site::Site;
 use crate::caller::Caller;
 use crate::code::Code;
 use crate::config::{Config, Error as ConfigError};
 use crate::divergence;
+use crate::error::Problem;
 use crate::error::{Error, Result};
 use crate::ids::IssueId;
 use crate::session::Session;

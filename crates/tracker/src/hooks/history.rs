@@ -11,12 +11,13 @@ use holdfast_kernel::{Lease, LeaseId};
 
 use super::claimed::{fallen_behind, foreign, unreadable};
 use super::files::{self, Fenced, Sorted};
+use super::findings::{Findings, Weight};
 use super::ledger::{Book, Ledger};
 use super::past::Window;
-use super::problem::{Findings, Problem, Weight};
 use super::site::keep_common;
 use super::trailers::{self, Named};
 use crate::code::Code;
+use crate::error::Problem;
 use crate::error::Result;
 use crate::ids::IssueId;
 use crate::times::rfc3339;

@@ -8,9 +8,9 @@ use holdfast_git::{Config as GitConfig, ObjectId, RefName};
 
 use super::commit::{committed, never_committed};
 use super::files::Sorted;
+use super::findings::{Findings, Weight};
 use super::history::{Court, changed};
 use super::ledger::Ledger;
-use super::problem::{Findings, Problem, Weight};
 use super::site::Site;
 use super::tip::Tip;
 use super::trailers::{self, Named};
@@ -18,6 +18,7 @@ use crate::caller::Caller;
 use crate::code::Code;
 use crate::config::{Config, Error as ConfigError};
 use crate::divergence;
+use crate::error::Problem;
 use crate::error::{Error, Result};
 use crate::notice::Notice;
 

@@ -7,10 +7,11 @@ use holdfast_git::{Git, ObjectId};
 
 use super::claimed::{foreign, unreadable};
 use super::files::{self, Fenced};
+use super::findings::Findings;
 use super::history::Court;
-use super::problem::{Findings, Problem};
 use super::trailers::{self, Named};
 use crate::code::Code;
+use crate::error::Problem;
 use crate::error::Result;
 use crate::ids::IssueId;
 use crate::times::rfc3339;

@@ -4,9 +4,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::item::Item;
-use crate::error::Result;
+use crate::error::{Result, WriteError};
 use crate::ids::IssueId;
-use crate::writes::{self, Writer, deps_of};
+use crate::writes::{Writer, deps_of};
 
 /// Leaves out what depends on issues that are neither imported nor here, and says so.
 pub(super) fn drop_dangling(writer: &Writer<'_>, items: &mut BTreeMap<IssueId, Item>) -> Result<Vec<String>> {
@@ -80,5 +80,5 @@ fn broken(way: &[Step], at: usize, items: &mut BTreeMap<IssueId, Item>) -> Resul
         return Ok(format!("{last} belongs to a circle with {first}: it does not wait for it"));
     }
     let path = circle.iter().chain([first]).map(ToString::to_string).collect();
-    Err(writes::Error::Cycle { path }.into())
+    Err(WriteError::Cycle { path }.into())
 }

@@ -6,13 +6,13 @@ use serde_json::json;
 
 use super::deleted;
 use super::draft::Draft;
-use super::error::Error as WriteError;
 use super::events::{Event, Witness};
 use super::files::{Content, Place};
 use super::locks::Locks;
 use super::members::Members;
 use super::results::Results;
 use super::writer::Writer;
+use crate::error::WriteError;
 use crate::error::{Error, Result};
 use crate::ids::IssueId;
 use crate::issues::Issue;

@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 
 use holdfast_sys::LockMode;
 
-use super::error::Error as WriteError;
 use super::members::deps_of;
 use super::writer::{Changed, Writer};
+use crate::error::WriteError;
 use crate::error::{Error, Result};
 use crate::ids::IssueId;
 use crate::issues::Issues;

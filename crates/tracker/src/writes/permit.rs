@@ -4,9 +4,9 @@
 use holdfast_kernel::{Claim, Lease};
 use holdfast_store::View;
 
-use super::error::Error as WriteError;
 use crate::claims::resource;
 use crate::config::EnforceLeases;
+use crate::error::WriteError;
 use crate::error::{Error, Result};
 use crate::ids::IssueId;
 use crate::notice::Notice;

@@ -10,7 +10,7 @@ use crate::cli::DefineGate;
 use crate::context::Context;
 use crate::output::Report;
 use holdfast_tracker::Session;
-use holdfast_tracker::error::{Error, Result};
+use holdfast_tracker::error::{Error, Result, WriteError};
 use holdfast_tracker::gates::{FILE, Gate, LONGEST_TIMEOUT, Mode, Registry};
 use holdfast_tracker::writes::{self, Writer};
 
@@ -65,7 +65,7 @@ pub(super) fn run(context: &Context, session: &Session, typed: &DefineGate) -> R
     let mut registry = Registry::load(session)?;
     let before = registry.gates.insert(key.clone(), gate.clone());
     if before.as_ref().is_some_and(|before| *before != gate) && !typed.replace {
-        return Err(writes::Error::GateExists(key).into());
+        return Err(WriteError::GateExists(key).into());
     }
     let changed = before.as_ref() != Some(&gate);
     if changed {

@@ -10,7 +10,7 @@ use crate::cli::UpdateIssue;
 use crate::output::Report;
 use holdfast_tracker::Notice;
 use holdfast_tracker::Session;
-use holdfast_tracker::error::{Error, Result};
+use holdfast_tracker::error::{Error, Result, WriteError};
 use holdfast_tracker::issues::{Priority, State, typed as word};
 use holdfast_tracker::writes::{self, Changed, Draft, Finished, Writer, open_dependencies};
 
@@ -117,7 +117,7 @@ impl<'a> Update<'a> {
         if draft.issue().state != state && (finishes || state == State::InProgress) {
             let by = open_dependencies(&writer.issues, &draft.dependencies())?;
             if !by.is_empty() && (finishes || self.typed.strict) {
-                return Err(writes::Error::Blocked { issue, by }.into());
+                return Err(WriteError::Blocked { issue, by }.into());
             }
             if !by.is_empty() {
                 writer.notice(&Notice::Blocked { issue: issue.clone(), by });
@@ -125,7 +125,7 @@ impl<'a> Update<'a> {
         }
         let gates = draft.open_gates();
         if state == State::Done && !gates.is_empty() && self.typed.strict {
-            return Err(writes::Error::GatesOpen { issue, gates }.into());
+            return Err(WriteError::GatesOpen { issue, gates }.into());
         }
         draft.edit().state = state;
         Ok(())

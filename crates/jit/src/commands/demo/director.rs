@@ -45,7 +45,7 @@ pub struct Verdict {
 ///
 /// # Errors
 /// When the stage cannot be set, or an agent does what is not in the play.
-pub fn run(context: &Context, keep: bool) -> Result<Report> {
+pub(super) fn run(context: &Context, keep: bool) -> Result<Report> {
     let ground = Ground::new(context, keep)?;
     let issues = ground.issues()?;
     let (wanted, _) = issues.first().cloned().unwrap_or_default();

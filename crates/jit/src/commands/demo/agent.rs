@@ -23,7 +23,7 @@ const PAUSE: Millis = Millis::new(60);
 ///
 /// # Errors
 /// When something happens that is not part of the story.
-pub fn run(context: &Context, wanted: &str) -> Result<Report> {
+pub(super) fn run(context: &Context, wanted: &str) -> Result<Report> {
     let ttl = TTL_SECS.to_string();
     match jit(context, &["claim", "acquire", wanted, "--ttl", &ttl]) {
         Ok(report) => work(context, &report)?,

@@ -8,7 +8,7 @@ use crate::times;
 
 /// What keeps a change from being made.
 #[derive(Debug, thiserror::Error)]
-pub enum Error {
+pub enum WriteError {
     /// The caller has no lease on the issue.
     #[error("to {what} {issue} needs a claim on it{}", held_by(held.as_deref()))]
     LeaseRequired {
@@ -82,7 +82,7 @@ fn held_by(lease: Option<&Lease>) -> String {
     format!(", and {} has it{until}", lease.holder)
 }
 
-impl Error {
+impl WriteError {
     /// What kind of error it is.
     #[must_use]
     pub const fn code(&self) -> Code {
@@ -126,7 +126,7 @@ impl Error {
     pub fn details(&self) -> Value {
         match self {
             Self::LeaseRequired { issue, held, .. } => {
-                json!({ "issue_id": issue, "held_by": held.as_deref().map(crate::error::shown) })
+                json!({ "issue_id": issue, "held_by": held.as_deref().map(super::shown) })
             }
             Self::Blocked { issue, by } => json!({ "issue_id": issue, "blocked_by": by }),
             Self::GatesOpen { issue, gates } => json!({ "issue_id": issue, "gates": gates }),
