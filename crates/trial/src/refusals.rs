@@ -46,7 +46,7 @@ pub fn lease() -> Lease {
         holder: Holder { agent: name("agent:anna"), place: name("place") },
         mode: Mode::Exclusive,
         fence: Fence::new(3).unwrap(),
-        granted: stamp.clone(),
+        granted: stamp,
         term: Term::Finite { ttl: Millis::from_secs(600), from: stamp },
         skew: Millis::ZERO,
         grace: Millis::ZERO,
