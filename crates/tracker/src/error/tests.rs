@@ -1,4 +1,5 @@
 //! Holds `spec/errors.md` against what jit does, cell by cell: `HOLDFAST_BLESS=1` writes jit's cells anew.
+#![expect(clippy::disallowed_methods, reason = "tests read the crate's own sources")]
 
 use std::collections::BTreeSet;
 use std::path::Path;
