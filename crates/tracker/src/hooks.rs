@@ -6,15 +6,15 @@ pub mod install;
 pub mod message;
 pub mod push;
 
+mod branch;
+mod claim_logs;
 mod claimed;
+mod commits;
 mod files;
 mod findings;
-mod history;
-mod ledger;
 mod past;
 mod script;
 mod site;
-mod tip;
 mod trailers;
 
 pub use script::quoted;

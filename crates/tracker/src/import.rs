@@ -51,6 +51,7 @@ pub fn import(session: &Session, text: &[u8]) -> Result<Imported> {
     let mut graph = writer.locks().graph()?;
     let _section = graph.enter(session.sys(), LockMode::Exclusive)?;
     notes.extend(order::drop_dangling(&writer, &mut items)?);
+    notes.extend(order::drop_open(&writer, &mut items)?);
     let (sequence, dropped) = order::sequence(&writer, &mut items)?;
     notes.extend(dropped);
     let standing = standing(&writer, &items)?;

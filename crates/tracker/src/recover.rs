@@ -52,7 +52,7 @@ pub enum Found {
         path: String,
     },
     /// Changes of issues that were made and are in no event log.
-    Untold {
+    MissingEvents {
         /// How many events are missing.
         events: usize,
     },
@@ -68,7 +68,9 @@ impl fmt::Display for Found {
             Self::Damage { what, leases } => write!(f, "damage: {what}; {leases} leases can be carried over"),
             Self::Leftover { path } => write!(f, "a file that an interrupted operation left: {path}"),
             Self::DeadTicket { path } => write!(f, "a place in line that nobody waits in: {path}"),
-            Self::Untold { events } => write!(f, "{events} changes of issues that no event tells of"),
+            Self::MissingEvents { events } => {
+                write!(f, "{events} events of issues that are not in the event log")
+            }
         }
     }
 }
@@ -93,9 +95,9 @@ pub fn recover(session: &Session, repair: bool) -> Result<Option<Recovery>> {
         findings.push(Found::DeadTicket { path: ticket.to_string_lossy().into_owned() });
     }
     // Without a worktree there is no event log.
-    let untold = if session.root().is_some() { writes::untold(session, repair)? } else { 0 };
-    if untold > 0 {
-        findings.push(Found::Untold { events: untold });
+    let events = if session.root().is_some() { writes::pending_events(session, repair)? } else { 0 };
+    if events > 0 {
+        findings.push(Found::MissingEvents { events });
     }
     let kept = recovery.kept.as_ref().map(|path| path.to_string_lossy().into_owned());
     Ok(Some(Recovery { repaired: repair && !findings.is_empty(), findings, kept }))

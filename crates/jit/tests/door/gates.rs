@@ -95,3 +95,23 @@ fn gates_are_defined_for_everybody_and_once() {
     bench.run_at("agent:a", &["gate", "define", "elsewhere", "--manual"], &there).fails(4);
     bench.run_at("agent:a", &["gate", "show", "review"], &there).ok();
 }
+
+#[test]
+fn passing_the_last_gate_does_not_finish_what_waits_for_others() {
+    let bench = Bench::new();
+    bench.jit(&["gate", "define", "review", "--manual"]).ok();
+    let id = gated(&bench, "review");
+    bench.jit(&["issue", "update", &id, "--state", "done"]).ok();
+    assert_eq!(state(&bench, &id), "gated");
+    let first = bench.issue("first");
+    bench.jit(&["dep", "add", &id, &first]).ok();
+    let passed = bench.jit(&["gate", "pass", &id, "review"]).ok();
+    assert!(passed.stderr.contains(&format!("{id} is blocked by {first}")), "{passed}");
+    assert_eq!(state(&bench, &id), "gated");
+    let refused = bench.jit(&["--json", "issue", "update", &id, "--state", "done"]).fails(1);
+    assert_eq!(refused.json()["error"]["code"], "BLOCKED");
+    bench.jit(&["claim", "acquire", &first]).ok();
+    bench.jit(&["issue", "update", &first, "--state", "done"]).ok();
+    bench.jit(&["issue", "update", &id, "--state", "done"]).ok();
+    assert_eq!(state(&bench, &id), "done");
+}

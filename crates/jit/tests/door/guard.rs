@@ -210,3 +210,33 @@ fn processes_killed_while_they_write_leave_a_valid_issue_and_lose_nothing_they_t
         issue["labels"].as_array().unwrap().iter().map(|label| label.as_str().unwrap().to_owned()).collect();
     assert!(told.is_subset(&labels), "{:?} were told of and are gone", told.difference(&labels));
 }
+
+/// How many exclusive sections a command enters.
+fn exclusive_sections(bench: &Bench, args: &[&str], at: &std::path::Path) -> usize {
+    let trace = bench.root().join("flock.trace");
+    let mut strace = bench.dressed(std::process::Command::new("strace"));
+    strace.args(["-f", "-qq", "-e", "trace=flock", "-o"]).arg(&trace).arg(crate::bench::JIT).args(args);
+    strace.current_dir(at).env("JIT_AGENT_ID", "agent:a");
+    Answer::from(strace.output().unwrap()).ok();
+    let trace = std::fs::read_to_string(trace).unwrap();
+    trace.lines().filter(|line| line.contains("LOCK_EX") && line.ends_with("= 0")).count()
+}
+
+#[test]
+fn an_acquire_enters_two_exclusive_sections() {
+    if !holdfast_trial::has("strace") {
+        return;
+    }
+    let bench = Bench::new();
+    let there = bench.worktree("there");
+    bench.run_at("agent:a", &["worktree", "init"], &there).ok();
+    let begun = bench.issue("begun elsewhere");
+    bench.run_at("agent:a", &["claim", "acquire", &begun], &there).ok();
+    bench.run_at("agent:a", &["issue", "update", &begun, "--title", "changed there"], &there).ok();
+    for at in [bench.repo(), there] {
+        let issue = bench.issue("work");
+        // The claims' own, and the issue's, which is brought here under it.
+        assert_eq!(exclusive_sections(&bench, &["claim", "acquire", &issue], &at), 2, "{}", at.display());
+        assert_eq!(exclusive_sections(&bench, &["claim", "next"], &at), 2, "{}", at.display());
+    }
+}

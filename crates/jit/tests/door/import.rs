@@ -101,3 +101,27 @@ fn what_cannot_be_imported_is_named_and_nothing_is() {
     assert_eq!(bench.jit(&["export"]).ok().stdout, "");
     bench.jit(&["import", "none.jsonl"]).fails(10);
 }
+
+#[test]
+fn what_comes_finished_waits_for_nothing_that_is_not() {
+    let bench = Bench::new();
+    let line = |id: &str, state: &str, on: &str| {
+        let dependencies = if on.is_empty() { json!([]) } else { json!([on]) };
+        json!({
+            "id": id, "title": format!("{state} {id}"), "state": state, "dependencies": dependencies,
+            "created_at": "2026-01-01T00:00:00Z", "updated_at": "2026-01-01T00:00:00Z",
+        })
+    };
+    let ids = ["01K0000000000000000000000A", "01K0000000000000000000000B", "01K0000000000000000000000C"];
+    let lines = [line(ids[0], "ready", ""), line(ids[1], "done", ids[0]), line(ids[2], "done", ids[1])];
+    let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
+    let import = ["--json", "import", &file(&bench, &text)];
+    let done = bench.jit(&import).ok();
+    assert!(done.stderr.contains("is done, but") && done.stderr.contains("left out"), "{done}");
+    let issues = by_title(&bench);
+    let of = |title: &str| issues[title]["dependencies"].clone();
+    assert_eq!(of(&format!("done {}", ids[1])), json!([]));
+    assert_eq!(of(&format!("done {}", ids[2])), json!([ids[1]]));
+    let again = bench.jit(&import).ok().json();
+    assert_eq!(again["imported"]["unchanged"].as_array().unwrap().len(), 3, "{again}");
+}

@@ -35,8 +35,8 @@ fn is_told_as_far_as_it_came(stage: &mut Stage, who: Agent, told: &Told) {
     let labels = count(stage, "issue.updated", "/changes/labels/added", &json!(["ui"]));
     assert_eq!((titles, labels), (title, label), "{after} {:?}", events(stage));
     let left = stage.quietly(ANNA, &["recover"]).unwrap();
-    let untold = |found: &&Value| found["kind"] == "untold";
-    assert_eq!(left["recovery"]["findings"].as_array().unwrap().iter().find(untold), None);
+    let missing = |found: &&Value| found["kind"] == "missing_events";
+    assert_eq!(left["recovery"]["findings"].as_array().unwrap().iter().find(missing), None);
 }
 
 const UPDATE: [&str; 7] = ["issue", "update", ISSUE, "--title", "new", "--label", "ui"];

@@ -6,13 +6,13 @@ use std::path::PathBuf;
 use holdfast_git::trailers::Style;
 use holdfast_git::{Config as GitConfig, ObjectId, RefName};
 
+use super::branch::BranchCheck;
+use super::claim_logs::ClaimLogs;
 use super::commit::{committed, never_committed};
+use super::commits::{CommitCheck, changed};
 use super::files::Sorted;
 use super::findings::{Findings, Weight};
-use super::history::{Court, changed};
-use super::ledger::Ledger;
 use super::site::Site;
-use super::tip::Tip;
 use super::trailers::{self, Named};
 use crate::caller::Caller;
 use crate::code::Code;
@@ -76,12 +76,12 @@ fn lines<'a>(input: &'a [u8], read: impl Fn(&[&'a [u8]]) -> Option<Words<'a>>) -
 pub fn before_push(caller: &Caller, remote: &str, updates: &[Update]) -> Result<()> {
     let Some(site) = Site::find(caller)? else { return Ok(()) };
     let session = site.session()?;
-    let ledger = Ledger::open(&caller.sys, &[session.control().to_path_buf()])?;
+    let logs = ClaimLogs::open(&caller.sys, &[session.control().to_path_buf()])?;
     let tracked = format!("refs/remotes/{remote}/x");
     let is_named = !remote.contains(':') && RefName::new(tracked.as_bytes()).is_some();
     let known = if is_named { format!("--remotes={remote}") } else { "--remotes".to_owned() };
     let side = Side::Pushes { remote: remote.to_owned(), known };
-    Desk { config: session.config().clone(), site, ledger, side }.judge(updates)
+    PushCheck { config: session.config().clone(), site, logs, side }.judge(updates)
 }
 
 /// Judges a push that arrives, before any ref is changed.
@@ -102,8 +102,8 @@ pub fn before_receive(caller: &Caller, updates: &[Update]) -> Result<()> {
         }
         config => config?,
     };
-    let ledger = Ledger::open(&caller.sys, &controls(&site)?)?;
-    Desk { config, site, ledger, side: Side::Receives }.judge(updates)
+    let logs = ClaimLogs::open(&caller.sys, &controls(&site)?)?;
+    PushCheck { config, site, logs, side: Side::Receives }.judge(updates)
 }
 
 /// The control planes that a server may look into: its own, and those that it was told of.
@@ -130,19 +130,19 @@ enum Side {
 }
 
 /// What a push is judged with.
-struct Desk<'a> {
+struct PushCheck<'a> {
     site: Site<'a>,
     config: Config,
-    ledger: Ledger,
+    logs: ClaimLogs,
     side: Side,
 }
 
-impl Desk<'_> {
+impl PushCheck<'_> {
     fn judge(&self, updates: &[Update]) -> Result<()> {
-        let court = Court {
+        let commits = CommitCheck {
             objects: &self.site.objects,
-            ledger: &self.ledger,
-            blind: matches!(self.side, Side::Receives) && !self.ledger.sees,
+            logs: &self.logs,
+            blind: matches!(self.side, Side::Receives) && !self.logs.sees,
             weight: Weight::from(self.config.worktree.enforce_leases),
             foreign: Weight::from(self.config.enforcement.foreign_claims),
         };
@@ -150,7 +150,7 @@ impl Desk<'_> {
         for update in updates {
             // Nothing is written by a ref that goes away.
             if let Some(new) = update.new {
-                self.update(&court, update, new, &mut findings)?;
+                self.update(&commits, update, new, &mut findings)?;
             }
         }
         findings.settle(&*self.site.caller.listener, "push")
@@ -158,7 +158,7 @@ impl Desk<'_> {
 
     fn update(
         &self,
-        court: &Court<'_>,
+        commits: &CommitCheck<'_>,
         update: &Update,
         new: ObjectId,
         findings: &mut Findings,
@@ -177,11 +177,11 @@ impl Desk<'_> {
             if let (Some(branch), [_] | []) = (&branch, &parents[..]) {
                 self.global(&sorted, parents.first(), branch, findings)?;
             }
-            court.judge(id, &commit, &parents, &sorted, findings)?;
+            commits.judge(id, &commit, &parents, &sorted, findings)?;
             named.extend(trailers::read(&commit.message, &Style::default()));
         }
         match (branch, update.old) {
-            (Some(branch), Some(old)) => self.tip(court, branch, old, new, &named, findings),
+            (Some(branch), Some(old)) => self.tip(commits, branch, old, new, &named, findings),
             _ => Ok(()),
         }
     }
@@ -227,7 +227,7 @@ impl Desk<'_> {
 
     fn tip(
         &self,
-        court: &Court<'_>,
+        commits: &CommitCheck<'_>,
         branch: String,
         old: ObjectId,
         new: ObjectId,
@@ -243,13 +243,13 @@ impl Desk<'_> {
             if self.site.has(&after, b".jit/issues")? {
                 let message =
                     format!("{branch} has commits there that are not here, so it cannot be compared");
-                findings.add(court.weight, Problem::of(Code::Unseen, message, catch_up));
+                findings.add(commits.weight, Problem::of(Code::Unseen, message, catch_up));
             }
             return Ok(());
         }
         let before = self.site.commit(&old)?.tree;
-        let tip = Tip { court, git: self.site.git(), branch, old, named, catch_up };
-        if court.weight == Weight::Passes { Ok(()) } else { tip.judge(&before, &after, findings) }
+        let tip = BranchCheck { commits, git: self.site.git(), branch, old, named, catch_up };
+        if commits.weight == Weight::Passes { Ok(()) } else { tip.judge(&before, &after, findings) }
     }
 }
 

@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::item::Item;
 use crate::error::{Result, WriteError};
 use crate::ids::IssueId;
+use crate::issues::State;
 use crate::writes::{Writer, deps_of};
 
 /// Leaves out what depends on issues that are neither imported nor here, and says so.
@@ -17,6 +18,26 @@ pub(super) fn drop_dangling(writer: &Writer<'_>, items: &mut BTreeMap<IssueId, I
             if !imported.contains(&on) && !writer.exists(on)? {
                 item.dependencies.remove(&on);
                 notes.push(format!("{} depends on {on}, which is not there: left out", item.issue.id));
+            }
+        }
+    }
+    Ok(notes)
+}
+
+/// Leaves out what finished issues depend on and what is not over: a finished issue waits for nothing. Says so.
+pub(super) fn drop_open(writer: &Writer<'_>, items: &mut BTreeMap<IssueId, Item>) -> Result<Vec<String>> {
+    let states: BTreeMap<IssueId, State> = items.iter().map(|(id, item)| (*id, item.issue.state)).collect();
+    let mut notes = Vec::new();
+    for item in items.values_mut().filter(|item| matches!(item.issue.state, State::Done | State::Gated)) {
+        for on in item.dependencies.clone() {
+            let state =
+                states.get(&on).map_or_else(|| writer.issues.base(on).map(|it| it.state), |it| Ok(*it))?;
+            if !state.is_over() {
+                item.dependencies.remove(&on);
+                let (issue, finished) = (&item.issue.id, item.issue.state);
+                notes.push(format!(
+                    "{issue} is {finished}, but {on}, which it depends on, is {state}: left out"
+                ));
             }
         }
     }

@@ -61,8 +61,8 @@ impl<'a> Worktree<'a> {
         let names = match session.sys().files.list(&self.home) {
             Ok(names) => names,
             Err(error) => {
-                problems.push(told(&error));
-                return Some(told(&error));
+                problems.push(with_cause(&error));
+                return Some(with_cause(&error));
             }
         };
         self.listed = true;
@@ -95,7 +95,7 @@ impl<'a> Worktree<'a> {
             let path = format!("{id}/{name}");
             match self.folder.read(&path, &mut part.bytes, LONGEST) {
                 Ok(there) => part.there = there,
-                Err(error) => part.spoil(told(&error)),
+                Err(error) => part.spoil(with_cause(&error)),
             }
             if part.bytes.len() > LONGEST {
                 part.spoil(format!("{} is far too large", self.home.join(path).display()));
@@ -186,12 +186,12 @@ impl<'a> Commit<'a> {
 /// Nothing, and a problem unless there is simply nothing.
 pub(super) fn absent<T>(error: &holdfast_sys::Error, problems: &mut Vec<String>) -> Option<T> {
     if error.kind() != io::ErrorKind::NotFound {
-        problems.push(told(error));
+        problems.push(with_cause(error));
     }
     None
 }
 
 /// An error with its cause, in one line.
-fn told(error: &holdfast_sys::Error) -> String {
+fn with_cause(error: &holdfast_sys::Error) -> String {
     format!("{error}: {}", error.source)
 }

@@ -71,7 +71,8 @@ impl Writer<'_> {
         for on in &fresh.dependencies {
             draft.depend(&on.to_string(), true)?;
         }
-        draft.settle();
+        draft.fresh = true;
+        self.settle(&mut draft)?;
         let data = self.session.own_data()?;
         let content = Content {
             issue: Some(draft.issue().bytes()),
@@ -82,7 +83,7 @@ impl Writer<'_> {
         // Nobody else has this id; the lock is for what is noted beside it.
         let mut lock = self.locks.issue(id)?;
         let _section = lock.enter(sys, LockMode::Exclusive)?;
-        self.tell(&Locks::of(id), vec![created(&draft)], None, &now, || {
+        self.logged(&Locks::of(id), vec![created(&draft)], None, &now, || {
             if !Place::new(sys, &data, id).create(&content)? {
                 return Err(WriteError::Exists(id.to_string()).into());
             }

@@ -109,7 +109,7 @@ impl Writer<'_> {
                 vec![deleted::witness(id, &now), Witness::gone(format!("issues/{id}/issue.json"))];
             let title = json!({ "title": title });
             let event = Event::about("issue.deleted", &id.to_string(), title, witnesses);
-            self.tell(&Locks::of(id), vec![event], held, &now, || {
+            self.logged(&Locks::of(id), vec![event], held, &now, || {
                 deleted::mark(sys, &data, id, &now)?;
                 Place::new(sys, &data, id).remove()?;
                 self.take_back(id)

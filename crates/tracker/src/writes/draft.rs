@@ -16,10 +16,10 @@ use crate::ids::IssueId;
 use crate::issues::{Change, Document, Issue, Line, State};
 
 /// The longest value that an event repeats.
-const LONGEST_TOLD: usize = 1_000;
+const LONGEST_LOGGED: usize = 1_000;
 
 /// What has an event of its own, or is about the file and not the issue.
-const UNTOLD: [&str; 5] = ["updated_at", "fence", "fence_log", "gates", "documents"];
+const NOT_LOGGED: [&str; 5] = ["updated_at", "fence", "fence_log", "gates", "documents"];
 
 /// An issue while it is changed.
 pub struct Draft {
@@ -34,6 +34,8 @@ pub struct Draft {
     results_before: Results,
     results: Results,
     pub(super) bring: bool,
+    pub(super) strict: bool,
+    pub(super) fresh: bool,
 }
 
 /// How an issue stands whose work is finished.
@@ -69,6 +71,8 @@ impl Draft {
             results_before: results.clone(),
             results,
             bring: false,
+            strict: false,
+            fresh: false,
         }
     }
 
@@ -87,6 +91,13 @@ impl Draft {
     /// The issue, to be changed; its sets and gates have methods of their own.
     pub const fn edit(&mut self) -> &mut Issue {
         &mut self.issue
+    }
+
+    /// Asks for a state. If `strict`, what would earn a warning is refused: beginning what waits for others, and
+    /// finishing with open gates.
+    pub const fn step(&mut self, state: State, strict: bool) {
+        self.issue.state = state;
+        self.strict = strict;
     }
 
     /// What came of its gates.
@@ -180,12 +191,9 @@ impl Draft {
         }
     }
 
-    /// Keeps the promise of `done`: an issue whose work is finished is done if every gate is passed, and gated
-    /// otherwise. So passing the last gate makes it done, and a gate that fails later takes that back.
-    pub(super) fn settle(&mut self) {
-        if matches!(self.issue.state, State::Done | State::Gated) {
-            self.issue.state = if self.open_gates().is_empty() { State::Done } else { State::Gated };
-        }
+    /// The state that it had; none if it is made by this.
+    pub(super) const fn state_before(&self) -> Option<State> {
+        if self.fresh { None } else { Some(self.before.state) }
     }
 
     /// Whether anything differs.
@@ -275,10 +283,10 @@ impl Draft {
         };
         let (old, new) = (fields(&self.before), fields(&self.issue));
         let mut changes = Map::new();
-        for key in old.keys().chain(new.keys()).filter(|key| !UNTOLD.contains(&key.as_str())) {
+        for key in old.keys().chain(new.keys()).filter(|key| !NOT_LOGGED.contains(&key.as_str())) {
             let (from, to) = (old.get(key), new.get(key));
             if from != to {
-                changes.insert(key.clone(), json!({ "from": told(from), "to": told(to) }));
+                changes.insert(key.clone(), json!({ "from": logged(from), "to": logged(to) }));
             }
         }
         changes
@@ -286,10 +294,10 @@ impl Draft {
 }
 
 /// A value as an event repeats it: of a long one only how long it is.
-fn told(value: Option<&Value>) -> Value {
+fn logged(value: Option<&Value>) -> Value {
     let Some(value) = value else { return Value::Null };
     let length = value.to_string().len();
-    if length <= LONGEST_TOLD { value.clone() } else { json!({ "bytes": length }) }
+    if length <= LONGEST_LOGGED { value.clone() } else { json!({ "bytes": length }) }
 }
 
 /// Makes lines of a set, each with an id of its own.

@@ -2,7 +2,7 @@
 //!
 //! The file is versioned and merged by union, so every event has an id of its own; its sequence orders the
 //! events of one worktree and goes on above whatever a merge brought. An event is written after the change
-//! that it tells of; what it takes that none is missing is in [`super::untold`].
+//! that it tells of; what it takes that none is missing is in [`super::outbox`].
 
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::locks::Locks;
-use super::untold::digest;
+use super::outbox::digest;
 use crate::config::keys;
 use crate::durable;
 use crate::error::Result;
@@ -38,9 +38,9 @@ pub(super) struct Witness {
     digest: Option<String>,
 }
 
-/// An event that has its id, which stays the same however often it is told.
+/// An event that has its id, which stays the same however often it is logged.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-pub(super) struct Told {
+pub(super) struct QueuedEvent {
     pub(super) id: String,
     #[serde(flatten)]
     pub(super) event: Event,
@@ -117,7 +117,7 @@ impl Witness {
     }
 }
 
-impl Told {
+impl QueuedEvent {
     pub(super) fn new(sys: &Sys, event: Event) -> Result<Self> {
         Ok(Self { id: sys.entropy.lease_id(&sys.clock.now()?)?.to_string(), event })
     }
@@ -129,16 +129,16 @@ pub(super) fn local_log(data: &Path) -> PathBuf {
 }
 
 /// The event log of one worktree.
-pub(super) struct Journal<'a> {
+pub(super) struct EventLog<'a> {
     pub(super) sys: &'a Sys,
     pub(super) locks: &'a Locks,
     pub(super) data: &'a Path,
     pub(super) style: &'a keys::Events,
 }
 
-impl Journal<'_> {
+impl EventLog<'_> {
     /// Appends events, durably.
-    pub(super) fn append(&self, events: &[Told], actor: &Actor, at: &str) -> Result<()> {
+    pub(super) fn append(&self, events: &[QueuedEvent], actor: &Actor, at: &str) -> Result<()> {
         if events.is_empty() {
             return Ok(());
         }
@@ -166,8 +166,8 @@ impl Journal<'_> {
         Ok(())
     }
 
-    fn line(&self, told: &Told, actor: &Actor, at: &str, sequence: Option<u64>) -> Vec<u8> {
-        let Told { id, event } = told;
+    fn line(&self, queued: &QueuedEvent, actor: &Actor, at: &str, sequence: Option<u64>) -> Vec<u8> {
+        let QueuedEvent { id, event } = queued;
         let (schema_version, payload) = (1, &event.payload);
         let written = if self.style.use_unified_envelope {
             let event_type = &event.kind;

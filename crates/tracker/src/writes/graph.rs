@@ -75,7 +75,7 @@ fn next(issues: &Issues<'_>, id: IssueId) -> Result<Vec<IssueId>> {
 ///
 /// # Errors
 /// When one of them cannot be read.
-pub fn open_dependencies(issues: &Issues<'_>, ids: &[String]) -> Result<Vec<String>> {
+pub(super) fn open_dependencies(issues: &Issues<'_>, ids: &[String]) -> Result<Vec<String>> {
     let mut open = Vec::new();
     for id in ids {
         let Some(known) = IssueId::parse(id) else { continue };

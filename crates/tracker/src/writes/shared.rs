@@ -76,7 +76,7 @@ impl Writer<'_> {
         let _section = lock.enter(self.session.sys(), LockMode::Exclusive)?;
         if self.has_all(shared, main, id)? {
             // What is taken away may be all that shows that something has happened.
-            self.teller().settle(&Locks::of(id))?;
+            self.outbox().settle(&Locks::of(id))?;
             return self.take_back(id);
         }
         Ok(())

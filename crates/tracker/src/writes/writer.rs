@@ -15,8 +15,8 @@ use super::draft::Draft;
 use super::events::{Actor, Event, Witness};
 use super::files::{Content, Place};
 use super::locks::{Locks, SCOPE};
+use super::outbox::{Change, Outbox};
 use super::permit::{self, Permit};
-use super::untold::{Change, Teller};
 use crate::config::EnforceLeases;
 use crate::error::Result;
 use crate::ids::IssueId;
@@ -95,10 +95,11 @@ impl<'a> Writer<'a> {
     /// # Errors
     /// When that is not possible.
     pub fn bring(&self, id: IssueId) -> Result<bool> {
-        let changed = self.change(id, "bring here", |draft| {
+        let mut bring = |draft: &mut Draft| {
             draft.bring = true;
             Ok(())
-        })?;
+        };
+        let changed = self.guarded(id, "bring here", &mut |held| self.apply(id, held, &mut bring))?;
         Ok(changed.written)
     }
 
@@ -134,12 +135,12 @@ impl<'a> Writer<'a> {
         let mut draft =
             Draft::new(sys, id, self.agent(), now.clone(), copy.issue, copy.labels, copy.deps, copy.results);
         let value = act(&mut draft)?;
-        draft.settle();
+        self.settle(&mut draft)?;
         draft.stamp(held);
         let content = content(&draft, &local);
         let changed = draft.is_changed();
         let written = draft.bring || behind || changed;
-        self.tell(&Locks::of(id), draft.events(), held, &now, || {
+        self.logged(&Locks::of(id), draft.events(), held, &now, || {
             if changed {
                 self.hand_over(&draft)?;
             }
@@ -155,8 +156,8 @@ impl<'a> Writer<'a> {
         Ok(Changed { value, draft, written })
     }
 
-    /// Makes a change under a lock that is held, and tells of it in this worktree's log.
-    pub(super) fn tell<T>(
+    /// Makes a change under a lock that is held, and logs its events.
+    pub(super) fn logged<T>(
         &self,
         lock: &str,
         events: Vec<Event>,
@@ -164,11 +165,11 @@ impl<'a> Writer<'a> {
         at: &str,
         make: impl FnOnce() -> Result<T>,
     ) -> Result<T> {
-        self.teller().tell(Change { lock, events, actor: self.actor(held), at }, make)
+        self.outbox().log(Change { lock, events, actor: self.actor(held), at }, make)
     }
 
-    pub(super) const fn teller(&self) -> Teller<'_> {
-        Teller { session: self.session, locks: &self.locks }
+    pub(super) const fn outbox(&self) -> Outbox<'_> {
+        Outbox { session: self.session, locks: &self.locks }
     }
 
     fn actor(&self, held: Option<&Held<'_>>) -> Actor {
@@ -199,11 +200,11 @@ impl<'a> Writer<'a> {
         &self.locks
     }
 
-    /// Makes a change of what concerns everybody, and tells of it: afterwards `file`, below `.jit/`, holds
+    /// Makes a change of what concerns everybody, and logs it: afterwards `file`, below `.jit/`, holds
     /// `content`. Only under the lock of the scope.
     ///
     /// # Errors
-    /// When it cannot be made or told.
+    /// When it cannot be made or logged.
     pub fn announce(
         &self,
         kind: &'static str,
@@ -213,7 +214,7 @@ impl<'a> Writer<'a> {
     ) -> Result<()> {
         let now = rfc3339(&self.session.sys().clock.now()?);
         let event = Event::new(kind, payload, vec![Witness::is(file, content)]);
-        self.tell(SCOPE, vec![event], None, &now, make)
+        self.logged(SCOPE, vec![event], None, &now, make)
     }
 
     /// Lets whoever asks know something besides the answer.

@@ -8,11 +8,10 @@ use super::create::kind;
 use super::show::Whole;
 use crate::cli::UpdateIssue;
 use crate::output::Report;
-use holdfast_tracker::Notice;
 use holdfast_tracker::Session;
-use holdfast_tracker::error::{Error, Result, WriteError};
+use holdfast_tracker::error::{Error, Result};
 use holdfast_tracker::issues::{Priority, State, typed as word};
-use holdfast_tracker::writes::{self, Changed, Draft, Finished, Writer, open_dependencies};
+use holdfast_tracker::writes::{self, Changed, Draft, Finished, Writer};
 
 /// What became of a change, as one JSON object: one issue, or several.
 #[derive(Serialize, JsonSchema)]
@@ -57,7 +56,7 @@ pub(super) fn run(session: &Session, typed: &UpdateIssue) -> Result<Report> {
     }
     let changed: Vec<Changed<()>> = ids
         .iter()
-        .map(|id| writer.change(*id, "update", |draft| update.apply(&writer, draft)))
+        .map(|id| writer.change(*id, "update", |draft| update.apply(draft)))
         .collect::<Result<_>>()?;
     Ok(report(&update, &changed))
 }
@@ -82,7 +81,7 @@ impl<'a> Update<'a> {
         })
     }
 
-    fn apply(&self, writer: &Writer<'_>, draft: &mut Draft) -> Result<()> {
+    fn apply(&self, draft: &mut Draft) -> Result<()> {
         for label in &self.typed.remove_labels {
             draft.label(label, false)?;
         }
@@ -90,7 +89,7 @@ impl<'a> Update<'a> {
             draft.label(label, true)?;
         }
         if let Some(state) = self.state {
-            self.step(writer, draft, state)?;
+            draft.step(state, self.typed.strict);
         }
         let issue = draft.edit();
         if let Some(title) = &self.title {
@@ -106,28 +105,6 @@ impl<'a> Update<'a> {
         if self.assignee.is_some() || self.typed.unassign {
             issue.assignee.clone_from(&self.assignee);
         }
-        Ok(())
-    }
-
-    /// Takes an issue to another state. What waits for others cannot be finished before them, and starting it
-    /// earns a warning.
-    fn step(&self, writer: &Writer<'_>, draft: &mut Draft, state: State) -> Result<()> {
-        let issue = draft.issue().id.clone();
-        let finishes = matches!(state, State::Done | State::Gated);
-        if draft.issue().state != state && (finishes || state == State::InProgress) {
-            let by = open_dependencies(&writer.issues, &draft.dependencies())?;
-            if !by.is_empty() && (finishes || self.typed.strict) {
-                return Err(WriteError::Blocked { issue, by }.into());
-            }
-            if !by.is_empty() {
-                writer.notice(&Notice::Blocked { issue: issue.clone(), by });
-            }
-        }
-        let gates = draft.open_gates();
-        if state == State::Done && !gates.is_empty() && self.typed.strict {
-            return Err(WriteError::GatesOpen { issue, gates }.into());
-        }
-        draft.edit().state = state;
         Ok(())
     }
 }

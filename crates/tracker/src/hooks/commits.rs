@@ -9,10 +9,10 @@ use holdfast_git::trailers::Style;
 use holdfast_git::{ObjectId, Objects};
 use holdfast_kernel::{Lease, LeaseId};
 
+use super::claim_logs::{ClaimLog, ClaimLogs};
 use super::claimed::{fallen_behind, foreign, unreadable};
 use super::files::{self, Fenced, Sorted};
 use super::findings::{Findings, Weight};
-use super::ledger::{Book, Ledger};
 use super::past::Window;
 use super::site::keep_common;
 use super::trailers::{self, Named};
@@ -23,9 +23,9 @@ use crate::ids::IssueId;
 use crate::times::rfc3339;
 
 /// What a commit is judged by.
-pub(super) struct Court<'a> {
+pub(super) struct CommitCheck<'a> {
     pub(super) objects: &'a Objects<'a>,
-    pub(super) ledger: &'a Ledger,
+    pub(super) logs: &'a ClaimLogs,
     /// Whether nothing is known about leases here, so that only fences can be compared.
     pub(super) blind: bool,
     /// What becomes of a change without a lease.
@@ -38,7 +38,7 @@ pub(super) struct Court<'a> {
 type Vouched = BTreeMap<String, Option<(String, u64)>>;
 
 /// A commit that is judged.
-struct Case<'a> {
+struct PushedCommit<'a> {
     id: ObjectId,
     window: Window,
     named: Vec<Named>,
@@ -54,7 +54,7 @@ pub(super) fn changed(objects: &Objects<'_>, commit: &Commit, parents: &[ObjectI
     Ok(files::sorted(changes))
 }
 
-impl Court<'_> {
+impl CommitCheck<'_> {
     /// Judges a commit; `parents` are the trees of its parents.
     pub(super) fn judge(
         &self,
@@ -76,23 +76,23 @@ impl Court<'_> {
         if self.blind {
             return Ok(());
         }
-        let case = Case {
+        let pushed = PushedCommit {
             id,
             window: Window::of(commit.authored_secs, commit.written_secs),
             named: trailers::read(&commit.message, &Style::default()),
             parent: parents.first(),
         };
-        let vouched = self.named_leases(&case, commit, findings)?;
+        let vouched = self.named_leases(&pushed, commit, findings)?;
         if parents.len() > 1 {
             return Ok(());
         }
-        let known = match case.parent {
+        let known = match pushed.parent {
             Some(tree) if !sorted.issues.is_empty() => files::known(self.objects, tree)?,
             _ => return Ok(()),
         };
         for (issue, change) in &sorted.issues {
             if known.contains(issue.to_string().as_bytes()) {
-                self.touched(&case, *issue, change.as_ref(), &vouched, findings)?;
+                self.touched(&pushed, *issue, change.as_ref(), &vouched, findings)?;
             }
         }
         Ok(())
@@ -100,32 +100,43 @@ impl Court<'_> {
 
     /// Checks every lease that the commit names; gives for each issue the log and the fence of the one that
     /// stands for it, or nothing if that one does not.
-    fn named_leases(&self, case: &Case<'_>, commit: &Commit, findings: &mut Findings) -> Result<Vouched> {
+    fn named_leases(
+        &self,
+        pushed: &PushedCommit<'_>,
+        commit: &Commit,
+        findings: &mut Findings,
+    ) -> Result<Vouched> {
         let mut vouched = Vouched::new();
-        for named in &case.named {
+        for named in &pushed.named {
             vouched.insert(named.issue.clone(), None);
-            let book = match named.lease.parse::<LeaseId>() {
-                Ok(id) => self.ledger.granting(id)?.map(|book| (book, id)),
+            let log = match named.lease.parse::<LeaseId>() {
+                Ok(id) => self.logs.granting(id)?.map(|log| (log, id)),
                 Err(_) => None,
             };
-            let found = book.map(|(book, id)| Ok::<_, crate::Error>((book, book.lease(id)?))).transpose()?;
+            let found = log.map(|(log, id)| Ok::<_, crate::Error>((log, log.lease(id)?))).transpose()?;
             match found {
-                Some((book, Some(lease))) if named.fits(lease) => {
-                    if self.in_force(case, book, lease, findings)? {
-                        vouched.insert(named.issue.clone(), Some((book.id.clone(), lease.fence.get())));
+                Some((log, Some(lease))) if named.fits(lease) => {
+                    if self.in_force(pushed, log, lease, findings)? {
+                        vouched.insert(named.issue.clone(), Some((log.id.clone(), lease.fence.get())));
                     }
                 }
-                Some(_) => findings.add(self.weight, case.forged(named)),
-                None => self.unknown(case, commit, named, findings)?,
+                Some(_) => findings.add(self.weight, pushed.forged(named)),
+                None => self.unknown(pushed, commit, named, findings)?,
             }
         }
         Ok(vouched)
     }
 
-    fn in_force(&self, case: &Case<'_>, book: &Book, lease: &Lease, findings: &mut Findings) -> Result<bool> {
-        let in_force = book.was_in_force(lease, case.window)?;
+    fn in_force(
+        &self,
+        pushed: &PushedCommit<'_>,
+        log: &ClaimLog,
+        lease: &Lease,
+        findings: &mut Findings,
+    ) -> Result<bool> {
+        let in_force = log.was_in_force(lease, pushed.window)?;
         if !in_force {
-            findings.add(self.weight, case.too_late(lease, book.successor(lease)?));
+            findings.add(self.weight, pushed.too_late(lease, log.successor(lease)?));
         }
         Ok(in_force)
     }
@@ -133,20 +144,20 @@ impl Court<'_> {
     /// A lease that no log here has granted: another clone's, if the issue says so.
     fn unknown(
         &self,
-        case: &Case<'_>,
+        pushed: &PushedCommit<'_>,
         commit: &Commit,
         named: &Named,
         findings: &mut Findings,
     ) -> Result<()> {
         let carried = match IssueId::parse(&named.issue) {
-            Some(issue) => self.carried(&commit.tree, case.parent, issue)?,
+            Some(issue) => self.carried(&commit.tree, pushed.parent, issue)?,
             None => None,
         };
         match carried.as_ref().and_then(|(issue, fenced)| Some((*issue, fenced.pair()?))) {
-            Some((issue, (fence, log))) if self.ledger.book(log).is_none() => {
+            Some((issue, (fence, log))) if self.logs.log(log).is_none() => {
                 findings.add(self.foreign, foreign(issue, fence, log));
             }
-            _ => findings.add(self.weight, case.forged(named)),
+            _ => findings.add(self.weight, pushed.forged(named)),
         }
         Ok(())
     }
@@ -170,7 +181,7 @@ impl Court<'_> {
     /// stands for it.
     fn touched(
         &self,
-        case: &Case<'_>,
+        pushed: &PushedCommit<'_>,
         issue: IssueId,
         change: Option<&Change>,
         vouched: &Vouched,
@@ -179,7 +190,7 @@ impl Court<'_> {
         let named = vouched.get(&issue.to_string());
         let Some(version) = change.and_then(|change| change.new) else {
             if named.is_none() {
-                findings.add(self.weight, case.unnamed(issue));
+                findings.add(self.weight, pushed.unnamed(issue));
             }
             return Ok(());
         };
@@ -191,27 +202,27 @@ impl Court<'_> {
             }
         };
         let Some((fence, log)) = fenced.pair() else {
-            findings.add(self.weight, case.unfenced(issue));
+            findings.add(self.weight, pushed.unfenced(issue));
             return Ok(());
         };
-        let Some(book) = self.ledger.book(log) else {
+        let Some(known) = self.logs.log(log) else {
             findings.add(self.foreign, foreign(issue, fence, log));
             return Ok(());
         };
-        let granted = book.granted(fence)?.filter(|lease| lease.resource.as_str() == issue.to_string());
+        let granted = known.granted(fence)?.filter(|lease| lease.resource.as_str() == issue.to_string());
         match (granted, named) {
             // Whoever commits under a later lease may bring what an earlier holder wrote.
-            (Some(_), Some(Some((log, own)))) if *log == book.id && *own >= fence => {}
+            (Some(_), Some(Some((log, own)))) if *log == known.id && *own >= fence => {}
             // What is wrong with the lease that is named has been said.
             (Some(_), Some(None)) => {}
-            (Some(lease), None) => drop(self.in_force(case, book, lease, findings)?),
-            _ => findings.add(self.weight, case.never_granted(issue, fence)),
+            (Some(lease), None) => drop(self.in_force(pushed, known, lease, findings)?),
+            _ => findings.add(self.weight, pushed.never_granted(issue, fence)),
         }
         Ok(())
     }
 }
 
-impl Case<'_> {
+impl PushedCommit<'_> {
     fn short(&self) -> String {
         self.id.to_string().chars().take(10).collect()
     }

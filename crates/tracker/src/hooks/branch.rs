@@ -6,9 +6,9 @@ use holdfast_git::trailers::Style;
 use holdfast_git::{Git, ObjectId};
 
 use super::claimed::{foreign, unreadable};
+use super::commits::CommitCheck;
 use super::files::{self, Fenced};
 use super::findings::Findings;
-use super::history::Court;
 use super::trailers::{self, Named};
 use crate::code::Code;
 use crate::error::Problem;
@@ -17,8 +17,8 @@ use crate::ids::IssueId;
 use crate::times::rfc3339;
 
 /// A branch before and after a push.
-pub(super) struct Tip<'a> {
-    pub(super) court: &'a Court<'a>,
+pub(super) struct BranchCheck<'a> {
+    pub(super) commits: &'a CommitCheck<'a>,
     pub(super) git: Git,
     /// What the branch is called there.
     pub(super) branch: String,
@@ -30,10 +30,10 @@ pub(super) struct Tip<'a> {
     pub(super) catch_up: String,
 }
 
-impl Tip<'_> {
+impl BranchCheck<'_> {
     /// Compares the trees of the branch before and after.
     pub(super) fn judge(&self, before: &ObjectId, after: &ObjectId, findings: &mut Findings) -> Result<()> {
-        let changes = self.court.objects.changes(Some(before), Some(after), b".jit/issues")?;
+        let changes = self.commits.objects.changes(Some(before), Some(after), b".jit/issues")?;
         for (issue, change) in files::sorted(changes).issues {
             if let Some(Change { old: Some(old), new, .. }) = change {
                 self.issue(issue, old, new, findings)?;
@@ -50,12 +50,12 @@ impl Tip<'_> {
         findings: &mut Findings,
     ) -> Result<()> {
         // What cannot be read has no fence to fall behind.
-        let before = Fenced::of(self.court.objects, old).unwrap_or_default();
+        let before = Fenced::of(self.commits.objects, old).unwrap_or_default();
         let Some(new) = new else { return self.vanished(issue, &before, findings) };
-        let after = match Fenced::of(self.court.objects, new) {
+        let after = match Fenced::of(self.commits.objects, new) {
             Ok(after) => after,
             Err(why) => {
-                findings.add(self.court.weight, unreadable(issue, &why));
+                findings.add(self.commits.weight, unreadable(issue, &why));
                 return Ok(());
             }
         };
@@ -64,14 +64,14 @@ impl Tip<'_> {
             Some((fence, same)) if same == log && fence >= there => return Ok(()),
             Some((fence, same)) if same == log => format!("would put fence {fence} in its place"),
             Some((fence, other)) => {
-                let visible = self.court.ledger.book(other).is_some();
+                let visible = self.commits.logs.log(other).is_some();
                 let (fence, log) = if visible { (there, log) } else { (fence, other) };
-                findings.add(self.court.foreign, foreign(issue, fence, log));
+                findings.add(self.commits.foreign, foreign(issue, fence, log));
                 return Ok(());
             }
             None => "would put a file without a fence in its place".to_owned(),
         };
-        findings.add(self.court.weight, self.behind(issue, there, log, &says)?);
+        findings.add(self.commits.weight, self.behind(issue, there, log, &says)?);
         Ok(())
     }
 
@@ -89,7 +89,7 @@ impl Tip<'_> {
                 Problem::with(issue, Code::Vanished, message, self.catch_up.clone())
             }
         };
-        findings.add(self.court.weight, problem);
+        findings.add(self.commits.weight, problem);
         Ok(())
     }
 
@@ -103,15 +103,15 @@ impl Tip<'_> {
 
     /// Who wrote what is there: as the log says, else as the commit says that brought it.
     fn writer(&self, issue: IssueId, fence: u64, log: &str) -> Result<String> {
-        if let Some(book) = self.court.ledger.book(log)
-            && let Some(lease) = book.granted(fence)?
+        if let Some(log) = self.commits.logs.log(log)
+            && let Some(lease) = log.granted(fence)?
         {
             return Ok(format!(", written by {} (lease since {})", lease.holder, rfc3339(&lease.granted)));
         }
         let path = String::from_utf8_lossy(&files::file(issue)).into_owned();
         let said = self.git.run(&["rev-list", "-1", &self.old.to_string(), "--", &path])?;
         let Some(id) = ObjectId::from_hex(said.trim_ascii()) else { return Ok(String::new()) };
-        let commit = self.court.objects.commit(&id)?;
+        let commit = self.commits.objects.commit(&id)?;
         let named = trailers::read(&commit.message, &Style::default());
         let named = named.iter().find(|named| named.issue == issue.to_string());
         let short: String = id.to_string().chars().take(10).collect();

@@ -1,43 +1,47 @@
-//! What is about to be told. A process can die between a change and its event, and the history would lack what
-//! everybody can see. So the events are noted before the change begins, durably and beside the lock that it is
-//! made under, each with the content that its file will have. After the change they are appended to the log, and
-//! the note is emptied. Whoever holds the lock next and finds a note tells those of its events whose change came
-//! and which no log has yet. Nothing here ever tells of what did not come.
+//! The outbox: events that are about to be logged. A process can die between a change and its event, and the event
+//! log would lack what everybody can see. So events are queued before the change begins, durably and beside the lock
+//! that it is made under, each with the content that its file will have. After the change they are appended to the
+//! log, and the outbox is emptied. Whoever holds the lock next and finds something in it logs those events whose change
+//! was made and which no log has yet. An event is never logged for a change that was not made.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use holdfast_sys::{Guard, LockMode, Open, Sys};
 use memchr::memmem;
 use serde::{Deserialize, Serialize};
 
-use super::events::{Actor, Event, Journal, Told, local_log, whole};
+use super::events::{Actor, Event, EventLog, QueuedEvent, local_log, whole};
 use super::locks::Locks;
 use crate::durable;
 use crate::error::Result;
 use crate::session::Session;
 
-/// Longer than anything that one change has to tell.
+/// Longer than the events of any change.
 const LONGEST: usize = 64 << 20;
 
 /// The longest log that is searched for what it has already; behind that, an event may be there twice, which its
 /// id shows.
 const LONGEST_LOG: usize = 256 << 20;
 
-/// What the files end in that notes are kept in, beside `.lock`.
-const SUFFIX: &str = ".untold";
+/// What the file of an outbox ends in, beside `.lock`.
+const SUFFIX: &str = ".outbox";
 
-/// What somebody is about to tell.
+/// What it ended in before; what a crash left there is still logged.
+const OLD_SUFFIX: &str = ".untold";
+
+/// What is queued.
 #[derive(Serialize, Deserialize)]
 struct Note {
     /// The `.jit/` of the worktree that it is about; none if its name is no text.
     data: Option<PathBuf>,
     at: String,
     actor: Actor,
-    events: Vec<Told>,
+    events: Vec<QueuedEvent>,
 }
 
-/// Tells of changes.
-pub(super) struct Teller<'a> {
+/// The outboxes of a session, one beside each lock.
+pub(super) struct Outbox<'a> {
     pub(super) session: &'a Session,
     pub(super) locks: &'a Locks,
 }
@@ -51,16 +55,17 @@ pub(super) struct Change<'a> {
     pub(super) at: &'a str,
 }
 
-impl Teller<'_> {
-    /// Makes a change and tells of it. If the change fails, the note stays: some of it may have come.
-    pub(super) fn tell<T>(&self, change: Change<'_>, make: impl FnOnce() -> Result<T>) -> Result<T> {
+impl Outbox<'_> {
+    /// Makes a change and logs its events. If the change fails, they stay queued: some of it may have been made.
+    pub(super) fn log<T>(&self, change: Change<'_>, make: impl FnOnce() -> Result<T>) -> Result<T> {
         self.settle(change.lock)?;
         if change.events.is_empty() {
             return make();
         }
         let Change { lock, events, actor, at } = change;
         let data = self.session.own_data()?;
-        let events = events.into_iter().map(|event| Told::new(self.sys(), event)).collect::<Result<_>>()?;
+        let events =
+            events.into_iter().map(|event| QueuedEvent::new(self.sys(), event)).collect::<Result<_>>()?;
         let data = Some(data).filter(|data| data.to_str().is_some());
         let note = Note { data, at: at.to_owned(), actor, events };
         write(self.sys(), &self.file(lock), &note, self.locks.access().file())?;
@@ -70,28 +75,41 @@ impl Teller<'_> {
         Ok(made)
     }
 
-    /// Tells what somebody who died under this lock did not live to tell; says how much that was. The caller
-    /// holds the lock.
+    /// Logs what a process that died under this lock left queued; says how many events that were. The caller holds the
+    /// lock.
     pub(super) fn settle(&self, lock: &str) -> Result<usize> {
-        let Some(note) = self.left(lock)? else { return Ok(0) };
-        self.append(&note)?;
-        empty(self.sys(), &self.file(lock));
-        Ok(note.events.len())
+        let mut logged = 0;
+        for file in self.files(lock) {
+            let Some(note) = self.left(&file)? else { continue };
+            self.append(&note)?;
+            empty(self.sys(), &file);
+            logged += note.events.len();
+        }
+        Ok(logged)
     }
 
-    /// What of a note is true and not told, if there is a note.
-    fn left(&self, lock: &str) -> Result<Option<Note>> {
-        let Some(mut note) = read(self.sys(), &self.file(lock))? else { return Ok(None) };
+    /// How many events are queued that should be in the log.
+    fn pending(&self, lock: &str) -> Result<usize> {
+        let mut pending = 0;
+        for file in self.files(lock) {
+            pending += self.left(&file)?.map_or(0, |note| note.events.len());
+        }
+        Ok(pending)
+    }
+
+    /// What is queued, was made and is in no log yet.
+    fn left(&self, file: &Path) -> Result<Option<Note>> {
+        let Some(mut note) = read(self.sys(), file)? else { return Ok(None) };
         let roots = self.roots(&note)?;
-        let logs: Vec<Vec<u8>> = roots.iter().filter_map(|root| self.log(root)).collect();
-        let is_told = |id: &str| logs.iter().any(|log| memmem::find(log, id.as_bytes()).is_some());
-        note.events.retain(|told| told.event.came(self.sys(), &roots) && !is_told(&told.id));
+        let logs: Vec<Vec<u8>> = roots.iter().filter_map(|root| self.event_log(root)).collect();
+        let is_logged = |id: &str| logs.iter().any(|log| memmem::find(log, id.as_bytes()).is_some());
+        note.events.retain(|queued| queued.event.came(self.sys(), &roots) && !is_logged(&queued.id));
         Ok(Some(note))
     }
 
     /// What a worktree's log has for good. It is flushed first, where that is allowed: whoever died may not have
     /// come to that, and a note is not given up for what the power can still take.
-    fn log(&self, root: &Path) -> Option<Vec<u8>> {
+    fn event_log(&self, root: &Path) -> Option<Vec<u8>> {
         let path = local_log(root);
         if let Ok(log) = self.sys().files.open(&path, Open::Write) {
             log.sync().ok()?;
@@ -114,12 +132,17 @@ impl Teller<'_> {
     fn append(&self, note: &Note) -> Result<()> {
         let data = self.session.own_data()?;
         let style = &self.session.config().events;
-        let journal = Journal { sys: self.sys(), locks: self.locks, data: &data, style };
-        journal.append(&note.events, &note.actor, &note.at)
+        let log = EventLog { sys: self.sys(), locks: self.locks, data: &data, style };
+        log.append(&note.events, &note.actor, &note.at)
     }
 
     fn file(&self, lock: &str) -> PathBuf {
         self.locks.directory().join(format!("{lock}{SUFFIX}"))
+    }
+
+    /// Every file that something can be queued in beside a lock.
+    fn files(&self, lock: &str) -> [PathBuf; 2] {
+        [OLD_SUFFIX, SUFFIX].map(|suffix| self.locks.directory().join(format!("{lock}{suffix}")))
     }
 
     const fn sys(&self) -> &Sys {
@@ -127,36 +150,36 @@ impl Teller<'_> {
     }
 }
 
-/// Finds what nobody lived to tell, and tells it if `repair`; says how many events that are.
+/// Finds events that a process which died left queued, and logs them if `repair`; says how many they are.
 ///
 /// # Errors
-/// When it cannot be read or told.
-pub fn untold(session: &Session, repair: bool) -> Result<usize> {
+/// When they cannot be read or logged.
+pub fn pending_events(session: &Session, repair: bool) -> Result<usize> {
     let locks = Locks::open(session)?;
-    let teller = Teller { session, locks: &locks };
+    let outbox = Outbox { session, locks: &locks };
+    let (sys, names) = (session.sys(), session.sys().files.list(locks.directory())?);
+    let lock = |name: &std::ffi::OsString| {
+        let name = name.to_str()?;
+        name.strip_suffix(SUFFIX).or_else(|| name.strip_suffix(OLD_SUFFIX)).map(ToOwned::to_owned)
+    };
     let mut found = 0;
-    for name in session.sys().files.list(locks.directory())? {
-        let Some(lock) = name.to_str().and_then(|name| name.strip_suffix(SUFFIX)) else { continue };
+    for lock in names.iter().filter_map(lock).collect::<BTreeSet<String>>() {
         let path = locks.directory().join(format!("{lock}.lock"));
         let mode = if repair { LockMode::Exclusive } else { LockMode::Shared };
         // A look must not need what only writers may do.
         let guard = match mode {
-            LockMode::Exclusive => Some(Guard::open(session.sys(), &path, locks.access().file())?),
-            LockMode::Shared => Guard::open_existing(session.sys(), &path, locks.access().file())?,
+            LockMode::Exclusive => Some(Guard::open(sys, &path, locks.access().file())?),
+            LockMode::Shared => Guard::open_existing(sys, &path, locks.access().file())?,
         };
         let Some(mut guard) = guard else { continue };
-        // Whoever is at it right now will tell of it.
-        let _section = guard.enter(session.sys(), mode)?;
-        found += if repair {
-            teller.settle(lock)?
-        } else {
-            teller.left(lock)?.map_or(0, |note| note.events.len())
-        };
+        // Whoever is at it right now will log it.
+        let _section = guard.enter(sys, mode)?;
+        found += if repair { outbox.settle(&lock)? } else { outbox.pending(&lock)? };
     }
     Ok(found)
 }
 
-/// Writes a note over whatever was there, durably.
+/// Queues events over whatever was there, durably.
 fn write(sys: &Sys, path: &Path, note: &Note, mode: u32) -> Result<()> {
     let file = sys.files.open(path, Open::Create { mode })?;
     if file.stat()?.len == 0 {
@@ -169,7 +192,7 @@ fn write(sys: &Sys, path: &Path, note: &Note, mode: u32) -> Result<()> {
     Ok(file.sync()?)
 }
 
-/// The note that is there. One that is not whole was not durable, so its change was not begun.
+/// What is queued. A note that is not whole was not durable, so its change was not begun.
 fn read(sys: &Sys, path: &Path) -> Result<Option<Note>> {
     Ok(durable::read(sys, path, LONGEST)?.and_then(|bytes| parse(&bytes)))
 }

@@ -14,14 +14,14 @@ use crate::claims;
 use crate::error::Result;
 
 /// The logs that can be seen.
-pub(super) struct Ledger {
+pub(super) struct ClaimLogs {
     /// Whether there is a control plane that can be looked into, be there a log in it or not.
     pub(super) sees: bool,
-    books: Vec<Book>,
+    logs: Vec<ClaimLog>,
 }
 
 /// One log.
-pub(super) struct Book {
+pub(super) struct ClaimLog {
     /// Its identity: fences of another one cannot be compared.
     pub(super) id: String,
     log: Box<dyn JournaledMedium>,
@@ -29,10 +29,10 @@ pub(super) struct Book {
     past: OnceCell<Past>,
 }
 
-impl Ledger {
+impl ClaimLogs {
     /// The logs of these control planes, as far as they can be seen.
     pub(super) fn open(sys: &Sys, controls: &[PathBuf]) -> Result<Self> {
-        let mut books: Vec<Book> = Vec::new();
+        let mut logs: Vec<ClaimLog> = Vec::new();
         let mut sees = false;
         for control in controls {
             // Where nobody has claimed anything there is nothing yet; where nobody may look there is no telling.
@@ -48,23 +48,23 @@ impl Ledger {
             };
             let Some(counter) = view.counter else { continue };
             let id = counter.to_string();
-            if !books.iter().any(|book| book.id == id) {
-                books.push(Book { id, log, view, past: OnceCell::new() });
+            if !logs.iter().any(|log| log.id == id) {
+                logs.push(ClaimLog { id, log, view, past: OnceCell::new() });
             }
         }
-        Ok(Self { sees, books })
+        Ok(Self { sees, logs })
     }
 
     /// The log with this identity.
-    pub(super) fn book(&self, id: &str) -> Option<&Book> {
-        self.books.iter().find(|book| book.id == id)
+    pub(super) fn log(&self, id: &str) -> Option<&ClaimLog> {
+        self.logs.iter().find(|log| log.id == id)
     }
 
     /// The log that granted a lease.
-    pub(super) fn granting(&self, lease: LeaseId) -> Result<Option<&Book>> {
-        for book in &self.books {
-            if book.lease(lease)?.is_some() {
-                return Ok(Some(book));
+    pub(super) fn granting(&self, lease: LeaseId) -> Result<Option<&ClaimLog>> {
+        for log in &self.logs {
+            if log.lease(lease)?.is_some() {
+                return Ok(Some(log));
             }
         }
         Ok(None)
@@ -75,7 +75,7 @@ const fn is_out_of_sight(kind: io::ErrorKind) -> bool {
     matches!(kind, io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied | io::ErrorKind::NotADirectory)
 }
 
-impl Book {
+impl ClaimLog {
     /// The grant with this number.
     pub(super) fn granted(&self, fence: u64) -> Result<Option<&Lease>> {
         let Ok(fence) = Fence::new(fence) else { return Ok(None) };
