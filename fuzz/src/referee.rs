@@ -148,7 +148,22 @@ impl Referee {
             Refusal::FencedOut { presented, current, .. } => {
                 assert!(current.iter().all(|lease| self.table.get(lease.id) == Some(lease)), "{presented}");
             }
-            _ => {}
+            Refusal::AlreadyHeld { .. }
+            | Refusal::HeldShared { .. }
+            | Refusal::NotFound { .. }
+            | Refusal::NotHolder { .. }
+            | Refusal::Stale { .. }
+            | Refusal::NotIndefinite { .. }
+            | Refusal::NotFinite { .. }
+            | Refusal::TtlOutOfRange { .. }
+            | Refusal::DeadlineTooFar { .. }
+            | Refusal::IndefiniteForbidden
+            | Refusal::ReasonRequired
+            | Refusal::LimitReached { .. }
+            | Refusal::DuplicateId { .. }
+            | Refusal::SameHolder { .. }
+            | Refusal::FencesExhausted
+            | Refusal::CounterBehind { .. } => {}
         }
     }
 }

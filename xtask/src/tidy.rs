@@ -9,6 +9,7 @@ mod layers;
 mod licences;
 mod manifests;
 mod metadata;
+mod refusals;
 mod shell;
 mod spdx;
 mod specification;
@@ -50,7 +51,7 @@ impl fmt::Display for Finding {
 
 type Rule = (&'static str, fn(&Tree) -> Vec<Finding>);
 
-const RULES: [Rule; 17] = [
+const RULES: [Rule; 18] = [
     ("no file is too long", text::too_long),
     ("every source file says why it exists", text::without_header),
     ("nothing is left to do", words::left_to_do),
@@ -66,6 +67,7 @@ const RULES: [Rule; 17] = [
     ("dependencies point down", layers::upward),
     ("only doors talk to terminals", layers::chatty),
     ("modules form no cycle", modules::cycles),
+    ("refusals are told apart by name", refusals::catch_alls),
     ("licences are allowed", licences::licences),
     ("crates come from crates.io, and none is banned", licences::sources_and_bans),
 ];

@@ -1,46 +1,18 @@
 //! Everything that can go wrong, as the person who typed the command reads it: what failed, why, and what
-//! to type next. The kind of the error decides the exit code; nothing else does.
+//! to type next. Each has a code, which decides how the program ends.
 
 use std::path::PathBuf;
 
-use holdfast_kernel::{Millis, Refusal};
+use holdfast_kernel::{Millis, Refusal, RefusalKind};
 use serde_json::{Value, json};
 
 use crate::deadlock::Cycle;
 use crate::order::Inversion;
 use crate::shown::Shown;
 
-/// How the program ends.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Exit {
-    /// It went well.
-    Ok,
-    /// Not now, not there, or not yours.
-    Refused,
-    /// Something that should not happen, a lock that cannot be read among it.
-    Unexpected,
-    /// It was not understood.
-    Usage,
-    /// A signal ended it.
-    Signal(u8),
-    /// What the command ended with that ran under the lock.
-    Command(u8),
-}
+mod code;
 
-impl Exit {
-    /// The exit code.
-    #[must_use]
-    pub const fn code(self) -> u8 {
-        match self {
-            Self::Ok => 0,
-            Self::Refused => 1,
-            Self::Unexpected => 2,
-            Self::Usage => 3,
-            Self::Signal(number) => 128_u8.saturating_add(number),
-            Self::Command(code) => code,
-        }
-    }
-}
+pub use code::{Code, Exit};
 
 /// What can go wrong.
 #[derive(Debug, thiserror::Error)]
@@ -138,6 +110,9 @@ pub enum Error {
     /// Somebody who uses the library called it off.
     #[error("it was called off")]
     CalledOff,
+    /// Something that cannot happen, in words.
+    #[error("{0}: this is a bug in ic; please report it")]
+    Internal(String),
 }
 
 /// The result of whatever a command does.
@@ -145,6 +120,9 @@ pub type Result<T> = std::result::Result<T, Error>;
 
 impl From<holdfast_store::Error> for Error {
     fn from(error: holdfast_store::Error) -> Self {
+        if let Code::Internal = failed(&error) {
+            return Self::Internal(format!("the locks refused with {}", error.code()));
+        }
         match error {
             holdfast_store::Error::Refused(refusal) => Self::Refused(Box::new(refusal)),
             holdfast_store::Error::Sys(error) => Self::Sys(error),
@@ -158,50 +136,38 @@ impl Error {
     #[must_use]
     pub fn exit(&self) -> Exit {
         match self {
-            Self::Usage(_) | Self::BadName { .. } | Self::BadValue { .. } | Self::NoCaller => Exit::Usage,
-            Self::Timeout { .. }
-            | Self::AlreadyHeld(_)
-            | Self::CallerGone(_)
-            | Self::Deadlock(_)
-            | Self::OutOfOrder(_)
-            | Self::NotHeld(_)
-            | Self::NotOwner { .. } => Exit::Refused,
-            Self::Refused(refusal) => refused(refusal),
-            Self::Store(holdfast_store::Error::Unsupported { .. }) => Exit::Usage,
-            Self::Ownerless(_) | Self::BadRoot { .. } | Self::Store(_) | Self::Sys(_) | Self::CalledOff => {
-                Exit::Unexpected
-            }
             // What shells say of a program that is not there, or is no program.
             Self::Command { why, .. } if why.kind() == std::io::ErrorKind::NotFound => Exit::Command(127),
             Self::Command { .. } => Exit::Command(126),
             Self::Interrupted(signal) => Exit::Signal(*signal),
+            Self::CalledOff => Exit::Unexpected,
+            other => other.code().exit(),
         }
     }
 
-    /// The code that `spec/errors.md` explains.
+    /// What kind of error it is.
     #[must_use]
-    pub fn code(&self) -> &'static str {
+    pub const fn code(&self) -> Code {
         match self {
-            Self::Usage(_) => "USAGE",
-            Self::BadName { .. } => "BAD_NAME",
-            Self::BadValue { .. } => "BAD_VALUE",
-            Self::NoCaller => "NO_CALLER",
-            Self::CallerGone(_) => "CALLER_GONE",
-            Self::BadRoot { .. } => "BAD_ROOT",
-            Self::Timeout { .. } => "HELD",
-            Self::AlreadyHeld(_) => "ALREADY_HELD",
-            Self::Deadlock(_) => "DEADLOCK",
-            Self::OutOfOrder(_) => "LOCK_ORDER",
-            Self::NotHeld(_) => "NOT_FOUND",
-            Self::NotOwner { .. } => "NOT_HOLDER",
-            Self::Ownerless(_) => "DAMAGED",
-            Self::Refused(refusal) => refusal.code(),
-            Self::Store(holdfast_store::Error::Newer { .. }) => "NEWER_FORMAT",
-            Self::Store(holdfast_store::Error::Unsupported { .. }) => "UNSUPPORTED",
-            Self::Store(_) => "DAMAGED",
-            Self::Sys(_) => "SYS",
-            Self::Command { .. } => "COMMAND",
-            Self::Interrupted(_) | Self::CalledOff => "INTERRUPTED",
+            Self::Usage(_) => Code::Usage,
+            Self::BadName { .. } => Code::BadName,
+            Self::BadValue { .. } => Code::BadValue,
+            Self::NoCaller => Code::NoCaller,
+            Self::CallerGone(_) => Code::CallerGone,
+            Self::BadRoot { .. } => Code::BadRoot,
+            Self::Timeout { .. } => Code::Held,
+            Self::AlreadyHeld(_) => Code::AlreadyHeld,
+            Self::Deadlock(_) => Code::Deadlock,
+            Self::OutOfOrder(_) => Code::LockOrder,
+            Self::NotHeld(_) => Code::NotFound,
+            Self::NotOwner { .. } => Code::NotHolder,
+            Self::Ownerless(_) => Code::Damaged,
+            Self::Refused(refusal) => refused(refusal.kind()),
+            Self::Store(error) => failed(error),
+            Self::Sys(_) => Code::Sys,
+            Self::Command { .. } => Code::Command,
+            Self::Interrupted(_) | Self::CalledOff => Code::Interrupted,
+            Self::Internal(_) => Code::Internal,
         }
     }
 
@@ -230,11 +196,16 @@ impl Error {
             Self::OutOfOrder(_) => "take them in the order that 'ic lock order' shows".into(),
             Self::NotHeld(_) | Self::NotOwner { .. } => "ic lock list".into(),
             Self::Ownerless(_) => "ic lock clean".into(),
-            Self::Store(holdfast_store::Error::Newer { .. }) => "update this program".into(),
-            Self::Store(holdfast_store::Error::Unsupported { .. }) => "ic lock acquire --help".into(),
-            Self::Store(_) => "ic lock clean removes it once it is older than 5 s".into(),
+            Self::Store(error) => return store_hint(error),
             Self::Refused(_) => "ic lock list".into(),
-            _ => return None,
+            Self::BadName { .. }
+            | Self::BadValue { .. }
+            | Self::CallerGone(_)
+            | Self::Sys(_)
+            | Self::Command { .. }
+            | Self::Interrupted(_)
+            | Self::CalledOff
+            | Self::Internal(_) => return None,
         })
     }
 
@@ -242,7 +213,7 @@ impl Error {
     #[must_use]
     pub fn document(&self) -> Value {
         json!({ "error": {
-            "code": self.code(),
+            "code": self.code().as_str(),
             "message": self.to_string(),
             "hint": self.hint(),
             "details": self.details(),
@@ -264,12 +235,52 @@ impl Error {
     }
 }
 
-const fn refused(refusal: &Refusal) -> Exit {
-    match refusal {
-        Refusal::DuplicateId { .. } | Refusal::FencesExhausted | Refusal::CounterBehind { .. } => {
-            Exit::Unexpected
-        }
-        _ => Exit::Refused,
+/// The code of a refusal. Locks are exclusive, have no deadline and no limits, and are never handed over: what
+/// is refused for another reason cannot be.
+const fn refused(kind: RefusalKind) -> Code {
+    match kind {
+        RefusalKind::Held => Code::Held,
+        RefusalKind::ClockSkew => Code::ClockSkew,
+        RefusalKind::AlreadyHeld => Code::AlreadyHeld,
+        RefusalKind::NotFound => Code::NotFound,
+        RefusalKind::NotHolder => Code::NotHolder,
+        RefusalKind::Expired => Code::Expired,
+        RefusalKind::FencedOut => Code::FencedOut,
+        RefusalKind::DuplicateId => Code::DuplicateId,
+        RefusalKind::FencesExhausted => Code::FencesExhausted,
+        RefusalKind::CounterBehind => Code::CounterBehind,
+        RefusalKind::HeldShared
+        | RefusalKind::Stale
+        | RefusalKind::NotIndefinite
+        | RefusalKind::NotFinite
+        | RefusalKind::TtlOutOfRange
+        | RefusalKind::DeadlineTooFar
+        | RefusalKind::IndefiniteForbidden
+        | RefusalKind::ReasonRequired
+        | RefusalKind::LimitReached
+        | RefusalKind::SameHolder => Code::Internal,
+    }
+}
+
+/// The code of what a medium said. Nothing has to be witnessed here.
+const fn failed(error: &holdfast_store::Error) -> Code {
+    match error {
+        holdfast_store::Error::Refused(refusal) => refused(refusal.kind()),
+        holdfast_store::Error::Sys(_) => Code::Sys,
+        holdfast_store::Error::Damaged { .. } => Code::Damaged,
+        holdfast_store::Error::Newer { .. } => Code::NewerFormat,
+        holdfast_store::Error::Unsupported { .. } => Code::Unsupported,
+        holdfast_store::Error::Unwitnessed(_) => Code::Internal,
+    }
+}
+
+fn store_hint(error: &holdfast_store::Error) -> Option<String> {
+    use holdfast_store::Error as Store;
+    match error {
+        Store::Damaged { .. } => Some("ic lock clean removes it once it is older than 5 s".into()),
+        Store::Newer { .. } => Some("update this program".into()),
+        Store::Unsupported { .. } => Some("ic lock acquire --help".into()),
+        Store::Refused(_) | Store::Sys(_) | Store::Unwitnessed(_) => None,
     }
 }
 
@@ -284,3 +295,6 @@ fn too_late(blocker: Option<&Shown>, lock: &str, waited: Millis) -> String {
         None => format!("{lock} was taken and given up by others all the time; gave up after {waited}"),
     }
 }
+
+#[cfg(test)]
+mod tests;

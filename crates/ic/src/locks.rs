@@ -107,7 +107,7 @@ impl Locks {
         };
         match self.medium.transact(&self.policy, &Command::Acquire(wanted))? {
             Answer::Granted(lease) => Ok(lease),
-            other => Err(unexpected(&self.root, &other)),
+            other => Err(Error::Internal(format!("taking a lock was answered with {other:?}"))),
         }
     }
 
@@ -123,7 +123,7 @@ impl Locks {
         let command = Command::Release { lease: held.lease(), holder: owner::holder(owner) };
         match self.medium.transact(&self.policy, &command).map_err(Error::from) {
             Ok(_) => {}
-            Err(Error::Refused(refusal)) => return Err(not_yours(&refusal, lock, held, owner)),
+            Err(Error::Refused(refusal)) => return Err(not_yours(refusal, lock, held, owner)),
             Err(error) => return Err(error),
         }
         // The lock is free; a record that could not be brought up to date is noticed when it is used.
@@ -200,22 +200,18 @@ pub const fn policy(stale_after: Millis) -> Policy {
     }
 }
 
-fn not_yours(refusal: &Refusal, lock: &LockName, held: Shown, owner: &Name) -> Error {
-    match refusal {
-        Refusal::NotHolder { .. } => Error::NotOwner { lock: Box::new(held), asked: owner.to_string() },
-        // Somebody gave it back, or took it away, a moment ago.
-        Refusal::NotFound { .. } => Error::NotHeld(lock.to_string()),
-        other => Error::Refused(Box::new(other.clone())),
+fn not_yours(refusal: Box<Refusal>, lock: &LockName, held: Shown, owner: &Name) -> Error {
+    if let Refusal::NotHolder { .. } = *refusal {
+        return Error::NotOwner { lock: Box::new(held), asked: owner.to_string() };
     }
+    if let Refusal::NotFound { .. } = *refusal {
+        // Somebody gave it back, or took it away, a moment ago.
+        return Error::NotHeld(lock.to_string());
+    }
+    Error::Refused(refusal)
 }
 
 fn text(words: &str) -> Text {
     #[expect(clippy::expect_used, reason = "constants that are texts")]
     Text::new(words).expect("a text")
-}
-
-/// An answer that no medium gives to such a command.
-fn unexpected(root: &Path, answer: &Answer) -> Error {
-    let why = std::io::Error::other(format!("the medium answered {answer:?}"));
-    holdfast_sys::Error::new("take a lock in", root, why).into()
 }

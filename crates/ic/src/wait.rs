@@ -158,12 +158,14 @@ impl<'a> Taker<'a> {
             }
             Err(error) => return Err(error),
         };
-        let (lease, is_own) = match *refusal {
-            Refusal::Held { blocker, .. } | Refusal::ClockSkew { blocker, .. } => (blocker, false),
-            Refusal::AlreadyHeld { lease } => (lease, true),
-            other => return Err(Error::Refused(Box::new(other))),
+        let (lease, is_own) = if let Some(blocker) = refusal.blocker() {
+            (blocker, false)
+        } else if let Refusal::AlreadyHeld { lease } = &*refusal {
+            (&**lease, true)
+        } else {
+            return Err(Error::Refused(refusal));
         };
-        let blocker = Shown::new(&self.locks.sys, &lease, &self.locks.sys.clock.now()?);
+        let blocker = Shown::new(&self.locks.sys, lease, &self.locks.sys.clock.now()?);
         if blocker.alive == Liveness::Dead && !self.dead.contains(&lease.id) {
             // Nobody comes back to life, so this is still true when the medium looks.
             self.dead = vec![lease.id];

@@ -15,79 +15,77 @@ use crate::lock::codec::HOLDER_ID;
 /// The result of anything here.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// What kind of failure it is. `spec/errors.md` has a row for each.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum Class {
+/// Makes the enum and everything that must name all of it, so that none of them can miss one.
+macro_rules! classes {
+    ($($(#[$doc:meta])+ $class:ident = $code:literal,)+) => {
+        /// What kind of failure it is. `spec/errors.md` has a row for each.
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+        pub enum Class {
+            $($(#[$doc])+ $class,)+
+            /// A signal ended it.
+            Interrupted(u8),
+        }
+
+        impl Class {
+            /// All of them.
+            pub const ALL: &'static [Self] = &[$(Self::$class,)+ Self::Interrupted(0)];
+
+            /// The code that scripts compare with.
+            #[must_use]
+            pub const fn code(self) -> &'static str {
+                match self {
+                    $(Self::$class => $code,)+
+                    Self::Interrupted(_) => "E_INTERRUPTED",
+                }
+            }
+        }
+    };
+}
+
+classes! {
     /// Somebody else holds the lock, or something else stands in the way of it.
-    LockConflict,
+    LockConflict = "E_LOCK_CONFLICT",
     /// The lease is over.
-    LockExpired,
+    LockExpired = "E_LOCK_EXPIRED",
     /// The caller is not the holder.
-    LockNotHeld,
+    LockNotHeld = "E_LOCK_NOT_HELD",
     /// The caller's token is not the one in force.
-    FencingMismatch,
+    FencingMismatch = "E_FENCING_MISMATCH",
     /// A lock is stamped further in the future than clocks may be apart.
-    ClockSkewExceeded,
+    ClockSkewExceeded = "E_CLOCK_SKEW_EXCEEDED",
     /// What was asked for cannot be had at this consistency.
-    ConsistencyUnavailable,
+    ConsistencyUnavailable = "E_CONSISTENCY_UNAVAILABLE",
     /// A snapshot is not whole, or its parts do not agree.
-    PartialSnapshot,
+    PartialSnapshot = "E_PARTIAL_SNAPSHOT",
     /// A name or an id that cannot be one.
-    NameInvalid,
+    NameInvalid = "E_NAME_INVALID",
     /// A path that leads out of its place.
-    PathEscape,
+    PathEscape = "E_PATH_ESCAPE",
     /// A file of the repository does not hold what belongs there.
-    DescriptorCorrupt,
+    DescriptorCorrupt = "E_DESCRIPTOR_CORRUPT",
     /// A payload is not what was published.
-    PayloadHashMismatch,
+    PayloadHashMismatch = "E_PAYLOAD_HASH_MISMATCH",
     /// The audit log is not what was written, or cannot be written.
-    AuditChainBroken,
+    AuditChainBroken = "E_AUDIT_CHAIN_BROKEN",
     /// The repository was made by a later version.
-    FormatUnsupported,
+    FormatUnsupported = "E_FORMAT_UNSUPPORTED",
     /// The plan is not the one that was shown.
-    GcPlanMismatch,
+    GcPlanMismatch = "E_GC_PLAN_MISMATCH",
     /// There is no such thing.
-    NotFound,
+    NotFound = "E_NOT_FOUND",
     /// There is such a thing already.
-    Exists,
+    Exists = "E_EXISTS",
     /// Something would be lost.
-    UnsavedChanges,
+    UnsavedChanges = "E_UNSAVED_CHANGES",
     /// The operating system failed.
-    Io,
+    Io = "E_IO",
     /// What was typed is no command.
-    Usage,
-    /// A signal ended it.
-    Interrupted(u8),
+    Usage = "E_USAGE",
+    /// Something that cannot happen.
+    Internal = "E_INTERNAL",
 }
 
 impl Class {
-    /// The code that scripts compare with.
-    #[must_use]
-    pub const fn code(self) -> &'static str {
-        match self {
-            Self::LockConflict => "E_LOCK_CONFLICT",
-            Self::LockExpired => "E_LOCK_EXPIRED",
-            Self::LockNotHeld => "E_LOCK_NOT_HELD",
-            Self::FencingMismatch => "E_FENCING_MISMATCH",
-            Self::ClockSkewExceeded => "E_CLOCK_SKEW_EXCEEDED",
-            Self::ConsistencyUnavailable => "E_CONSISTENCY_UNAVAILABLE",
-            Self::PartialSnapshot => "E_PARTIAL_SNAPSHOT",
-            Self::NameInvalid => "E_NAME_INVALID",
-            Self::PathEscape => "E_PATH_ESCAPE",
-            Self::DescriptorCorrupt => "E_DESCRIPTOR_CORRUPT",
-            Self::PayloadHashMismatch => "E_PAYLOAD_HASH_MISMATCH",
-            Self::AuditChainBroken => "E_AUDIT_CHAIN_BROKEN",
-            Self::FormatUnsupported => "E_FORMAT_UNSUPPORTED",
-            Self::GcPlanMismatch => "E_GC_PLAN_MISMATCH",
-            Self::NotFound => "E_NOT_FOUND",
-            Self::Exists => "E_EXISTS",
-            Self::UnsavedChanges => "E_UNSAVED_CHANGES",
-            Self::Io => "E_IO",
-            Self::Usage => "E_USAGE",
-            Self::Interrupted(_) => "E_INTERRUPTED",
-        }
-    }
-
     /// The exit code.
     #[must_use]
     pub const fn exit(self) -> u8 {
@@ -159,6 +157,11 @@ impl Error {
         document.insert("message".to_owned(), json!(self.0.message));
         document.insert("hint".to_owned(), json!(self.0.hint));
         Value::Object(document)
+    }
+
+    /// Something that cannot happen. Whoever says it names no nonce, and so shows no lease.
+    pub fn internal(what: impl fmt::Display) -> Self {
+        Self::new(Class::Internal, format!("{what}: this is a bug in jvs; please report it"))
     }
 
     /// What was typed is no command.
@@ -296,7 +299,20 @@ fn refused(refusal: &Refusal) -> Error {
         Refusal::FencesExhausted | Refusal::CounterBehind { .. } => {
             text(Class::FencingMismatch, refusal.to_string()).hint("run `jvs doctor --strict`")
         }
-        _ => text(Class::LockConflict, refusal.to_string()),
+        Refusal::HeldShared { .. } | Refusal::DuplicateId { .. } => {
+            text(Class::LockConflict, refusal.to_string())
+        }
+        // A lock is exclusive, has a deadline and is never handed over, and whoever holds it gets it again.
+        Refusal::AlreadyHeld { .. }
+        | Refusal::Stale { .. }
+        | Refusal::NotIndefinite { .. }
+        | Refusal::NotFinite { .. }
+        | Refusal::IndefiniteForbidden
+        | Refusal::ReasonRequired
+        | Refusal::LimitReached { .. }
+        | Refusal::SameHolder { .. } => {
+            Error::internal(format_args!("the lock refused with {}", refusal.code()))
+        }
     }
 }
 
@@ -310,3 +326,6 @@ fn fenced_out(presented: u64, current: Option<&Lease>) -> Error {
         .detail("presented", presented)
         .detail("current", current.map(|lease| lease.fence.get()))
 }
+
+#[cfg(test)]
+mod tests;

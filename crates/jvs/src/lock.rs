@@ -193,5 +193,5 @@ fn floor(repo: &Repo, worktree: &Worktree, paths: &Paths) -> Result<Option<Fence
 }
 
 fn unexpected(answer: &Answer) -> Error {
-    Error::new(Class::Io, format!("the lock answered {answer:?}"))
+    Error::internal(format_args!("the lock answered {}", answer.name()))
 }

@@ -8,6 +8,10 @@ use holdfast_kernel::{Lease, Millis, Name, NameError, Refusal, Stamp};
 use serde::Serialize;
 use serde_json::{Value, json};
 
+mod code;
+
+pub use code::Code;
+
 /// The version of the form of [`AppError`].
 const SCHEMA_VERSION: u32 = 1;
 
@@ -80,6 +84,9 @@ pub enum Error {
     /// The operating system failed.
     #[error("{}", with_causes(.0))]
     Sys(#[from] holdfast_sys::Error),
+    /// Something that cannot happen, in words.
+    #[error("{0}: this is a bug in kc_cli; please report it")]
+    Internal(String),
 }
 
 /// Who holds the lease, and how long.
@@ -96,35 +103,67 @@ pub type Result<T> = std::result::Result<T, Error>;
 
 impl From<holdfast_store::Error> for Error {
     fn from(error: holdfast_store::Error) -> Self {
-        use holdfast_store::Error::{Refused, Sys};
+        use holdfast_store::Error as Store;
         match error {
-            Refused(Refusal::Held { blocker, retry_after, .. }) => Self::held(*blocker, retry_after),
-            Refused(Refusal::ClockSkew { blocker, .. }) => Self::held(*blocker, None),
-            Refused(Refusal::AlreadyHeld { lease }) => Self::held(*lease, None),
-            Refused(Refusal::DeadlineTooFar { ttl }) => Self::TooLate(ttl),
-            Refused(Refusal::Expired { lease, .. }) => Self::TokenExpired(lease.resource.as_str().to_owned()),
-            Sys(error) => Self::Sys(error),
-            other => Self::Store(other),
+            Store::Refused(refusal) => refusal.into(),
+            Store::Sys(error) => Self::Sys(error),
+            Store::Damaged { .. } | Store::Newer { .. } => Self::Store(error),
+            // No lease here is shared, and nothing has to be witnessed.
+            Store::Unsupported { .. } | Store::Unwitnessed(_) => Self::impossible(error.code()),
+        }
+    }
+}
+
+impl From<Refusal> for Error {
+    fn from(refusal: Refusal) -> Self {
+        match refusal {
+            Refusal::Held { blocker, retry_after, .. } => Self::held(*blocker, retry_after),
+            Refusal::ClockSkew { blocker, .. } => Self::held(*blocker, None),
+            Refusal::AlreadyHeld { lease } => Self::held(*lease, None),
+            Refusal::DeadlineTooFar { ttl } => Self::TooLate(ttl),
+            Refusal::Expired { lease, .. } => Self::TokenExpired(lease.resource.as_str().to_owned()),
+            Refusal::DuplicateId { .. } | Refusal::FencesExhausted | Refusal::CounterBehind { .. } => {
+                Self::Store(refusal.into())
+            }
+            // A token proves a lease that is in the table, or nothing is asked of the kernel; and all leases
+            // are exclusive and of one length.
+            Refusal::NotFound { .. }
+            | Refusal::NotHolder { .. }
+            | Refusal::FencedOut { .. }
+            | Refusal::HeldShared { .. }
+            | Refusal::Stale { .. }
+            | Refusal::NotIndefinite { .. }
+            | Refusal::NotFinite { .. }
+            | Refusal::TtlOutOfRange { .. }
+            | Refusal::IndefiniteForbidden
+            | Refusal::ReasonRequired
+            | Refusal::LimitReached { .. }
+            | Refusal::SameHolder { .. } => Self::impossible(refusal.code()),
         }
     }
 }
 
 impl Error {
+    /// The database refused what it never refuses.
+    fn impossible(code: &str) -> Self {
+        Self::Internal(format!("the vault refused with {code}"))
+    }
+
     fn held(lease: Lease, retry_after: Option<Millis>) -> Self {
         Self::Held(Box::new(Blocker { lease, retry_after }))
     }
 
     /// The code that callers know.
     #[must_use]
-    pub const fn code(&self) -> &'static str {
+    pub const fn code(&self) -> Code {
         match self {
-            Self::Held(_) => "KC_LINEAGE_LOCK_HELD",
-            Self::TokenInvalid(_) => "KC_LINEAGE_LOCK_INVALID",
-            Self::TokenExpired(_) => "KC_LINEAGE_LOCK_EXPIRED",
-            Self::OverlayInvalid { .. } => "KC_LINEAGE_OVERLAY_INVALID",
-            Self::OverlayNotFound(_) => "KC_LINEAGE_OVERLAY_NOT_FOUND",
-            Self::OverlayConflict(_) => "KC_LINEAGE_OVERLAY_CONFLICT",
-            Self::DocNotFound(_) => "KC_LINEAGE_DOC_NOT_FOUND",
+            Self::Held(_) => Code::LockHeld,
+            Self::TokenInvalid(_) => Code::LockInvalid,
+            Self::TokenExpired(_) => Code::LockExpired,
+            Self::OverlayInvalid { .. } => Code::OverlayInvalid,
+            Self::OverlayNotFound(_) => Code::OverlayNotFound,
+            Self::OverlayConflict(_) => Code::OverlayConflict,
+            Self::DocNotFound(_) => Code::DocNotFound,
             Self::BadName { .. }
             | Self::BadTime(_)
             | Self::TooLate(_)
@@ -133,7 +172,8 @@ impl Error {
             | Self::Taken(_)
             | Self::Unusable { .. }
             | Self::Store(_)
-            | Self::Sys(_) => "KC_LINEAGE_QUERY_FAILED",
+            | Self::Sys(_)
+            | Self::Internal(_) => Code::QueryFailed,
         }
     }
 
@@ -148,9 +188,12 @@ impl Error {
             | Self::BadTime(_)
             | Self::TooLate(_)
             | Self::Request(_) => "validation",
-            Self::NoVault(_) | Self::Taken(_) | Self::Unusable { .. } | Self::Store(_) | Self::Sys(_) => {
-                "storage"
-            }
+            Self::NoVault(_)
+            | Self::Taken(_)
+            | Self::Unusable { .. }
+            | Self::Store(_)
+            | Self::Sys(_)
+            | Self::Internal(_) => "storage",
         }
     }
 
@@ -184,9 +227,12 @@ impl Error {
             Self::NoVault(path) | Self::Taken(path) | Self::Unusable { path, .. } => {
                 json!({ "path": path.display().to_string() })
             }
-            Self::BadTime(_) | Self::TooLate(_) | Self::Request(_) | Self::Store(_) | Self::Sys(_) => {
-                json!({})
-            }
+            Self::BadTime(_)
+            | Self::TooLate(_)
+            | Self::Request(_)
+            | Self::Store(_)
+            | Self::Sys(_)
+            | Self::Internal(_) => json!({}),
         }
     }
 }
@@ -212,7 +258,7 @@ impl From<&Error> for AppError {
     fn from(error: &Error) -> Self {
         Self {
             schema_version: SCHEMA_VERSION,
-            code: error.code(),
+            code: error.code().as_str(),
             category: error.category(),
             message: error.to_string(),
             retryable: error.retryable(),
@@ -253,7 +299,10 @@ fn store_text(error: &holdfast_store::Error) -> String {
             ": nothing was changed; put a backup of the vault in its place"
         }
         holdfast_store::Error::Newer { .. } => ": nothing was changed; update this program",
-        _ => "",
+        holdfast_store::Error::Refused(_)
+        | holdfast_store::Error::Sys(_)
+        | holdfast_store::Error::Unsupported { .. }
+        | holdfast_store::Error::Unwitnessed(_) => "",
     };
     with_causes(error) + next
 }
@@ -268,3 +317,6 @@ fn with_causes(error: &dyn std::error::Error) -> String {
     }
     text
 }
+
+#[cfg(test)]
+mod tests;

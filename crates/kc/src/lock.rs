@@ -50,7 +50,7 @@ pub fn lineage_lock_acquire(
     });
     let answer = section.decide(&before, &policy(), &wanted, &now)?;
     let Answer::Granted(lease) = answer else {
-        return Err(Error::Request(format!("an acquisition was answered with {answer:?}")));
+        return Err(Error::Internal(format!("an acquisition was answered with {}", answer.name())));
     };
     let told = granted(&section, &lease);
     section.commit()?;

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use holdfast_kernel::{
-    Acquire, Answer, Claim, Command, Holder, Lease, LeaseId, Millis, Mode, Name, Request, Tags, Text,
-    Transfer,
+    Acquire, Answer, Claim, Command, Holder, Lease, LeaseId, Millis, Mode, Name, Refusal, Request, Tags,
+    Text, Transfer,
 };
 use holdfast_store::{Error, Medium, Result, liveness};
 use holdfast_sys::{Liveness, Open, Processes, Sys};
@@ -207,12 +207,16 @@ impl<'a> Performer<'a> {
             Told::View(view) => {
                 self.seen = view.table.iter().cloned().collect();
             }
-            Told::Refused(holdfast_kernel::Refusal::Held { blocker, .. }) => {
-                self.seen.push((**blocker).clone());
-            }
+            Told::Refused(refusal) => self.seen.extend(held(refusal).cloned()),
             _ => {}
         }
     }
+}
+
+/// The lease that somebody was told of because it is held.
+const fn held(refusal: &Refusal) -> Option<&Lease> {
+    let Refusal::Held { blocker, .. } = refusal else { return None };
+    Some(blocker)
 }
 
 fn is_dead(processes: &dyn Processes, lease: &Lease) -> bool {

@@ -71,10 +71,10 @@ fn answer_words(answer: &Answer) -> String {
 }
 
 fn refusal_words(refusal: &Refusal) -> String {
-    match refusal {
-        Refusal::Held { blocker, .. } => format!("refused: held by {}", lease(blocker)),
-        other => format!("refused: {other}"),
+    if let Refusal::Held { blocker, .. } = refusal {
+        return format!("refused: held by {}", lease(blocker));
     }
+    format!("refused: {refusal}")
 }
 
 /// A lease in few words.

@@ -145,11 +145,30 @@ fn held(call: &Call) -> Option<&Lease> {
 
 /// The lease that the caller cannot believe in any more.
 fn lost(call: &Call) -> Option<LeaseId> {
-    match (&call.told, &call.asked) {
-        (Told::Refused(Refusal::NotFound { lease }), _) => Some(*lease),
-        (Told::Refused(Refusal::Expired { lease, .. } | Refusal::NotHolder { lease }), _) => Some(lease.id),
-        (Told::Refused(Refusal::FencedOut { .. }), Asked::Write(claim)) => Some(claim.lease),
-        _ => None,
+    let Told::Refused(refusal) = &call.told else { return None };
+    match refusal {
+        Refusal::NotFound { lease } => Some(*lease),
+        Refusal::Expired { lease, .. } | Refusal::NotHolder { lease } => Some(lease.id),
+        Refusal::FencedOut { .. } => match &call.asked {
+            Asked::Write(claim) => Some(claim.lease),
+            Asked::Command(_) | Asked::View => None,
+        },
+        Refusal::Held { .. }
+        | Refusal::ClockSkew { .. }
+        | Refusal::AlreadyHeld { .. }
+        | Refusal::HeldShared { .. }
+        | Refusal::Stale { .. }
+        | Refusal::NotIndefinite { .. }
+        | Refusal::NotFinite { .. }
+        | Refusal::TtlOutOfRange { .. }
+        | Refusal::DeadlineTooFar { .. }
+        | Refusal::IndefiniteForbidden
+        | Refusal::ReasonRequired
+        | Refusal::LimitReached { .. }
+        | Refusal::DuplicateId { .. }
+        | Refusal::SameHolder { .. }
+        | Refusal::FencesExhausted
+        | Refusal::CounterBehind { .. } => None,
     }
 }
 
