@@ -13,18 +13,14 @@
     reason = "a test that cannot go on shall stop"
 )]
 
-mod agree;
 mod arm;
 mod bench;
 mod faults;
-mod forge;
 mod hostile;
 mod kill;
+mod lineage;
 mod power;
 mod program;
-mod race;
-mod refusals;
-mod replay;
 mod rpc;
 mod schema;
 mod traced;
