@@ -34,6 +34,16 @@ pub enum Error {
         /// Why not.
         why: NameError,
     },
+    /// A change is dated before the lease that it is made under.
+    #[error("{at} is before {granted}, when the lease on {} was granted (ms since 1970): a change is made while its lease lasts", .doc.escape_debug())]
+    BeforeLease {
+        /// The document.
+        doc: String,
+        /// The moment of the change.
+        at: u64,
+        /// When the lease was granted.
+        granted: u64,
+    },
     /// There is no such overlay.
     #[error("there is no overlay {}: `kc_cli lineage overlay list` shows those there are", .0.escape_debug())]
     OverlayNotFound(String),
@@ -121,7 +131,7 @@ impl Error {
             Self::Held(_) => "KC_LINEAGE_LOCK_HELD",
             Self::TokenInvalid(_) => "KC_LINEAGE_LOCK_INVALID",
             Self::TokenExpired(_) => "KC_LINEAGE_LOCK_EXPIRED",
-            Self::OverlayInvalid { .. } => "KC_LINEAGE_OVERLAY_INVALID",
+            Self::OverlayInvalid { .. } | Self::BeforeLease { .. } => "KC_LINEAGE_OVERLAY_INVALID",
             Self::OverlayNotFound(_) => "KC_LINEAGE_OVERLAY_NOT_FOUND",
             Self::OverlayConflict(_) => "KC_LINEAGE_OVERLAY_CONFLICT",
             Self::DocNotFound(_) => "KC_LINEAGE_DOC_NOT_FOUND",
@@ -144,6 +154,7 @@ impl Error {
             Self::OverlayConflict(_) => "conflict",
             Self::OverlayNotFound(_) | Self::DocNotFound(_) => "not_found",
             Self::OverlayInvalid { .. }
+            | Self::BeforeLease { .. }
             | Self::BadName { .. }
             | Self::BadTime(_)
             | Self::TooLate(_)
@@ -179,6 +190,7 @@ impl Error {
                 json!({ "doc_id": doc })
             }
             Self::OverlayInvalid { field, .. } => json!({ "field": field }),
+            Self::BeforeLease { doc, granted, .. } => json!({ "doc_id": doc, "acquired_at_ms": granted }),
             Self::BadName { what, .. } => json!({ "field": what }),
             Self::OverlayNotFound(id) | Self::OverlayConflict(id) => json!({ "overlay_id": id }),
             Self::NoVault(path) | Self::Taken(path) | Self::Unusable { path, .. } => {

@@ -100,7 +100,7 @@ pub fn lineage_lock_status_all(conn: &mut Database, now_ms: i64) -> Result<Vec<w
 /// Runs `act` while the token's lease on the document is in force: check and act are one transaction.
 ///
 /// # Errors
-/// `TokenInvalid`, `TokenExpired`, `DocNotFound`, what `act` said; then nothing has changed.
+/// `TokenInvalid`, `TokenExpired`, `BeforeLease`, `DocNotFound`, what `act` said; then nothing has changed.
 pub(crate) fn under<T>(
     section: Section<'_>,
     doc: &Name,
@@ -110,6 +110,10 @@ pub(crate) fn under<T>(
 ) -> Result<T> {
     let found = section.on(doc)?;
     let lease = proven(&section, &found, doc, token)?;
+    if now.wall_ms() < lease.granted.wall_ms() {
+        let (at, granted) = (now.wall_ms(), lease.granted.wall_ms());
+        return Err(Error::BeforeLease { doc: doc.as_str().to_owned(), at, granted });
+    }
     let claim = Claim {
         resource: lease.resource.clone(),
         lease: lease.id,
