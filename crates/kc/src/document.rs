@@ -12,10 +12,18 @@ use crate::medium::{Database, Found, Section};
 pub fn doc_add(conn: &mut Database, doc_id: &str) -> Result<bool> {
     let doc = name("doc_id", doc_id)?;
     let section = conn.write()?;
-    let statement = "INSERT INTO documents (doc_id) VALUES (?1) ON CONFLICT DO NOTHING";
-    let added = section.tx().execute(statement, [doc.as_str()]).map_err(section.failed("write"))?;
+    let found = section.on(&doc)?;
+    if found.is_known {
+        return Ok(false);
+    }
+    let statement = "INSERT INTO documents (doc_id) VALUES (?1)";
+    section.tx().execute(statement, [doc.as_str()]).map_err(section.failed("write"))?;
+    // One that was here before has its row still, so that no fence is granted again.
+    if !found.has_row {
+        section.add_row(&doc)?;
+    }
     section.commit()?;
-    Ok(added > 0)
+    Ok(true)
 }
 
 /// The lease on a document, if there is such a document.

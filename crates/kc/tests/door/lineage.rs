@@ -6,3 +6,4 @@ mod forge;
 mod race;
 mod refusals;
 mod replay;
+mod tampered;
