@@ -79,8 +79,7 @@ pub fn lineage_lock_release(conn: &mut Database, doc_id: &str, token: &str) -> R
 /// `DocNotFound`; otherwise what cannot be used or failed.
 pub fn lineage_lock_status(conn: &mut Database, doc_id: &str, now_ms: i64) -> Result<wire::Lock> {
     let (doc, now) = (name("doc_id", doc_id)?, moment(now_ms)?);
-    let section = conn.read()?;
-    let table = known(section.on(&doc)?, &doc)?;
+    let table = conn.look(|section| known(section.on(&doc)?, &doc))?;
     Ok(shown(doc.as_str(), table.iter().next(), &now))
 }
 
@@ -90,10 +89,8 @@ pub fn lineage_lock_status(conn: &mut Database, doc_id: &str, now_ms: i64) -> Re
 /// What cannot be used or failed.
 pub fn lineage_lock_status_all(conn: &mut Database, now_ms: i64) -> Result<Vec<wire::Lock>> {
     let now = moment(now_ms)?;
-    let section = conn.read()?;
-    let table = section.all()?;
+    let (table, docs) = conn.look(|section| Ok::<_, Error>((section.all()?, documents(section)?)))?;
     let leases: BTreeMap<&str, &Lease> = table.iter().map(|lease| (lease.resource.as_str(), lease)).collect();
-    let docs = documents(&section)?;
     Ok(docs.iter().map(|doc| shown(doc, leases.get(doc.as_str()).copied(), &now)).collect())
 }
 

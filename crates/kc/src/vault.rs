@@ -70,7 +70,7 @@ pub fn open(sys: &Sys, path: &Path) -> Result<Database> {
     if !exists(sys, &database)? {
         return Err(Error::Unusable { path: database, why: "it is missing; is there a backup?".into() });
     }
-    Ok(Database::open(&database, secret)?)
+    Ok(Database::open(sys, &database, secret)?)
 }
 
 fn exists(sys: &Sys, path: &Path) -> Result<bool> {

@@ -39,7 +39,7 @@ const HOMELESS: &str = "SELECT count(*) FROM lineage_overlays AS overlays
 /// The first thing that is not as it must be.
 pub fn verify(conn: &mut Database) -> Result<Checked> {
     let path = conn.path().to_path_buf();
-    sound(&conn.read()?, &path)
+    conn.look(|section| sound(section, &path))
 }
 
 fn sound(section: &Section<'_>, path: &Path) -> Result<Checked> {

@@ -366,7 +366,7 @@ mod tests {
         let scratch = tempfile::tempdir().unwrap();
         let (path, secret) = (scratch.path().join("database"), Secret::new([3; 32]));
         Database::create(&Sys::os(), &path, &secret).unwrap();
-        let mut database = Database::open(&path, secret).unwrap();
+        let mut database = Database::open(&Sys::os(), &path, secret).unwrap();
         let section = database.read().unwrap();
         for doc in ["a", "b", "a"] {
             assert!(!section.on(&Name::new(doc).unwrap()).unwrap().is_known);
@@ -379,7 +379,7 @@ mod tests {
         let scratch = tempfile::tempdir().unwrap();
         let (path, secret) = (scratch.path().join("database"), Secret::new([3; 32]));
         Database::create(&Sys::os(), &path, &secret).unwrap();
-        let mut database = Database::open(&path, secret).unwrap();
+        let mut database = Database::open(&Sys::os(), &path, secret).unwrap();
         for _ in 0..2 {
             let section = database.write().unwrap();
             section.run("INSERT INTO documents (doc_id) VALUES ('a')", []).unwrap();

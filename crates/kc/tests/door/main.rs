@@ -16,6 +16,7 @@
 mod arm;
 mod bench;
 mod faults;
+mod frozen;
 mod hostile;
 mod kill;
 mod lineage;
@@ -23,5 +24,6 @@ mod power;
 mod program;
 mod rpc;
 mod schema;
+mod small;
 mod traced;
 mod validate;
