@@ -55,13 +55,14 @@ impl Database {
     /// # Errors
     /// When that failed. There is no half-made database under that name then.
     pub fn create(sys: &Sys, path: &Path, secret: &Secret) -> Result<bool> {
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
-        let directory = path.parent().unwrap_or(Path::new("."));
-        let beside = directory.join(format!(".{name}.new-{:032x}", sys.entropy.nonce()?));
+        let (directory, name) = place(path)?;
+        let beside = directory.join(format!(".{}.new-{:032x}", name.display(), sys.entropy.nonce()?));
         let made = fill(sys, &beside, secret).and_then(|()| Ok(sys.files.rename_new(&beside, path)?));
         if made.is_err() {
             // Half a database is of no use to anybody; the first failure is the one to report.
-            let _ = sys.files.remove_file(&beside);
+            for suffix in ["", "-journal", "-wal", "-shm"] {
+                let _ = sys.files.remove_file(&with_suffix(&beside, suffix));
+            }
         }
         match made {
             Err(Error::Sys(error)) if error.kind() == io::ErrorKind::AlreadyExists && error.path == path => {
@@ -244,20 +245,35 @@ fn fill(sys: &Sys, path: &Path, secret: &Secret) -> Result<()> {
     let run = || -> rusqlite::Result<String> {
         let mut conn = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
         conn.execute_batch("PRAGMA synchronous = FULL;")?;
-        let mode = conn.pragma_update_and_check(None, "journal_mode", "WAL", |row| row.get(0))?;
+        // Without a log, so that the commit itself writes the file and says if it cannot. What is left in a log is
+        // moved into the file when that is closed, and if that fails nobody is told.
         let tx = conn.transaction()?;
         schema::make(&tx)?;
         let first = "INSERT INTO vault (only_row, counter, secret_id) VALUES (1, ?1, ?2)";
         tx.execute(first, (counter.to_string(), secret.id()))?;
         tx.commit()?;
-        // The last one who closes it moves everything into the file, flushed.
+        let mode = conn.pragma_update_and_check(None, "journal_mode", "WAL", |row| row.get(0))?;
         conn.close().map_err(|(_, error)| error)?;
         Ok(mode)
     };
     match run().map_err(failed(path, "make"))? {
-        mode if mode == "wal" => Ok(()),
+        mode if mode == "wal" => complete(sys, path),
         mode => Err(damaged(path, "the journal", format_args!("the file system allows only `{mode}`"))),
     }
+}
+
+/// Whether everything is in the file: it gets another name, and what is beside it would not.
+fn complete(sys: &Sys, path: &Path) -> Result<()> {
+    for suffix in ["-journal", "-wal"] {
+        match sys.files.stat(&with_suffix(path, suffix)) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            there => {
+                there?;
+                return Err(damaged(path, "the journal", format_args!("`{suffix}` was left beside it")));
+            }
+        }
+    }
+    Ok(())
 }
 
 #[cfg(test)]

@@ -45,3 +45,25 @@ fn a_disk_that_fails_anywhere_loses_nothing() {
     bench.run(&["vault", "check", "VAULT"]).ok();
     bench.run(&["lineage", "lock", "release", "VAULT", "kept", &kept]).ok();
 }
+
+#[test]
+fn a_vault_that_cannot_be_looked_into_is_not_called_no_vault() {
+    if !has("strace") {
+        return;
+    }
+    let bench = Bench::new(&["doc"]);
+    std::fs::remove_file(bench.vault().join("secret")).unwrap();
+    let mut felt = 0;
+    for n in 1..12 {
+        let fault = format!("statx,newfstatat,lstat,stat:error=EIO:when={n}");
+        let answer = injected(&bench, &fault, &["lineage", "lock", "status", "VAULT"]);
+        // Before it says anything of its own, a program that cannot load its libraries fails its way.
+        if answer.code == Some(127) {
+            continue;
+        }
+        assert_eq!(answer.failed(), "KC_LINEAGE_QUERY_FAILED", "{n}");
+        assert!(!answer.stderr.contains("is not a vault"), "{n}: {answer:?}");
+        felt += usize::from(answer.stderr.contains("os error 5"));
+    }
+    assert!(felt >= 2, "{felt} were felt");
+}

@@ -18,6 +18,7 @@ mod bench;
 mod faults;
 mod frozen;
 mod hostile;
+mod init;
 mod kill;
 mod lineage;
 mod power;
