@@ -15,6 +15,7 @@ pub mod overlay;
 pub mod rpc;
 pub mod schemas;
 pub mod secret;
+pub mod untold;
 pub mod vault;
 pub mod verify;
 pub mod wire;
@@ -39,7 +40,7 @@ pub fn main() -> ExitCode {
         Err(error) => return output::clap(&error),
     };
     match commands::run(&Sys::os(), cli.command) {
-        Ok(said) => output::said(&said),
+        Ok((said, done)) => output::said(said, done),
         Err(error) => output::error(&error),
     }
 }

@@ -13,7 +13,7 @@ use crate::lock;
 use crate::medium::Database;
 use crate::overlay::{Edge, lineage_overlay_add, lineage_overlay_list, lineage_overlay_remove};
 
-pub use lines::{LONGEST_LINE, serve};
+pub use lines::{LONGEST_LINE, Unserved, serve};
 
 /// Who adds an overlay if nobody says.
 pub const SOMEBODY: &str = "unknown";
@@ -149,7 +149,8 @@ fn call(conn: &mut Database, method: &str, params: &RawValue) -> Result<Value> {
         }
         "lineage_lock_status" => {
             let Status { doc_id, now_ms } = parse(params)?;
-            status(conn, doc_id.as_deref(), now_ms)
+            let (name, found) = status(conn, doc_id.as_deref(), now_ms)?;
+            Ok(json!({ name: found }))
         }
         "lineage_overlay_add" => add(conn, &parse(params)?),
         "lineage_overlay_remove" => {
@@ -168,14 +169,18 @@ fn call(conn: &mut Database, method: &str, params: &RawValue) -> Result<Value> {
     }
 }
 
-/// Who holds the lease on one document, or on each.
+/// Who holds the lease on one document, or on each, and what the answer calls it.
 ///
 /// # Errors
 /// As the status of one document or of all.
-pub(crate) fn status(conn: &mut Database, doc_id: Option<&str>, now_ms: i64) -> Result<Value> {
+pub(crate) fn status(
+    conn: &mut Database,
+    doc_id: Option<&str>,
+    now_ms: i64,
+) -> Result<(&'static str, Value)> {
     match doc_id {
-        Some(doc_id) => Ok(json!({ "lock": lock::lineage_lock_status(conn, doc_id, now_ms)? })),
-        None => Ok(json!({ "locks": lock::lineage_lock_status_all(conn, now_ms)? })),
+        Some(doc_id) => Ok(("lock", json!(lock::lineage_lock_status(conn, doc_id, now_ms)?))),
+        None => Ok(("locks", json!(lock::lineage_lock_status_all(conn, now_ms)?))),
     }
 }
 

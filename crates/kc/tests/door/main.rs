@@ -13,6 +13,7 @@
     reason = "a test that cannot go on shall stop"
 )]
 
+mod answers;
 mod arm;
 mod bench;
 mod faults;
