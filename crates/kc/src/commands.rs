@@ -49,15 +49,24 @@ fn documents(sys: &Sys, command: Doc) -> Result<(Said, Done)> {
             let created = document::doc_add(&mut vault::open(sys, &vault)?, &doc_id)?;
             Ok(changed([("doc_id", json!(doc_id)), ("created", json!(created))]))
         }
+        Doc::List { vault } => {
+            Ok(looked([("documents", json!(document::doc_list(&mut vault::open(sys, &vault)?)?))]))
+        }
+        Doc::Remove { vault, doc_id, now } => {
+            let (conn, now_ms) = (&mut vault::open(sys, &vault)?, moment(sys, now)?);
+            document::doc_remove(conn, &doc_id, now_ms)?;
+            Ok(changed([("doc_id", json!(doc_id)), ("removed", json!(true))]))
+        }
     }
 }
 
 fn locks(sys: &Sys, command: Lock) -> Result<(Said, Done)> {
     match command {
-        Lock::Acquire { vault, doc_id, owner, now } => {
+        Lock::Acquire { vault, doc_id, owner, quiet, now } => {
             let (mut conn, now_ms) = (vault::open(sys, &vault)?, moment(sys, now)?);
             let lease = lock::lineage_lock_acquire(&mut conn, &doc_id, &owner, now_ms)?;
-            let said = fields([("lease", json!(lease))]);
+            let said =
+                if quiet { Said::Text(lease.token.clone()) } else { fields([("lease", json!(lease))]) };
             Ok((said, Done::Lease(Box::new(Granted { conn, lease }))))
         }
         Lock::Release { vault, doc_id, token } => {
@@ -73,7 +82,11 @@ fn locks(sys: &Sys, command: Lock) -> Result<(Said, Done)> {
 
 fn overlays(sys: &Sys, command: Overlay) -> Result<(Said, Done)> {
     match command {
-        Overlay::Add(wanted) => Ok(changed([("overlay", json!(add(sys, &wanted)?))])),
+        Overlay::Add(wanted) => {
+            let overlay = add(sys, &wanted)?;
+            let quiet = wanted.quiet.then(|| Said::Text(overlay.overlay_id.clone()));
+            Ok((quiet.unwrap_or_else(|| fields([("overlay", json!(overlay))])), Done::Something))
+        }
         Overlay::Remove { vault, overlay_id, lock_token, now } => {
             let (conn, now_ms) = (&mut vault::open(sys, &vault)?, moment(sys, now)?);
             lineage_overlay_remove(conn, &overlay_id, &lock_token, now_ms)?;

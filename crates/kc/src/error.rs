@@ -4,7 +4,7 @@
 
 use std::path::PathBuf;
 
-use holdfast_kernel::{Lease, Millis, Name, NameError, Refusal, Stamp};
+use holdfast_kernel::{Lease, Millis, Name, NameError, Refusal, Stamp, Standing};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -43,6 +43,14 @@ pub enum Error {
         at: u64,
         /// When the lease was granted.
         granted: u64,
+    },
+    /// A document that has overlays cannot be removed.
+    #[error("{} has {count} overlay{}: remove them first with `kc_cli lineage overlay remove`", .doc.escape_debug(), if *.count == 1 { "" } else { "s" })]
+    HasOverlays {
+        /// The document.
+        doc: String,
+        /// How many.
+        count: u64,
     },
     /// There is no such overlay.
     #[error("there is no overlay {}: `kc_cli lineage overlay list` shows those there are", .0.escape_debug())]
@@ -124,6 +132,15 @@ impl Error {
         Self::Held(Box::new(Blocker { lease, retry_after }))
     }
 
+    /// The refusal to touch what this lease is on at this moment.
+    pub(crate) fn held_at(lease: &Lease, now: &Stamp) -> Self {
+        let left = match lease.standing(now) {
+            Standing::Live { left } => Some(left),
+            _ => None,
+        };
+        Self::held(lease.clone(), left)
+    }
+
     /// The code that callers know.
     #[must_use]
     pub const fn code(&self) -> &'static str {
@@ -133,7 +150,7 @@ impl Error {
             Self::TokenExpired(_) => "KC_LINEAGE_LOCK_EXPIRED",
             Self::OverlayInvalid { .. } | Self::BeforeLease { .. } => "KC_LINEAGE_OVERLAY_INVALID",
             Self::OverlayNotFound(_) => "KC_LINEAGE_OVERLAY_NOT_FOUND",
-            Self::OverlayConflict(_) => "KC_LINEAGE_OVERLAY_CONFLICT",
+            Self::OverlayConflict(_) | Self::HasOverlays { .. } => "KC_LINEAGE_OVERLAY_CONFLICT",
             Self::DocNotFound(_) => "KC_LINEAGE_DOC_NOT_FOUND",
             Self::BadName { .. }
             | Self::BadTime(_)
@@ -151,7 +168,7 @@ impl Error {
     const fn category(&self) -> &'static str {
         match self {
             Self::Held(_) | Self::TokenInvalid(_) | Self::TokenExpired(_) => "lock",
-            Self::OverlayConflict(_) => "conflict",
+            Self::OverlayConflict(_) | Self::HasOverlays { .. } => "conflict",
             Self::OverlayNotFound(_) | Self::DocNotFound(_) => "not_found",
             Self::OverlayInvalid { .. }
             | Self::BeforeLease { .. }
@@ -191,6 +208,7 @@ impl Error {
             }
             Self::OverlayInvalid { field, .. } => json!({ "field": field }),
             Self::BeforeLease { doc, granted, .. } => json!({ "doc_id": doc, "acquired_at_ms": granted }),
+            Self::HasOverlays { doc, count } => json!({ "doc_id": doc, "overlays": count }),
             Self::BadName { what, .. } => json!({ "field": what }),
             Self::OverlayNotFound(id) | Self::OverlayConflict(id) => json!({ "overlay_id": id }),
             Self::NoVault(path) | Self::Taken(path) | Self::Unusable { path, .. } => {

@@ -26,7 +26,7 @@ use std::process::ExitCode;
 use clap::Parser;
 use holdfast_sys::Sys;
 
-pub use document::doc_add;
+pub use document::{doc_add, doc_list, doc_remove};
 pub use lock::{lineage_lock_acquire, lineage_lock_release, lineage_lock_status, lineage_lock_status_all};
 pub use medium::Database;
 pub use overlay::{lineage_overlay_add, lineage_overlay_list, lineage_overlay_remove};

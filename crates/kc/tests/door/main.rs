@@ -16,6 +16,7 @@
 mod answers;
 mod arm;
 mod bench;
+mod document;
 mod faults;
 mod frozen;
 mod hostile;
