@@ -36,6 +36,7 @@ fn a_disk_that_fails_anywhere_loses_nothing() {
                 Some(127) if fault.starts_with("openat") => {}
                 _ => {
                     assert_eq!(asked.failed(), "KC_LINEAGE_QUERY_FAILED", "{fault} {n}");
+                    assert_eq!(status["lock"]["held"], false, "{fault} {n}: nobody has the token");
                     failed += 1;
                 }
             }
