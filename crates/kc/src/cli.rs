@@ -88,6 +88,23 @@ pub enum Doc {
         /// The document
         doc_id: String,
     },
+    /// List the documents
+    #[command(after_help = "Example:\n  kc_cli doc list notes.vault")]
+    List {
+        /// The vault's directory
+        vault: PathBuf,
+    },
+    /// Remove a document that nobody holds and that has no overlays
+    #[command(after_help = "Example:\n  kc_cli doc remove notes.vault chapter-1")]
+    Remove {
+        /// The vault's directory
+        vault: PathBuf,
+        /// The document
+        doc_id: String,
+        /// When.
+        #[command(flatten)]
+        now: Now,
+    },
 }
 
 /// The lineage of documents.
@@ -113,7 +130,8 @@ pub struct Now {
 #[derive(Subcommand, Debug)]
 pub enum Lock {
     /// Acquire the lease on a document; the answer has the token that proves it
-    #[command(after_help = "Example:\n  kc_cli lineage lock acquire notes.vault chapter-1 ann")]
+    #[command(after_help = "Examples:\n  kc_cli lineage lock acquire notes.vault chapter-1 ann\n  \
+        token=$(kc_cli lineage lock acquire -q notes.vault chapter-1 ann)")]
     Acquire {
         /// The vault's directory
         vault: PathBuf,
@@ -121,6 +139,9 @@ pub enum Lock {
         doc_id: String,
         /// Who takes it
         owner: String,
+        /// Print the token alone
+        #[arg(short, long)]
+        quiet: bool,
         /// When.
         #[command(flatten)]
         now: Now,
@@ -202,6 +223,9 @@ pub struct AddOverlay {
     /// Who adds it
     #[arg(long, value_name = "NAME", default_value = crate::rpc::SOMEBODY)]
     pub created_by: String,
+    /// Print the overlay's id alone
+    #[arg(short, long)]
+    pub quiet: bool,
     /// When.
     #[command(flatten)]
     pub now: Now,

@@ -4,7 +4,7 @@
 
 use std::path::PathBuf;
 
-use holdfast_kernel::{Lease, Millis, Name, NameError, Refusal, Stamp};
+use holdfast_kernel::{Lease, Millis, Name, NameError, Refusal, Stamp, Standing};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -37,6 +37,24 @@ pub enum Error {
         field: &'static str,
         /// Why not.
         why: NameError,
+    },
+    /// A change is dated before the lease that it is made under.
+    #[error("{at} is before {granted}, when the lease on {} was granted (ms since 1970): a change is made while its lease lasts", .doc.escape_debug())]
+    BeforeLease {
+        /// The document.
+        doc: String,
+        /// The moment of the change.
+        at: u64,
+        /// When the lease was granted.
+        granted: u64,
+    },
+    /// A document that has overlays cannot be removed.
+    #[error("{} has {count} overlay{}: remove them first with `kc_cli lineage overlay remove`", .doc.escape_debug(), if *.count == 1 { "" } else { "s" })]
+    HasOverlays {
+        /// The document.
+        doc: String,
+        /// How many.
+        count: u64,
     },
     /// There is no such overlay.
     #[error("there is no overlay {}: `kc_cli lineage overlay list` shows those there are", .0.escape_debug())]
@@ -153,6 +171,15 @@ impl Error {
         Self::Held(Box::new(Blocker { lease, retry_after }))
     }
 
+    /// The refusal to touch what this lease is on at this moment.
+    pub(crate) fn held_at(lease: &Lease, now: &Stamp) -> Self {
+        let left = match lease.standing(now) {
+            Standing::Live { left } => Some(left),
+            _ => None,
+        };
+        Self::held(lease.clone(), left)
+    }
+
     /// The code that callers know.
     #[must_use]
     pub const fn code(&self) -> Code {
@@ -160,9 +187,9 @@ impl Error {
             Self::Held(_) => Code::LockHeld,
             Self::TokenInvalid(_) => Code::LockInvalid,
             Self::TokenExpired(_) => Code::LockExpired,
-            Self::OverlayInvalid { .. } => Code::OverlayInvalid,
+            Self::OverlayInvalid { .. } | Self::BeforeLease { .. } => Code::OverlayInvalid,
             Self::OverlayNotFound(_) => Code::OverlayNotFound,
-            Self::OverlayConflict(_) => Code::OverlayConflict,
+            Self::OverlayConflict(_) | Self::HasOverlays { .. } => Code::OverlayConflict,
             Self::DocNotFound(_) => Code::DocNotFound,
             Self::BadName { .. }
             | Self::BadTime(_)
@@ -181,9 +208,10 @@ impl Error {
     const fn category(&self) -> &'static str {
         match self {
             Self::Held(_) | Self::TokenInvalid(_) | Self::TokenExpired(_) => "lock",
-            Self::OverlayConflict(_) => "conflict",
+            Self::OverlayConflict(_) | Self::HasOverlays { .. } => "conflict",
             Self::OverlayNotFound(_) | Self::DocNotFound(_) => "not_found",
             Self::OverlayInvalid { .. }
+            | Self::BeforeLease { .. }
             | Self::BadName { .. }
             | Self::BadTime(_)
             | Self::TooLate(_)
@@ -222,6 +250,8 @@ impl Error {
                 json!({ "doc_id": doc })
             }
             Self::OverlayInvalid { field, .. } => json!({ "field": field }),
+            Self::BeforeLease { doc, granted, .. } => json!({ "doc_id": doc, "acquired_at_ms": granted }),
+            Self::HasOverlays { doc, count } => json!({ "doc_id": doc, "overlays": count }),
             Self::BadName { what, .. } => json!({ "field": what }),
             Self::OverlayNotFound(id) | Self::OverlayConflict(id) => json!({ "overlay_id": id }),
             Self::NoVault(path) | Self::Taken(path) | Self::Unusable { path, .. } => {

@@ -15,6 +15,7 @@ pub mod overlay;
 pub mod rpc;
 pub mod schemas;
 pub mod secret;
+pub mod untold;
 pub mod vault;
 pub mod verify;
 pub mod wire;
@@ -25,7 +26,7 @@ use std::process::ExitCode;
 use clap::Parser;
 use holdfast_sys::Sys;
 
-pub use document::doc_add;
+pub use document::{doc_add, doc_list, doc_remove};
 pub use lock::{lineage_lock_acquire, lineage_lock_release, lineage_lock_status, lineage_lock_status_all};
 pub use medium::Database;
 pub use overlay::{lineage_overlay_add, lineage_overlay_list, lineage_overlay_remove};
@@ -39,7 +40,7 @@ pub fn main() -> ExitCode {
         Err(error) => return output::clap(&error),
     };
     match commands::run(&Sys::os(), cli.command) {
-        Ok(said) => output::said(&said),
+        Ok((said, done)) => output::said(said, done),
         Err(error) => output::error(&error),
     }
 }

@@ -79,8 +79,7 @@ pub fn lineage_lock_release(conn: &mut Database, doc_id: &str, token: &str) -> R
 /// `DocNotFound`; otherwise what cannot be used or failed.
 pub fn lineage_lock_status(conn: &mut Database, doc_id: &str, now_ms: i64) -> Result<wire::Lock> {
     let (doc, now) = (name("doc_id", doc_id)?, moment(now_ms)?);
-    let section = conn.read()?;
-    let table = known(section.on(&doc)?, &doc)?;
+    let table = conn.look(|section| known(section.on(&doc)?, &doc))?;
     Ok(shown(doc.as_str(), table.iter().next(), &now))
 }
 
@@ -90,17 +89,15 @@ pub fn lineage_lock_status(conn: &mut Database, doc_id: &str, now_ms: i64) -> Re
 /// What cannot be used or failed.
 pub fn lineage_lock_status_all(conn: &mut Database, now_ms: i64) -> Result<Vec<wire::Lock>> {
     let now = moment(now_ms)?;
-    let section = conn.read()?;
-    let table = section.all()?;
+    let (table, docs) = conn.look(|section| Ok::<_, Error>((section.all()?, documents(section)?)))?;
     let leases: BTreeMap<&str, &Lease> = table.iter().map(|lease| (lease.resource.as_str(), lease)).collect();
-    let docs = documents(&section)?;
     Ok(docs.iter().map(|doc| shown(doc, leases.get(doc.as_str()).copied(), &now)).collect())
 }
 
 /// Runs `act` while the token's lease on the document is in force: check and act are one transaction.
 ///
 /// # Errors
-/// `TokenInvalid`, `TokenExpired`, `DocNotFound`, what `act` said; then nothing has changed.
+/// `TokenInvalid`, `TokenExpired`, `BeforeLease`, `DocNotFound`, what `act` said; then nothing has changed.
 pub(crate) fn under<T>(
     section: Section<'_>,
     doc: &Name,
@@ -110,6 +107,10 @@ pub(crate) fn under<T>(
 ) -> Result<T> {
     let found = section.on(doc)?;
     let lease = proven(&section, &found, doc, token)?;
+    if now.wall_ms() < lease.granted.wall_ms() {
+        let (at, granted) = (now.wall_ms(), lease.granted.wall_ms());
+        return Err(Error::BeforeLease { doc: doc.as_str().to_owned(), at, granted });
+    }
     let claim = Claim {
         resource: lease.resource.clone(),
         lease: lease.id,

@@ -21,7 +21,7 @@ mod section;
 use std::path::PathBuf;
 
 use holdfast_kernel::{Answer, Claim, Command, Fence, Limits, Policy, Table, check, decide};
-use holdfast_store::{Held, Medium, Result, View};
+use holdfast_store::{Error, Held, Medium, Result, View};
 use holdfast_sys::Sys;
 
 use crate::secret::Secret;
@@ -49,7 +49,7 @@ impl Sqlite {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
             stat => {
                 stat?;
-                Database::open(&self.path, self.secret.clone()).map(Some)
+                Database::open(&self.sys, &self.path, self.secret.clone()).map(Some)
             }
         }
     }
@@ -66,7 +66,7 @@ impl Medium for Sqlite {
                     return Ok(decision.answer);
                 }
                 Database::create(&self.sys, &self.path, &self.secret)?;
-                Database::open(&self.path, self.secret.clone())?
+                Database::open(&self.sys, &self.path, self.secret.clone())?
             }
         };
         let section = database.write()?;
@@ -93,8 +93,8 @@ impl Medium for Sqlite {
             let now = self.sys.clock.now()?;
             return Ok(View { table: Table::new(), counter: None, next: Fence::FIRST, now });
         };
-        let section = database.read()?;
-        let (table, position) = (section.all()?, section.position()?);
+        let (table, position) =
+            database.look(|section| Ok::<_, Error>((section.all()?, section.position()?)))?;
         let counter = (position.next > Fence::FIRST).then_some(position.counter);
         Ok(View { table, counter, next: position.next, now: self.sys.clock.now()? })
     }

@@ -4,36 +4,62 @@ use std::io::{self, Write as _};
 use std::process::ExitCode;
 
 use holdfast_terminal::{json_line, one_line, print, typed_wrong};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::error::Error;
+use crate::untold::Granted;
 
 /// What a command has to say.
 #[derive(Debug)]
 pub enum Said {
     /// These fields, beside `"status":"ok"`.
-    Fields(Value),
+    Fields(Map<String, Value>),
     /// This text, as it is.
     Text(String),
     /// It has said everything already.
     Nothing,
 }
 
+/// What a command did, for whoever cannot be told what it has to say.
+pub enum Done {
+    /// It looked.
+    Nothing,
+    /// It changed something.
+    Something,
+    /// It acquired a lease, which is worth nothing without the token.
+    Lease(Box<Granted>),
+}
+
 /// Prints what a command has to say.
 #[must_use]
-pub fn said(said: &Said) -> ExitCode {
+pub fn said(said: Said, done: Done) -> ExitCode {
     let text = match said {
         Said::Fields(fields) => json_line(&with_status(fields)),
-        Said::Text(text) => text.clone(),
+        Said::Text(text) => text,
         Said::Nothing => String::new(),
     };
-    match print(&[text]) {
+    let untold = match done {
+        Done::Nothing => print(&[text]).map_err(|why| format!("cannot write the answer: {why}")),
+        Done::Something => {
+            print(&[text]).map_err(|why| format!("it was done, but the answer cannot be written: {why}"))
+        }
+        Done::Lease(granted) => {
+            token(&text).map_err(|why| format!("cannot write the answer: {why}: {}", granted.give_back()))
+        }
+    };
+    match untold {
         Ok(()) => ExitCode::SUCCESS,
         Err(why) => {
-            note(&format!("KC_LINEAGE_QUERY_FAILED: cannot write the answer: {why}"));
+            note(&format!("KC_LINEAGE_QUERY_FAILED: {why}"));
             ExitCode::FAILURE
         }
     }
+}
+
+/// Prints a line with a token. Whoever closed the pipe before has not read it.
+fn token(line: &str) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    out.write_all(format!("{line}\n").as_bytes()).and_then(|()| out.flush())
 }
 
 /// Prints an error: its code and what it says.
@@ -50,11 +76,9 @@ pub fn clap(error: &clap::Error) -> ExitCode {
     if typed_wrong(error, no_document) { ExitCode::from(2) } else { ExitCode::SUCCESS }
 }
 
-fn with_status(fields: &Value) -> Value {
-    let mut all = serde_json::Map::new();
-    all.insert("status".into(), "ok".into());
-    all.extend(fields.as_object().cloned().unwrap_or_default());
-    Value::Object(all)
+fn with_status(mut fields: Map<String, Value>) -> Value {
+    fields.insert("status".into(), "ok".into());
+    Value::Object(fields)
 }
 
 fn note(text: &str) {
@@ -64,12 +88,13 @@ fn note(text: &str) {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use serde_json::Map;
 
     use super::{json_line, with_status};
 
     #[test]
     fn an_answer_has_its_status_beside_its_fields() {
-        assert_eq!(json_line(&with_status(&json!({ "lease": 1 }))), "{\"lease\":1,\"status\":\"ok\"}");
+        let fields = Map::from_iter([("lease".to_owned(), 1.into())]);
+        assert_eq!(json_line(&with_status(fields)), "{\"lease\":1,\"status\":\"ok\"}");
     }
 }

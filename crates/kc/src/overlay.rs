@@ -77,14 +77,15 @@ pub fn lineage_overlay_remove(
 /// `DocNotFound`; otherwise what failed.
 pub fn lineage_overlay_list(conn: &mut Database, doc_id: &str) -> Result<Vec<Overlay>> {
     let doc = name("doc_id", doc_id)?;
-    let section = conn.read()?;
-    known(section.on(&doc)?, &doc)?;
     let query =
         format!("SELECT {COLUMNS} FROM lineage_overlays WHERE doc_id = ?1 ORDER BY doc_id, overlay_id");
-    let run = || -> rusqlite::Result<Vec<Overlay>> {
-        section.tx().prepare_cached(&query)?.query_map([doc.as_str()], read)?.collect()
-    };
-    Ok(run().map_err(section.failed("read"))?)
+    conn.look(|section| {
+        known(section.on(&doc)?, &doc)?;
+        let run = || -> rusqlite::Result<Vec<Overlay>> {
+            section.tx().prepare_cached(&query)?.query_map([doc.as_str()], read)?.collect()
+        };
+        Ok(run().map_err(section.failed("read"))?)
+    })
 }
 
 /// The overlay that these words make, before it has a fence.

@@ -13,7 +13,7 @@ use crate::lock;
 use crate::medium::Database;
 use crate::overlay::{Edge, lineage_overlay_add, lineage_overlay_list, lineage_overlay_remove};
 
-pub use lines::{LONGEST_LINE, serve};
+pub use lines::{LONGEST_LINE, Unserved, serve};
 
 /// Who adds an overlay if nobody says.
 pub const SOMEBODY: &str = "unknown";
@@ -81,8 +81,7 @@ struct Acquire {
 struct Release {
     doc_id: String,
     // To show no token is to show one that proves nothing.
-    #[serde(default)]
-    token: String,
+    token: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -100,8 +99,7 @@ struct Add {
     to_node_id: String,
     relation: String,
     evidence: String,
-    #[serde(default)]
-    lock_token: String,
+    lock_token: Option<String>,
     created_at_ms: i64,
     created_by: Option<String>,
 }
@@ -110,8 +108,7 @@ struct Add {
 #[serde(deny_unknown_fields)]
 struct Remove {
     overlay_id: String,
-    #[serde(default)]
-    lock_token: String,
+    lock_token: Option<String>,
     now_ms: i64,
 }
 
@@ -129,11 +126,14 @@ pub fn dispatch(conn: &mut Database, method: &str, params: &RawValue) -> Reply {
 
 /// Does what a line asks for.
 fn answer(conn: &mut Database, line: &[u8]) -> Reply {
-    let request: Request<'_> = match serde_json::from_slice(line) {
-        Ok(request) => request,
-        Err(error) => return Reply::of(&Err(misunderstood(&error))),
+    let read = || -> Result<Request<'_>> {
+        named("a request", line)?;
+        serde_json::from_slice(line).map_err(|error| misunderstood(&error))
     };
-    dispatch(conn, &request.method, request.params.unwrap_or(RawValue::NULL))
+    match read() {
+        Ok(request) => dispatch(conn, &request.method, request.params.unwrap_or(RawValue::NULL)),
+        Err(error) => Reply::of(&Err(error)),
+    }
 }
 
 fn call(conn: &mut Database, method: &str, params: &RawValue) -> Result<Value> {
@@ -144,17 +144,18 @@ fn call(conn: &mut Database, method: &str, params: &RawValue) -> Result<Value> {
         }
         "lineage_lock_release" => {
             let Release { doc_id, token } = parse(params)?;
-            lock::lineage_lock_release(conn, &doc_id, &token)?;
+            lock::lineage_lock_release(conn, &doc_id, shown(token.as_ref()))?;
             Ok(json!({ "released": true }))
         }
         "lineage_lock_status" => {
             let Status { doc_id, now_ms } = parse(params)?;
-            status(conn, doc_id.as_deref(), now_ms)
+            let (name, found) = status(conn, doc_id.as_deref(), now_ms)?;
+            Ok(json!({ name: found }))
         }
         "lineage_overlay_add" => add(conn, &parse(params)?),
         "lineage_overlay_remove" => {
             let Remove { overlay_id, lock_token, now_ms } = parse(params)?;
-            lineage_overlay_remove(conn, &overlay_id, &lock_token, now_ms)?;
+            lineage_overlay_remove(conn, &overlay_id, shown(lock_token.as_ref()), now_ms)?;
             Ok(json!({ "removed_overlay_id": overlay_id }))
         }
         "lineage_overlay_list" => {
@@ -168,14 +169,18 @@ fn call(conn: &mut Database, method: &str, params: &RawValue) -> Result<Value> {
     }
 }
 
-/// Who holds the lease on one document, or on each.
+/// Who holds the lease on one document, or on each, and what the answer calls it.
 ///
 /// # Errors
 /// As the status of one document or of all.
-pub(crate) fn status(conn: &mut Database, doc_id: Option<&str>, now_ms: i64) -> Result<Value> {
+pub(crate) fn status(
+    conn: &mut Database,
+    doc_id: Option<&str>,
+    now_ms: i64,
+) -> Result<(&'static str, Value)> {
     match doc_id {
-        Some(doc_id) => Ok(json!({ "lock": lock::lineage_lock_status(conn, doc_id, now_ms)? })),
-        None => Ok(json!({ "locks": lock::lineage_lock_status_all(conn, now_ms)? })),
+        Some(doc_id) => Ok(("lock", json!(lock::lineage_lock_status(conn, doc_id, now_ms)?))),
+        None => Ok(("locks", json!(lock::lineage_lock_status_all(conn, now_ms)?))),
     }
 }
 
@@ -187,12 +192,27 @@ fn add(conn: &mut Database, wanted: &Add) -> Result<Value> {
         evidence: &wanted.evidence,
     };
     let by = wanted.created_by.as_deref().unwrap_or(SOMEBODY);
-    let (token, at) = (&wanted.lock_token, wanted.created_at_ms);
+    let (token, at) = (shown(wanted.lock_token.as_ref()), wanted.created_at_ms);
     Ok(json!({ "overlay": lineage_overlay_add(conn, &wanted.doc_id, &edge, token, at, by)? }))
 }
 
+/// The token that was shown: none, or `null`, proves as little as an empty one.
+fn shown(token: Option<&String>) -> &str {
+    token.map_or("", String::as_str)
+}
+
 fn parse<T: DeserializeOwned>(params: &RawValue) -> Result<T> {
+    named("params", params.get().as_bytes())?;
     serde_json::from_str(params.get()).map_err(|error| misunderstood(&error))
+}
+
+/// Refuses what has no names for its fields: serde would take an array for an object whose fields stand in the order
+/// of the program's, and a field more would then change the meaning of a request.
+fn named(what: &str, json: &[u8]) -> Result<()> {
+    match json.trim_ascii_start().first() {
+        Some(b'{') => Ok(()),
+        _ => Err(Error::Request(format!("{what} must be an object with named fields"))),
+    }
 }
 
 fn misunderstood(error: &serde_json::Error) -> Error {

@@ -1,6 +1,8 @@
 //! A vault: a directory with the database and the secret. It appears whole or not at all, and whoever may
 //! not read the secret cannot use it.
 
+mod staging;
+
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -10,6 +12,7 @@ use holdfast_sys::{Kind, Open, Sys};
 use crate::error::{Error, Result};
 use crate::medium::Database;
 use crate::secret::Secret;
+use staging::{Staging, sweep};
 
 const DATABASE: &str = "lineage.sqlite3";
 const SECRET: &str = "secret";
@@ -17,47 +20,67 @@ const SECRET: &str = "secret";
 /// The length of the secret's file, and one byte more to notice a longer one.
 const SECRET_LIMIT: usize = 66;
 
-/// Makes a vault at `path`, durably, unless there is one; says whether it did.
+/// Makes a vault at `path`, durably, unless there is one; says whether it did. What killed programs left that were
+/// at the same in that directory is removed on the way.
 ///
 /// # Errors
 /// When something else has the name, or the vault cannot be made. There is no half-made one then.
 pub fn init(sys: &Sys, path: &Path) -> Result<bool> {
-    if exists(sys, path)? {
-        return there_already(sys, path);
-    }
     let nameless = || Error::Unusable { path: path.to_path_buf(), why: "it names no directory".into() };
-    let name = path.file_name().ok_or_else(nameless)?.to_string_lossy();
-    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let beside = parent.join(format!(".{name}.new-{:032x}", sys.entropy.nonce()?));
-    sys.files.create_dir(&beside, 0o700)?;
-    let made = fill(sys, &beside).and_then(|()| Ok(sys.files.rename_new(&beside, path)?));
-    if let Err(error) = made {
-        // Nobody knows of it yet, so nobody misses it; the first failure is the one to report.
-        for file in [DATABASE, SECRET] {
-            let _ = sys.files.remove_file(&beside.join(file));
-        }
-        let _ = sys.files.remove_dir(&beside);
-        return if exists(sys, path)? { there_already(sys, path) } else { Err(error) };
+    let parent = parent(path).ok_or_else(nameless)?;
+    if exists(sys, path)? {
+        return there_already(sys, path, parent);
     }
-    sys.files.sync_dir(parent)?;
-    Ok(true)
+    sweep(sys, parent)?;
+    let staging = Staging::new(sys, parent)?;
+    match fill(sys, &staging).and_then(|()| Ok(sys.files.rename_new(&staging.path, path)?)) {
+        Ok(()) => flush(sys, path, parent).map(|()| true),
+        Err(error) => {
+            // The first failure is the one to report; what is left now is removed by the next one.
+            let _ = staging.discard(sys);
+            if exists(sys, path)? { there_already(sys, path, parent) } else { Err(error) }
+        }
+    }
 }
 
-/// Somebody was faster, or it was there all along.
-fn there_already(sys: &Sys, path: &Path) -> Result<bool> {
+/// The directory that a vault is in.
+fn parent(path: &Path) -> Option<&Path> {
+    path.file_name()?;
+    let parent = path.parent()?;
+    Some(if parent.as_os_str().is_empty() { Path::new(".") } else { parent })
+}
+
+/// Somebody was faster, or it was there all along. Whoever made it may have been stopped before its name was durable.
+fn there_already(sys: &Sys, path: &Path, parent: &Path) -> Result<bool> {
     match open(sys, path) {
         Err(Error::NoVault(path)) => Err(Error::Taken(path)),
-        opened => opened.map(|_| false),
+        opened => {
+            drop(opened?);
+            flush(sys, path, parent).map(|()| false)
+        }
     }
 }
 
-fn fill(sys: &Sys, directory: &Path) -> Result<()> {
+/// Makes the vault's name durable.
+fn flush(sys: &Sys, path: &Path, parent: &Path) -> Result<()> {
+    sys.files.sync_dir(parent).map_err(|error| Error::Unusable {
+        path: path.to_path_buf(),
+        why: format!(
+            "it is there, but a power loss may undo that, because its directory could not be flushed ({}): \
+             run `kc_cli vault init` again",
+            error.source
+        ),
+    })
+}
+
+fn fill(sys: &Sys, staging: &Staging) -> Result<()> {
     let secret = Secret::random(&*sys.entropy)?;
-    let file = sys.files.open(&directory.join(SECRET), Open::New { mode: 0o600 })?;
-    file.write_all_at(&secret.to_file(), 0)?;
-    file.sync()?;
-    Database::create(sys, &directory.join(DATABASE), &secret)?;
-    Ok(sys.files.sync_dir(directory)?)
+    staging.secret.write_all_at(&secret.to_file(), 0)?;
+    staging.secret.sync()?;
+    Database::create(sys, &staging.path.join(DATABASE), &secret)?;
+    // Read back as everybody will: what cannot be opened is not promised.
+    drop(open(sys, &staging.path)?);
+    Ok(sys.files.sync_dir(&staging.path)?)
 }
 
 /// Opens the vault at `path`.
@@ -70,7 +93,7 @@ pub fn open(sys: &Sys, path: &Path) -> Result<Database> {
     if !exists(sys, &database)? {
         return Err(Error::Unusable { path: database, why: "it is missing; is there a backup?".into() });
     }
-    Ok(Database::open(&database, secret)?)
+    Ok(Database::open(sys, &database, secret)?)
 }
 
 fn exists(sys: &Sys, path: &Path) -> Result<bool> {
@@ -87,7 +110,7 @@ fn secret(sys: &Sys, vault: &Path) -> Result<Secret> {
     let path = vault.join(SECRET);
     let unusable = |why: &str| Error::Unusable { path: path.clone(), why: why.into() };
     if !exists(sys, &path)? {
-        return Err(no_vault(sys, vault, &path));
+        return Err(no_vault(sys, vault, &path)?);
     }
     let file = sys.files.open(&path, Open::Read)?;
     let stat = file.stat()?;
@@ -104,12 +127,10 @@ fn secret(sys: &Sys, vault: &Path) -> Result<Secret> {
 }
 
 /// A database without its secret is worth more words than no vault at all.
-fn no_vault(sys: &Sys, vault: &Path, secret: &Path) -> Error {
-    match exists(sys, &vault.join(DATABASE)) {
-        Ok(true) => {
-            let why = "it is missing, and without it no token can be checked; is there a backup?".into();
-            Error::Unusable { path: secret.to_path_buf(), why }
-        }
-        _ => Error::NoVault(PathBuf::from(vault)),
+fn no_vault(sys: &Sys, vault: &Path, secret: &Path) -> Result<Error> {
+    if !exists(sys, &vault.join(DATABASE))? {
+        return Ok(Error::NoVault(PathBuf::from(vault)));
     }
+    let why = "it is missing, and without it no token can be checked; is there a backup?".into();
+    Ok(Error::Unusable { path: secret.to_path_buf(), why })
 }

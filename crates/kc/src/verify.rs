@@ -1,6 +1,7 @@
 //! The integrity check: holds everything in a vault against everything else in it. It only reads.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use holdfast_kernel::{Lease, Table};
 use serde::Serialize;
@@ -19,10 +20,18 @@ pub struct Checked {
     pub overlays: u64,
 }
 
-/// Documents whose last fence is not the one that the history has.
+/// Documents whose last fence or last record is not the one that the history has.
 const FORGOTTEN: &str = "SELECT count(*) FROM
-    (SELECT doc_id, max(sequence) AS last FROM lineage_lock_events WHERE event IN ('granted', 'transferred') GROUP BY doc_id)
-    FULL JOIN lineage_edit_locks USING (doc_id) WHERE last IS NOT fence";
+    (SELECT doc_id, max(sequence) FILTER (WHERE event IN ('granted', 'transferred')) AS granted,
+       max(sequence) AS latest FROM lineage_lock_events GROUP BY doc_id)
+    FULL JOIN lineage_edit_locks USING (doc_id)
+    WHERE coalesce(granted, 0) IS NOT fence OR coalesce(latest, 0) IS NOT last";
+
+/// Overlays whose document is missing or was not granted with their fence.
+const HOMELESS: &str = "SELECT count(*) FROM lineage_overlays AS overlays
+    LEFT JOIN lineage_lock_events AS grants ON grants.sequence = overlays.fence
+    WHERE overlays.doc_id NOT IN (SELECT doc_id FROM documents) OR grants.doc_id IS NOT overlays.doc_id
+      OR grants.event NOT IN ('granted', 'transferred')";
 
 /// Checks the pages of the database, replays the history, and compares what it leaves with the locks.
 ///
@@ -30,25 +39,26 @@ const FORGOTTEN: &str = "SELECT count(*) FROM
 /// The first thing that is not as it must be.
 pub fn verify(conn: &mut Database) -> Result<Checked> {
     let path = conn.path().to_path_buf();
-    let wrong = |why: String| Error::Unusable { path: path.clone(), why };
-    let section = conn.read()?;
-    pages(&section)?.map_or(Ok(()), |why| Err(wrong(why)))?;
+    conn.look(|section| sound(section, &path))
+}
+
+fn sound(section: &Section<'_>, path: &Path) -> Result<Checked> {
+    let wrong = |why: String| Error::Unusable { path: path.to_path_buf(), why };
+    pages(section)?.map_or(Ok(()), |why| Err(wrong(why)))?;
     let locks = section.all()?;
     let (replayed, events) = section.replay()?;
     if by_document(&replayed) != by_document(&locks) {
         return Err(wrong("its locks are not what its history leaves: is it from two backups?".into()));
     }
-    if count(&section, FORGOTTEN)? > 0 {
+    if count(section, FORGOTTEN)? > 0 {
         return Err(wrong(
             "its locks do not know the last fences of its history: is it from two backups?".into(),
         ));
     }
-    let homeless = "SELECT count(*) FROM lineage_overlays WHERE doc_id NOT IN (SELECT doc_id FROM documents)
-                    OR fence < 1 OR fence > (SELECT coalesce(max(sequence), 0) FROM lineage_lock_events)";
-    if count(&section, homeless)? > 0 {
+    if count(section, HOMELESS)? > 0 {
         return Err(wrong("it has overlays without a document or a grant".into()));
     }
-    let overlays = count(&section, "SELECT count(*) FROM lineage_overlays")?;
+    let overlays = count(section, "SELECT count(*) FROM lineage_overlays")?;
     Ok(Checked { events, locks: locks.len() as u64, overlays })
 }
 

@@ -15,6 +15,13 @@ pub(super) fn damaged(path: &Path, place: impl Into<String>, what: impl std::fmt
     }
 }
 
+const BUSY: &str = "others kept it busy for too long: try again";
+
+/// Others changed it as often as somebody looked.
+pub(super) fn busy(path: &Path) -> Error {
+    holdfast_sys::Error::new("read", path, io::Error::new(io::ErrorKind::TimedOut, BUSY)).into()
+}
+
 /// What a failure of `action` means.
 pub(super) fn failed(path: &Path, action: &'static str) -> impl Fn(rusqlite::Error) -> Error {
     move |error| match kind(&error) {
@@ -50,7 +57,8 @@ fn kind(error: &rusqlite::Error) -> Option<io::ErrorKind> {
 
 fn text(error: &rusqlite::Error, kind: io::ErrorKind) -> String {
     match kind {
-        io::ErrorKind::TimedOut => "others kept it busy for too long: try again".into(),
+        io::ErrorKind::TimedOut => BUSY.into(),
+        io::ErrorKind::ReadOnlyFilesystem => "it is read-only here, and nothing was changed".into(),
         io::ErrorKind::StorageFull => "the disk is full".into(),
         _ => error.to_string(),
     }

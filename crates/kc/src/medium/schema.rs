@@ -14,7 +14,7 @@ use super::failure::{damaged, failed};
 const APPLICATION: i64 = 0x4b43_4c4e;
 
 /// The scripts that make the tables; a database of version *n* has had the first *n*.
-const MIGRATIONS: &[&str] = &[V1, V2, V3];
+const MIGRATIONS: &[&str] = &[V1, V2, V3, V4];
 
 const V1: &str = "
 CREATE TABLE vault (
@@ -85,6 +85,25 @@ DROP TABLE lineage_edit_locks;
 ALTER TABLE locks RENAME TO lineage_edit_locks;
 ";
 
+/// Every document has a row of the locks from the day it is added, with the number of its last record (`last`), and
+/// every record the number of the one before it on its document (`previous`): a row or a record that is missing is
+/// noticed by whoever asks for the document. The index holds one record a document, so only a first grant writes it.
+/// A document whose row was missing before stays without one.
+const V4: &str = "
+ALTER TABLE lineage_lock_events ADD COLUMN previous INTEGER NOT NULL DEFAULT 0;
+UPDATE lineage_lock_events SET previous = before.previous FROM
+  (SELECT sequence, lag(sequence, 1, 0) OVER (PARTITION BY doc_id ORDER BY sequence) AS previous
+   FROM lineage_lock_events) AS before
+  WHERE before.sequence = lineage_lock_events.sequence;
+CREATE UNIQUE INDEX lineage_first_records ON lineage_lock_events (doc_id) WHERE previous = 0;
+ALTER TABLE lineage_edit_locks ADD COLUMN last INTEGER NOT NULL DEFAULT 0;
+UPDATE lineage_edit_locks SET last = ended.last FROM
+  (SELECT doc_id, max(sequence) AS last FROM lineage_lock_events GROUP BY doc_id) AS ended
+  WHERE ended.doc_id = lineage_edit_locks.doc_id;
+INSERT OR IGNORE INTO lineage_edit_locks (doc_id, fence) SELECT doc_id, 0 FROM documents
+  WHERE doc_id NOT IN (SELECT doc_id FROM lineage_lock_events);
+";
+
 /// Makes the tables of a new database, inside the transaction that `conn` is in.
 pub(super) fn make(conn: &Connection) -> rusqlite::Result<()> {
     conn.pragma_update(None, "application_id", APPLICATION)?;
@@ -152,7 +171,7 @@ mod tests {
 
     use rusqlite::Connection;
 
-    use super::{APPLICATION, V1, V2, check, migrate};
+    use super::{APPLICATION, V1, V2, V3, check, migrate};
 
     #[test]
     fn a_database_gets_exactly_the_scripts_that_it_has_not_had() {
@@ -195,6 +214,31 @@ mod tests {
                 query.query_map([], row).unwrap().collect::<Result<_, _>>().unwrap();
             let held = ("c".to_owned(), 8, Some("record".to_owned()));
             assert_eq!(rows, [("a".to_owned(), 4, None), ("b".to_owned(), 6, None), held]);
+        }
+    }
+
+    #[test]
+    fn every_document_of_an_older_version_gets_a_row_but_one_whose_row_was_taken_away() {
+        for scripts in [&[V1][..], &[V1, V2], &[V1, V2, V3]] {
+            let mut conn = older(scripts);
+            conn.execute_batch("INSERT INTO documents VALUES ('a'), ('b'), ('c'), ('new')").unwrap();
+            check(&mut conn, Path::new("vault")).unwrap();
+            let mut query =
+                conn.prepare("SELECT doc_id, last FROM lineage_edit_locks ORDER BY doc_id").unwrap();
+            let row = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get(1)?));
+            let rows: Vec<(String, u64)> =
+                query.query_map([], row).unwrap().collect::<Result<_, _>>().unwrap();
+            let rows: Vec<(&str, u64)> = rows.iter().map(|(doc, last)| (doc.as_str(), *last)).collect();
+            match scripts.len() {
+                // Version 3 had a row for every document with records: those that are missing stay so.
+                3 => assert_eq!(rows, [("c", 8), ("new", 0)]),
+                _ => assert_eq!(rows, [("a", 5), ("b", 7), ("c", 8), ("new", 0)]),
+            }
+            let mut query =
+                conn.prepare("SELECT previous FROM lineage_lock_events ORDER BY sequence").unwrap();
+            let chain: Vec<u64> =
+                query.query_map([], |row| row.get(0)).unwrap().collect::<Result<_, _>>().unwrap();
+            assert_eq!(chain, [0, 1, 2, 3, 4, 0, 6, 0]);
         }
     }
 

@@ -4,7 +4,7 @@
 //! Every statement is compiled once for each connection, those that begin and end a transaction too: right after a
 //! flush the processor has forgotten everything, and whatever is not needed costs several times of what it seems to.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::path::Path;
 
 use holdfast_kernel::{
@@ -12,13 +12,12 @@ use holdfast_kernel::{
     check, decide,
 };
 use holdfast_store::{Error, Held, Result, read_event};
-use rusqlite::types::ValueRef;
 use rusqlite::{Connection, Params};
 
 use super::failure::{damaged, failed};
-use super::history::{ADD, ENTRIES, Entry};
+use super::history::{ADD, ENTRIES, Entry, Last};
 use super::position::{POSITION, Position, WIDTH, position};
-use super::row::{ALL, BY_ID, Columns, PUT, columns, token};
+use super::row::{self, ALL, BY_ID, Columns, PUT, ROWLESS, columns, token};
 use crate::secret::{Secret, Token};
 
 /// A transaction.
@@ -28,22 +27,27 @@ pub struct Section<'c> {
     secret: &'c Secret,
     /// Where the counter stands, once somebody has asked. Only this transaction moves it.
     position: Cell<Option<Position>>,
+    /// The last records about the documents whose rows were read.
+    last: RefCell<Last>,
 }
 
 /// Everything that a command on a document needs to know, in one statement: the counter, whether there is such a
-/// document, and its row of the locks.
+/// document, its row of the locks, and what the history says of it.
 const ON_DOCUMENT: &str = concat!(
     "SELECT ",
     position!(),
     ", EXISTS (SELECT 1 FROM documents WHERE doc_id = ?1), ",
-    columns!(),
-    " FROM vault LEFT JOIN lineage_edit_locks ON lineage_edit_locks.doc_id = ?1"
+    columns!("?1"),
+    " FROM vault LEFT JOIN lineage_edit_locks AS locks ON locks.doc_id = ?1
+      LEFT JOIN lineage_lock_events AS latest ON latest.sequence = locks.last"
 );
 
 /// What there is about a document.
 pub struct Found {
     /// Whether there is such a document.
     pub is_known: bool,
+    /// Whether it has a row of the locks, as one has that was removed.
+    pub has_row: bool,
     /// The lease on it, if there is one.
     pub table: Table,
 }
@@ -53,7 +57,7 @@ impl<'c> Section<'c> {
     pub(super) fn begin(how: &str, conn: &'c Connection, path: &'c Path, secret: &'c Secret) -> Result<Self> {
         let begun = conn.prepare_cached(how).and_then(|mut begin| begin.execute([]));
         begun.map_err(failed(path, "lock"))?;
-        Ok(Self { conn, path, secret, position: Cell::new(None) })
+        Ok(Self { conn, path, secret, position: Cell::new(None), last: RefCell::default() })
     }
 
     /// The connection that is in the transaction, for tables that hold no leases.
@@ -99,14 +103,12 @@ impl<'c> Section<'c> {
     /// # Errors
     /// When it cannot be read.
     pub fn on(&self, doc: &Name) -> Result<Found> {
-        let (stands, is_known, row) = self.one(ON_DOCUMENT, [doc.as_str()], |row| {
-            let is_locked = row.get_ref(WIDTH + 1)? != ValueRef::Null;
-            let locks = is_locked.then(|| Columns::read(row, WIDTH + 1)).transpose()?;
-            Ok((Position::read(row)?, row.get(WIDTH)?, locks))
+        let (stands, is_known, found) = self.one(ON_DOCUMENT, [doc.as_str()], |row| {
+            Ok((Position::read(row)?, row.get(WIDTH)?, row::Found::read(row, WIDTH + 1)?))
         })?;
         self.stands(stands)?;
-        let lease = row.map_or(Ok(None), |row| self.lease(&row))?;
-        Ok(Found { is_known, table: self.table(lease)? })
+        let lease = self.lease(&found, is_known, doc.as_str())?;
+        Ok(Found { is_known, has_row: found.row.is_some(), table: self.table(lease)? })
     }
 
     /// All leases.
@@ -114,7 +116,18 @@ impl<'c> Section<'c> {
     /// # Errors
     /// When they cannot be read.
     pub fn all(&self) -> Result<Table> {
-        self.table(self.leases(ALL, [])?)
+        match self.one(ROWLESS, [], |row| row.get::<_, u64>(0))? {
+            0 => self.table(self.leases(ALL, [])?),
+            missing => Err(damaged(self.path, "the locks", format_args!("{missing} rows are missing"))),
+        }
+    }
+
+    /// Adds the row of a document that was never there.
+    ///
+    /// # Errors
+    /// When that failed.
+    pub fn add_row(&self, doc: &Name) -> Result<()> {
+        self.run(row::ADD, [doc.as_str()])
     }
 
     /// The leases that a command is about. Ids have no index: a door knows the document and need not ask.
@@ -204,23 +217,31 @@ impl<'c> Section<'c> {
     pub fn replay(&self) -> Result<(Table, u64)> {
         let mut query = self.cached(ENTRIES)?;
         let mut rows = query.query([]).map_err(failed(self.path, "read"))?;
-        let (mut table, mut due) = (Table::new(), Fence::FIRST);
+        let (mut table, mut last, mut count) = (Table::new(), Last::default(), 0);
         while let Some(row) = rows.next().map_err(failed(self.path, "read"))? {
             let entry = Entry::read(row).map_err(failed(self.path, "read"))?;
             let place = || format!("record {} of its history", entry.sequence);
-            self.again(&mut table, due, &entry).map_err(|what| damaged(self.path, place(), what))?;
-            due = due.plus(1).unwrap_or(Fence::LAST);
+            let due = Fence::new(count + 1).map_err(|error| damaged(self.path, place(), error))?;
+            self.again(&mut table, &last, due, &entry).map_err(|what| damaged(self.path, place(), what))?;
+            last.set(&entry.doc_id, entry.sequence);
+            count += 1;
         }
-        Ok((table, due.get() - 1))
+        Ok((table, count))
     }
 
     /// Lets an entry of the history happen again, if it is the one that is due.
-    fn again(&self, table: &mut Table, due: Fence, entry: &Entry) -> std::result::Result<(), String> {
+    fn again(
+        &self,
+        table: &mut Table,
+        last: &Last,
+        due: Fence,
+        entry: &Entry,
+    ) -> std::result::Result<(), String> {
         let (number, event) = read_event(entry.record.as_bytes())?;
         if number != due {
             return Err(format!("{due} was due"));
         }
-        if Entry::of(table, &event, due, self.secret).as_ref() != Some(entry) {
+        if Entry::of(table, &event, due, self.secret, last)? != *entry {
             return Err("its columns and its record say different things".into());
         }
         apply(table, &event).map_err(|error| error.to_string())
@@ -232,47 +253,75 @@ impl<'c> Section<'c> {
 
     fn leases(&self, query: &str, params: impl Params) -> Result<Vec<Lease>> {
         let mut query = self.cached(query)?;
-        let rows = query.query_map(params, |row| Columns::read(row, 0)).map_err(failed(self.path, "read"))?;
-        let rows: Vec<Columns> = rows.collect::<rusqlite::Result<_>>().map_err(failed(self.path, "read"))?;
-        rows.iter().filter_map(|row| self.lease(row).transpose()).collect()
+        let read = |row: &rusqlite::Row<'_>| Ok((row.get::<_, String>(1)?, row::Found::read(row, 0)?));
+        let rows = query.query_map(params, read).map_err(failed(self.path, "read"))?;
+        let rows: Vec<_> = rows.collect::<rusqlite::Result<_>>().map_err(failed(self.path, "read"))?;
+        rows.iter().filter_map(|(doc, found)| self.lease(found, false, doc).transpose()).collect()
     }
 
-    /// The lease that a row holds, if it still does.
-    fn lease(&self, row: &Columns) -> Result<Option<Lease>> {
-        let place = || format!("the lock on {}", row.doc_id.escape_debug());
-        row.lease(&self.position()?, self.secret).map_err(|what| damaged(self.path, place(), what))
+    /// The lease on a document, if there still is one.
+    fn lease(&self, found: &row::Found, is_known: bool, doc: &str) -> Result<Option<Lease>> {
+        let place = || format!("the lock on {}", doc.escape_debug());
+        let lease = found
+            .lease(is_known, &self.position()?, self.secret)
+            .map_err(|what| damaged(self.path, place(), what))?;
+        if let Some(row) = &found.row {
+            self.last.borrow_mut().set(doc, row.last);
+        }
+        Ok(lease)
     }
 
-    /// Writes events: what they leave in the rows, the history, and the counter.
+    /// Writes events: the history, and what they leave in the rows of their documents.
     fn write(&self, before: &Table, events: &[Event], position: &Position) -> Result<()> {
-        let mut after = before.clone();
-        let mut next = position.next;
+        let (mut after, mut next, mut docs) = (before.clone(), position.next, Vec::new());
         for event in events {
-            self.remember(&after, event, next)?;
+            docs.push(self.remember(&after, event, next)?);
             apply(&mut after, event).map_err(|error| damaged(self.path, "the locks", error))?;
             next = next.plus(1).ok_or(holdfast_kernel::Refusal::FencesExhausted)?;
         }
-        for gone in before.iter().filter(|lease| after.on(&lease.resource).next().is_none()) {
-            self.put(&Columns::after(gone.resource.as_str().to_owned(), gone.fence.get()))?;
-        }
-        for lease in after.iter().filter(|lease| before.get(lease.id) != Some(lease)) {
-            self.put(&Columns::of(lease, position.counter, self.secret))?;
+        docs.dedup();
+        for doc in docs {
+            self.put(
+                &self
+                    .row(before, &after, &doc, position)
+                    .map_err(|what| damaged(self.path, "the locks", what))?,
+            )?;
         }
         self.position.set(Some(Position { next, ..*position }));
         Ok(())
     }
 
-    fn put(&self, row: &Columns) -> Result<()> {
-        let Columns { doc_id, owner, token, fence, acquired_at_ms, expires_at_ms, lease_id, record } = row;
-        self.run(PUT, (doc_id, owner, token, fence, acquired_at_ms, expires_at_ms, lease_id, record))
+    /// The row that is left of a document.
+    fn row(
+        &self,
+        before: &Table,
+        after: &Table,
+        doc: &str,
+        position: &Position,
+    ) -> std::result::Result<Columns, String> {
+        let on = |table: &'_ Table| table.iter().find(|lease| lease.resource.as_str() == doc).cloned();
+        let last = self.last.borrow().of(doc);
+        match (on(after), on(before)) {
+            (Some(lease), _) => Columns::of(&lease, position.counter, self.secret, last),
+            (None, Some(gone)) => Ok(Columns::after(doc.to_owned(), gone.fence.get(), last)),
+            (None, None) => Err("an event speaks of a lease that is not there".into()),
+        }
     }
 
-    /// Writes one event into the history.
-    fn remember(&self, table: &Table, event: &Event, sequence: Fence) -> Result<()> {
-        let unknown = || damaged(self.path, "the locks", "an event speaks of a lease that is not there");
-        let Entry { sequence, event, doc_id, expired_token, record } =
-            Entry::of(table, event, sequence, self.secret).ok_or_else(unknown)?;
-        self.run(ADD, (sequence, event, doc_id, expired_token, record))
+    fn put(&self, row: &Columns) -> Result<()> {
+        let Columns { doc_id, owner, token, fence, acquired_at_ms, expires_at_ms, lease_id, record, last } =
+            row;
+        self.run(PUT, (doc_id, owner, token, fence, acquired_at_ms, expires_at_ms, lease_id, record, last))
+    }
+
+    /// Writes one event into the history; says which document it is about.
+    fn remember(&self, table: &Table, event: &Event, sequence: Fence) -> Result<String> {
+        let entry = Entry::of(table, event, sequence, self.secret, &self.last.borrow());
+        let Entry { sequence, event, doc_id, expired_token, record, previous } =
+            entry.map_err(|what| damaged(self.path, "the locks", what))?;
+        self.run(ADD, (sequence, event, &doc_id, expired_token, record, previous))?;
+        self.last.borrow_mut().set(&doc_id, sequence);
+        Ok(doc_id)
     }
 
     fn run(&self, statement: &str, params: impl Params) -> Result<()> {
@@ -317,7 +366,7 @@ mod tests {
         let scratch = tempfile::tempdir().unwrap();
         let (path, secret) = (scratch.path().join("database"), Secret::new([3; 32]));
         Database::create(&Sys::os(), &path, &secret).unwrap();
-        let mut database = Database::open(&path, secret).unwrap();
+        let mut database = Database::open(&Sys::os(), &path, secret).unwrap();
         let section = database.read().unwrap();
         for doc in ["a", "b", "a"] {
             assert!(!section.on(&Name::new(doc).unwrap()).unwrap().is_known);
@@ -330,14 +379,16 @@ mod tests {
         let scratch = tempfile::tempdir().unwrap();
         let (path, secret) = (scratch.path().join("database"), Secret::new([3; 32]));
         Database::create(&Sys::os(), &path, &secret).unwrap();
-        let mut database = Database::open(&path, secret).unwrap();
+        let mut database = Database::open(&Sys::os(), &path, secret).unwrap();
         for _ in 0..2 {
             let section = database.write().unwrap();
             section.run("INSERT INTO documents (doc_id) VALUES ('a')", []).unwrap();
+            section.add_row(&Name::new("a").unwrap()).unwrap();
             drop(section);
         }
         let section = database.write().unwrap();
         section.run("INSERT INTO documents (doc_id) VALUES ('a')", []).unwrap();
+        section.add_row(&Name::new("a").unwrap()).unwrap();
         section.commit().unwrap();
         let section = database.read().unwrap();
         assert!(section.on(&Name::new("a").unwrap()).unwrap().is_known);

@@ -4,26 +4,55 @@
 use std::io::{self, BufRead, Write};
 
 use holdfast_terminal::json_line;
+use serde::Deserialize as _;
 
 use super::{Reply, answer};
 use crate::error::Error;
 use crate::medium::Database;
+use crate::untold::give_back;
+use crate::wire::Lease;
 
 /// The longest line that is read: several times what the largest request needs.
 pub const LONGEST_LINE: usize = 64 * 1_024;
 
+/// Why requests are not served any more.
+#[derive(Debug)]
+pub struct Unserved {
+    /// What failed.
+    pub why: io::Error,
+    /// What became of the lease whose token was in the reply that could not be written.
+    pub lease: Option<String>,
+}
+
+impl From<io::Error> for Unserved {
+    fn from(why: io::Error) -> Self {
+        Self { why, lease: None }
+    }
+}
+
 /// Serves requests until the input ends.
 ///
 /// # Errors
-/// When the input cannot be read or the output not be written.
-pub fn serve(conn: &mut Database, mut input: impl BufRead, mut out: impl Write) -> io::Result<()> {
+/// When the input cannot be read or the output not be written. A lease that was to be answered then is given back.
+pub fn serve(conn: &mut Database, mut input: impl BufRead, mut out: impl Write) -> Result<(), Unserved> {
     let mut line = Vec::new();
     while let Some(whole) = next(&mut input, &mut line)? {
         let reply = if whole { answer(conn, &line) } else { too_long() };
-        writeln!(out, "{}", json_line(&reply))?;
-        out.flush()?;
+        if let Err(why) = writeln!(out, "{}", json_line(&reply)).and_then(|()| out.flush()) {
+            return Err(Unserved { why, lease: untold(conn, &reply) });
+        }
     }
     Ok(())
+}
+
+/// Gives the lease back that a reply has, if it has one; says what came of that.
+fn untold(conn: &mut Database, reply: &Reply) -> Option<String> {
+    let Reply::Data { data, .. } = reply else { return None };
+    let lease = data.get("lease")?;
+    Some(match Lease::deserialize(lease) {
+        Ok(lease) => give_back(conn, &lease),
+        Err(error) => format!("the lease could not be given back: {error}"),
+    })
 }
 
 /// Reads the next line into `line`, without its end. Says whether it is whole, or too long and left out; none
@@ -40,15 +69,15 @@ fn next(input: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<Option<bool>
             return Ok(any.then_some(whole));
         }
         any = true;
-        let end = buffer.iter().position(|byte| *byte == b'\n');
-        let piece = buffer.get(..end.unwrap_or(buffer.len())).unwrap_or_default();
+        let piece = buffer.split(|byte| *byte == b'\n').next().unwrap_or(buffer);
+        let ended = piece.len() < buffer.len();
         whole = whole && line.len() + piece.len() <= LONGEST_LINE;
         if whole {
             line.extend_from_slice(piece);
         }
-        let used = piece.len() + usize::from(end.is_some());
+        let used = piece.len() + usize::from(ended);
         input.consume(used);
-        if end.is_some() {
+        if ended {
             return Ok(Some(whole));
         }
     }

@@ -36,6 +36,7 @@ fn a_disk_that_fails_anywhere_loses_nothing() {
                 Some(127) if fault.starts_with("openat") => {}
                 _ => {
                     assert_eq!(asked.failed(), "KC_LINEAGE_QUERY_FAILED", "{fault} {n}");
+                    assert_eq!(status["lock"]["held"], false, "{fault} {n}: nobody has the token");
                     failed += 1;
                 }
             }
@@ -44,4 +45,26 @@ fn a_disk_that_fails_anywhere_loses_nothing() {
     }
     bench.run(&["vault", "check", "VAULT"]).ok();
     bench.run(&["lineage", "lock", "release", "VAULT", "kept", &kept]).ok();
+}
+
+#[test]
+fn a_vault_that_cannot_be_looked_into_is_not_called_no_vault() {
+    if !has("strace") {
+        return;
+    }
+    let bench = Bench::new(&["doc"]);
+    std::fs::remove_file(bench.vault().join("secret")).unwrap();
+    let mut felt = 0;
+    for n in 1..12 {
+        let fault = format!("statx,newfstatat,lstat,stat:error=EIO:when={n}");
+        let answer = injected(&bench, &fault, &["lineage", "lock", "status", "VAULT"]);
+        // Before it says anything of its own, a program that cannot load its libraries fails its way.
+        if answer.code == Some(127) {
+            continue;
+        }
+        assert_eq!(answer.failed(), "KC_LINEAGE_QUERY_FAILED", "{n}");
+        assert!(!answer.stderr.contains("is not a vault"), "{n}: {answer:?}");
+        felt += usize::from(answer.stderr.contains("os error 5"));
+    }
+    assert!(felt >= 2, "{felt} were felt");
 }

@@ -13,19 +13,20 @@
     reason = "a test that cannot go on shall stop"
 )]
 
-mod agree;
+mod answers;
 mod arm;
 mod bench;
+mod document;
 mod faults;
-mod forge;
+mod frozen;
 mod hostile;
+mod init;
 mod kill;
+mod lineage;
 mod power;
 mod program;
-mod race;
-mod refusals;
-mod replay;
 mod rpc;
 mod schema;
+mod small;
 mod traced;
 mod validate;

@@ -95,3 +95,45 @@ fn a_shell_that_mounts_the_dispatcher_gets_what_the_program_replies() {
         assert_eq!(serde_json::to_value(reply).unwrap(), rpc.line(wanted.to_string().as_bytes()), "{op:?}");
     }
 }
+
+#[test]
+fn a_token_that_is_null_is_a_missing_one() {
+    let bench = Bench::new(&["doc"]);
+    bench.acquire("doc", "ann", NOW);
+    let mut rpc = Rpc::new(&bench);
+    let (doc, token) = (|| "doc".to_owned(), String::new);
+    for op in [
+        Op::Add { doc: doc(), from: doc(), evidence: doc(), token: token(), now: NOW },
+        Op::Release { doc: doc(), token: token() },
+    ] {
+        let mut bare = request(&op);
+        let key = if bare["params"].get("token").is_some() { "token" } else { "lock_token" };
+        bare["params"][key] = Value::Null;
+        let reply: Value = rpc.line(bare.to_string().as_bytes());
+        assert_eq!(reply["error"]["code"], "KC_LINEAGE_LOCK_INVALID", "{op:?}: {reply}");
+        bare["params"][key] = 7.into();
+        let reply: Value = rpc.line(bare.to_string().as_bytes());
+        assert_eq!(reply["error"]["category"], "validation", "{op:?}: {reply}");
+    }
+}
+
+#[test]
+fn fields_without_their_names_are_refused() {
+    let bench = Bench::new(&["doc"]);
+    let mut rpc = Rpc::new(&bench);
+    let before = bench.dump();
+    for line in [
+        r#"{"method":"lineage_lock_acquire","params":["doc","ann",0]}"#,
+        r#"{"method":"lineage_lock_status","params":[null,0]}"#,
+        r#"{"method":"lineage_overlay_list","params":["doc"]}"#,
+        r#"["lineage_overlay_list",{"doc_id":"doc"}]"#,
+        r#"{"method":"lineage_overlay_list"}"#,
+        r#"{"method":"lineage_overlay_list","params":"doc"}"#,
+    ] {
+        let reply = rpc.line(line.as_bytes());
+        assert_eq!(reply["error"]["category"], "validation", "{line}: {reply}");
+        let message = reply["error"]["message"].as_str().unwrap();
+        assert!(message.contains("must be an object with named fields"), "{line}: {message}");
+    }
+    assert_eq!(bench.dump(), before);
+}

@@ -119,27 +119,26 @@ impl Naive {
             (Op::Acquire { doc, now, .. }, _) if self.held.get(doc).is_some_and(|(_, end)| end > now) => {
                 "KC_LINEAGE_LOCK_HELD"
             }
-            (Op::Release { token, .. }, Some(doc)) => self.shown(doc, token, i64::MIN),
-            (Op::Add { from, token, now, .. }, Some(doc)) => match self.shown(doc, token, *now) {
+            (Op::Release { token, .. }, Some(doc)) => self.shown(doc, token, None),
+            (Op::Add { from, token, now, .. }, Some(doc)) => match self.shown(doc, token, Some(*now)) {
                 OK if self.overlays.values().any(|there| *there == (doc.clone(), from.clone())) => {
                     "KC_LINEAGE_OVERLAY_CONFLICT"
                 }
                 code => code,
             },
-            (Op::Remove { token, now, .. }, Some(doc)) => self.shown(doc, token, *now),
+            (Op::Remove { token, now, .. }, Some(doc)) => self.shown(doc, token, Some(*now)),
             _ => OK,
         }
     }
 
-    fn shown(&self, doc: &str, token: &str, now: i64) -> &'static str {
+    /// A release names no moment.
+    fn shown(&self, doc: &str, token: &str, now: Option<i64>) -> &'static str {
         match self.held.get(doc) {
-            Some((held, end)) if held == token => {
-                if *end > now {
-                    OK
-                } else {
-                    "KC_LINEAGE_LOCK_EXPIRED"
-                }
-            }
+            Some((held, end)) if held == token => match now {
+                Some(now) if now >= *end => "KC_LINEAGE_LOCK_EXPIRED",
+                Some(now) if now < end - LEASE => "KC_LINEAGE_OVERLAY_INVALID",
+                _ => OK,
+            },
             _ if self.ran_out.contains(&(doc.to_owned(), token.to_owned())) => "KC_LINEAGE_LOCK_EXPIRED",
             _ => "KC_LINEAGE_LOCK_INVALID",
         }

@@ -176,3 +176,33 @@ fn the_same_overlay_twice_is_a_conflict_whoever_adds_it_and_when() {
     assert_eq!(list["overlays"].as_array().unwrap().len(), 1);
     assert_eq!(list["overlays"][0]["fence"], 1);
 }
+
+#[test]
+fn a_change_that_is_dated_before_its_lease_is_refused() {
+    for make in [
+        (|bench| Box::new(Core(bench.open()))) as fn(&Bench) -> Box<dyn Arm + '_>,
+        |bench| Box::new(Cli(bench)),
+        |bench| Box::new(Rpc::new(bench)),
+    ] {
+        let bench = Bench::new(&["doc"]);
+        let token = bench.acquire("doc", "ann", NOW);
+        let mut arm = make(&bench);
+        let [add, ..] = changes(&token, "", NOW);
+        let overlay = arm.run(&add).unwrap()["overlay"]["overlay_id"].as_str().unwrap().to_owned();
+        let before = bench.dump();
+        for early in [NOW - 1, 0] {
+            let (doc, from, evidence) = (text("doc"), text("from"), text("early"));
+            for op in [
+                Op::Add { doc, from, evidence, token: token.clone(), now: early },
+                Op::Remove { overlay: overlay.clone(), token: token.clone(), now: early },
+            ] {
+                let (code, message) = arm.run(&op).expect_err("a refusal");
+                assert_eq!(code, "KC_LINEAGE_OVERLAY_INVALID", "{op:?}: {message}");
+                assert!(message.contains(&NOW.to_string()), "{message}");
+                assert_eq!(bench.dump(), before, "{op:?} was refused and changed something");
+            }
+        }
+        let [_, remove, _] = changes(&token, &overlay, NOW);
+        arm.run(&remove).unwrap();
+    }
+}
