@@ -37,7 +37,8 @@ export function failure(code: ProjectLockErrorCode, message: string, cause?: unk
 }
 
 const HELD = ['web-lock-unavailable', 'another tab holds the project: try again later'] as const;
-const LENGTH = ['lease-expired', 'a lease lasts from 1 ms to an hour'] as const;
+/** Callers' lengths are checked before; this is what a clock past the year 9999 comes to. */
+const LENGTH = ['fallback-write-failed', 'the lease would end at a moment that has no date'] as const;
 const COUNTER = ['fallback-read-failed', 'the fence is damaged'] as const;
 const OVER = ['lease-expired', 'the lease is over: stop writing and acquire it anew'] as const;
 

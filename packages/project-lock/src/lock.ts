@@ -8,6 +8,7 @@ import { LEASE_MS, type Held } from './held.js';
 import type { Notice } from './keeper.js';
 import type { Link } from './link.js';
 import type { LockState, Ports } from './ports.js';
+import { LONGEST_LEASE_MS } from './record.js';
 import { isOver } from './reply.js';
 import type { Ask } from './step.js';
 import type {
@@ -73,7 +74,7 @@ export class ProjectLock {
 
   async renew({ lease, extendByMs = LEASE_MS }: ProjectLockRenewOptions): Promise<ProjectLockLease> {
     const { leaseId } = lease;
-    const ttl = Math.trunc(extendByMs);
+    const ttl = wholeLength(extendByMs);
     const held = this.#mine(leaseId);
     if (held) this.#enter('renewing');
     const { reply } = await this.#ask({ type: 'renew', leaseId, ttl, mine: this.#all() });
@@ -243,4 +244,11 @@ export class ProjectLock {
       this.#revalidate();
     });
   }
+}
+
+/** A length that cannot be granted is a mistake of the caller, not a state of the lease: it is no `ProjectLockError`. */
+function wholeLength(ms: number): number {
+  const whole = Math.trunc(ms);
+  if (whole >= 1 && whole <= LONGEST_LEASE_MS) return whole;
+  throw new RangeError(`extendByMs must be from 1 to ${LONGEST_LEASE_MS}, not ${ms}`);
 }

@@ -32,8 +32,8 @@ describe('the table', () => {
     ['NOT_FOUND', 'lease-expired'],
     ['EXPIRED', 'lease-expired'],
     ['FENCED_OUT', 'lease-expired'],
-    ['TTL_OUT_OF_RANGE', 'lease-expired'],
-    ['DEADLINE_TOO_FAR', 'lease-expired'],
+    ['TTL_OUT_OF_RANGE', 'fallback-write-failed'],
+    ['DEADLINE_TOO_FAR', 'fallback-write-failed'],
     ['DUPLICATE_ID', 'fallback-write-failed'],
     ['COUNTER_BEHIND', 'fallback-read-failed'],
     ['FENCES_EXHAUSTED', 'fallback-read-failed'],
@@ -252,11 +252,13 @@ describe('lease-expired', () => {
     expect(tab.probe.types).toEqual(['acquired', 'released']);
   });
 
-  it.each([0, -1, NaN, Infinity, 3_600_001])('is told to a renewal for %s ms, and the lease goes on', async (extendByMs) => {
+  it.each([0, -1, 0.5, NaN, Infinity, 3_600_001])('is not what a renewal for %s ms comes to: the argument is wrong, and the lease goes on', async (extendByMs) => {
     const browser = new FakeBrowser();
     const tab = browser.tab();
     const { lease } = await tab.lock.acquire();
-    await expect(tab.lock.renew({ lease, extendByMs })).rejects.toMatchObject({ code: 'lease-expired' });
+    const renewed = tab.lock.renew({ lease, extendByMs });
+    await expect(renewed).rejects.toBeInstanceOf(RangeError);
+    await expect(renewed).rejects.toThrow(`extendByMs must be from 1 to 3600000, not ${extendByMs}`);
     expect(lease.signal?.aborted).toBe(false);
     expect(tab.probe.types).toEqual(['acquired']);
     await tab.lock.release({ lease });

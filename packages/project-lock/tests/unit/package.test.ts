@@ -11,7 +11,7 @@ import { build, type Rolldown } from 'vite';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
-const MOST_BYTES = 8192;
+const MOST_BYTES = 9216;
 const built = mkdtempSync(join(tmpdir(), 'holdfast-dist-'));
 
 const tsc = (...words: string[]) =>
@@ -20,7 +20,7 @@ const tsc = (...words: string[]) =>
 beforeAll(() => tsc('-p', 'tsconfig.json', '--outDir', built), 60_000);
 afterAll(() => rmSync(built, { recursive: true }));
 
-it('page and worker together are at most 8 KB, minified and gzipped', async () => {
+it('page and worker together are at most 9 KB, minified and gzipped', async () => {
   let bytes = 0;
   for (const entry of ['index.js', 'guard.js']) {
     const bundle = await rolldown({ input: join(built, entry) });
