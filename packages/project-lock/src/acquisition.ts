@@ -20,9 +20,12 @@ const STEP_MS = 300;
 const SILENCE_MS = 3000;
 
 export class Acquisition {
-  readonly leaseId: string;
+  /** Of the attempt that is being made. Each has its own: what an attempt that failed left is not taken for another's. */
+  leaseId = '';
   readonly #ports: Ports;
   readonly #events: Events;
+  /** Leases that this tab asked for or had, and that it does not hold: they are in nobody's way. */
+  readonly #gone: Set<string>;
   readonly #signal: AbortSignal | undefined;
   readonly #patience: Patience;
   turn: Turn;
@@ -30,10 +33,10 @@ export class Acquisition {
   #seen: TurnState = 'waiting';
   #switched = false;
 
-  constructor(ports: Ports, events: Events, options: ProjectLockAcquireOptions) {
+  constructor(ports: Ports, events: Events, gone: Set<string>, options: ProjectLockAcquireOptions) {
     this.#ports = ports;
     this.#events = events;
-    this.leaseId = ports.uuid();
+    this.#gone = gone;
     this.#signal = options.signal;
     this.#patience = new Patience(ports.clock, options);
     this.turn = this.#newTurn();
@@ -60,6 +63,7 @@ export class Acquisition {
   async #attempt(): Promise<Held | null> {
     const { state, error } = this.turn;
     this.#seen = state;
+    this.leaseId = this.#ports.uuid();
     if (state === 'failed') return this.#backOff(failure('web-lock-unavailable', 'the Web Lock request failed', error));
     if (state === 'unavailable') this.#switch('there are no Web Locks here', error);
     const web = state === 'granted';
@@ -75,20 +79,28 @@ export class Acquisition {
   async #ask(webSince: number | null): Promise<Answer> {
     const { clock, link } = this.#ports;
     const patience = Math.max(STEP_MS, this.#patience.leftMs);
-    const asked = link.ask({ type: 'acquire', leaseId: this.leaseId, ttl: LEASE_MS, webSince, mine: [] }, patience);
+    const { leaseId } = this;
+    const asked = link.ask({ type: 'acquire', leaseId, ttl: LEASE_MS, webSince, mine: [...this.#gone] }, patience);
     let answer: Answer | null = null;
     const answered = asked.then((told) => void (answer = told));
     await wait(clock, patience + SILENCE_MS, this.#signal, answered);
     if (this.#signal?.aborted) await wait(clock, STEP_MS, undefined, answered);
-    if (answer && !this.#signal?.aborted) return answer;
+    if (answer && !this.#signal?.aborted) return this.#heard(answer);
+    this.#gone.add(leaseId);
     // What is granted although nobody waits for it any more is given back, before the caller is told if there is time.
-    const undone = asked.then(({ reply }) => this.#giveBack(reply));
+    const undone = asked.then(({ reply }) => this.#giveBack(leaseId, reply));
     if (answer) await undone;
     throw this.#signal?.aborted ? aborted(this.#signal) : failure('fallback-read-failed', 'guard.js does not answer');
   }
 
-  async #giveBack(reply: Reply): Promise<void> {
-    const leaseId = this.leaseId;
+  /** A step that failed may have been half done: the next one finds this tab's own id, and must not wait for it. */
+  #heard(answer: Answer): Answer {
+    if (answer.reply.type === 'failed') this.#gone.add(this.leaseId);
+    if (answer.reply.type === 'done') this.#gone.clear();
+    return answer;
+  }
+
+  async #giveBack(leaseId: string, reply: Reply): Promise<void> {
     if (reply.type === 'done') await this.#ports.link.ask({ type: 'release', leaseId, mine: [leaseId] }, LEASE_MS);
   }
 

@@ -32,7 +32,7 @@ export class ProjectLock {
   readonly events = new Events();
   readonly #ports: Ports;
   #held: Held | null = null;
-  /** Leases whose release failed: this tab's still, but it holds them no more. */
+  /** Leases whose release or grant failed: this tab's still, but it does not hold them. */
   readonly #orphans = new Set<string>();
   #acquiring = false;
   #acquisition: Acquisition | null = null;
@@ -61,7 +61,7 @@ export class ProjectLock {
     this.#acquiring = true;
     try {
       await this.#mayAcquire(options.signal);
-      this.#acquisition = new Acquisition(this.#ports, this.events, options);
+      this.#acquisition = new Acquisition(this.#ports, this.events, this.#orphans, options);
       return this.#hold(await this.#acquisition.run());
     } catch (error) {
       if (!this.#held) this.#enter('faulted');

@@ -4,7 +4,7 @@
 import { apply, decide, type Command, type Lease, type RefusalCode } from './decide.js';
 import { ENDED, LONGEST_LEASE_MS, readBeside, readRecord, writeBeside, writeRecord, type Grant, type Texts, type Written } from './record.js';
 
-/** What a tab asks for. `mine` are the leases that were granted to it. */
+/** What a tab asks for. `mine` are the leases that are its own; when it acquires, it holds none of them any more. */
 export type Ask = { readonly leaseId: string; readonly mine: readonly string[] } & (
   /** `webSince`: when the tab got the Web Lock, or null if it has not. */
   | { readonly type: 'acquire'; readonly ttl: number; readonly webSince: number | null }
@@ -84,5 +84,5 @@ function command(ask: Ask, grant: Grant | null): Command {
   // says that this tab has lost it: its page is gone, and its worker does not know yet. A fence is not smaller than the time
   // it was given out at.
   const dead = grant?.web && grant.fence <= (ask.webSince ?? -1) ? [grant.leaseId] : [];
-  return { ...ask, id: lease, holder: THIS_TAB, dead };
+  return { ...ask, id: lease, holder: THIS_TAB, dead: [...ask.mine, ...dead] };
 }

@@ -3,6 +3,7 @@
 import { describe, expect, it } from 'vitest';
 import { failure, failureOf, ProjectLockError, type ProjectLockErrorCode } from '../../src/errors.js';
 import { FakeBrowser } from '../doubles/browser.js';
+import { TORN } from '../doubles/in-memory-opfs-file.js';
 
 const disk = () => new Error('the disk is on fire');
 const ONCE = { retryPolicy: { initialDelayMs: 10, maxDelayMs: 10, multiplier: 1, maxAttempts: 1 } };
@@ -179,6 +180,41 @@ describe.each([
     await expect(tab.lock.renew({ lease })).rejects.toMatchObject({ code, retryable: true });
     expect(lease.signal?.aborted).toBe(false);
     expect((await tab.lock.renew({ lease })).leaseId).toBe(lease.leaseId);
+  });
+});
+
+describe('a tab does not lock itself out', () => {
+  it.each([
+    ['leaves nothing', disk],
+    ['leaves an empty record, which is made anew from the copy', () => new Error(TORN)],
+  ])('by a grant whose write fails and %s', async (_name, error) => {
+    const browser = new FakeBrowser();
+    const tab = browser.tab({ webLocks: false });
+    browser.folder.record.failures.write.push(error());
+    const acquired = tab.lock.acquire();
+    await browser.clock.advance(600);
+    const { lease } = await acquired;
+    expect(browser.record).toEqual({ leaseId: lease.leaseId, expiresAt: lease.expiresAt });
+  });
+
+  it('also if the next call is the one that finds what the first has left', async () => {
+    const browser = new FakeBrowser();
+    const tab = browser.tab({ webLocks: false });
+    browser.folder.record.failures.write.push(new Error(TORN));
+    await expect(tab.lock.acquire(ONCE)).rejects.toMatchObject({ code: 'fallback-write-failed' });
+    const acquired = tab.lock.acquire();
+    await browser.clock.advance(200);
+    expect((await acquired).lease.source).toBe('opfs-lock');
+  });
+
+  it('by a release that failed', async () => {
+    const browser = new FakeBrowser();
+    const tab = browser.tab({ webLocks: false });
+    const first = await tab.lock.acquire();
+    browser.folder.record.failures.delete.push(disk());
+    await expect(tab.lock.release({ lease: first.lease })).rejects.toMatchObject({ code: 'fallback-write-failed' });
+    const { lease } = await tab.lock.acquire({ maxWaitMs: 0 });
+    expect(lease.fence).toBeGreaterThan(first.lease.fence as number);
   });
 });
 
