@@ -67,12 +67,13 @@ export class Acquisition {
     if (state === 'failed') return this.#backOff(failure('web-lock-unavailable', 'the Web Lock request failed', error));
     if (state === 'unavailable') this.#switch('there are no Web Locks here', error);
     const web = state === 'granted';
+    const asked = this.#ports.clock.monotonic();
     const { reply, medium } = await this.#ask(this.turn.since);
     if (reply.type !== 'done') return this.#backOff(failureOf(reply));
     if (!web && state !== 'unavailable') this.#switch('the Web Lock is late', error);
     const source = web ? 'web-lock' : (`${medium}-lock` as const);
     const { expiresAt, fence } = reply;
-    return new Held({ leaseId: this.leaseId, expiresAt, source, fence }, web ? this.turn : null);
+    return new Held({ leaseId: this.leaseId, expiresAt, source, fence }, web ? this.turn : null, asked);
   }
 
   /** Asks the record. A worker that does not answer, like a caller that goes away, is not waited for much longer. */

@@ -32,7 +32,7 @@ export class ProjectLock {
   readonly events = new Events();
   readonly #ports: Ports;
   #held: Held | null = null;
-  /** Leases whose release or grant failed: this tab's still, but it does not hold them. */
+  /** Leases that were lost, or whose release or grant failed: this tab's still, but it does not hold them. */
   readonly #orphans = new Set<string>();
   #acquiring = false;
   #acquisition: Acquisition | null = null;
@@ -77,10 +77,11 @@ export class ProjectLock {
     const ttl = wholeLength(extendByMs);
     const held = this.#mine(leaseId);
     if (held) this.#enter('renewing');
-    const { reply } = await this.#ask({ type: 'renew', leaseId, ttl, mine: this.#all() });
+    const asked = this.#ports.clock.monotonic();
+    const { reply } = await this.#ask({ type: 'renew', leaseId, ttl, mine: this.#all(), leftMs: this.#leftMs(held) });
     if (reply.type === 'done' && held && this.#held === held) {
       held.ttl = ttl;
-      return this.#renewed(held, reply.expiresAt);
+      return this.#renewed(held, reply.expiresAt, asked);
     }
     const error = failureOf(reply);
     if (held && isOver(reply)) this.#lose(held, error);
@@ -91,8 +92,9 @@ export class ProjectLock {
   async release({ lease, reason = 'completed' }: ProjectLockReleaseOptions): Promise<void> {
     const held = this.#mine(lease.leaseId);
     if (held) this.#enter('releasing');
-    const { reply } = await this.#ask({ type: 'release', leaseId: lease.leaseId, mine: this.#all() });
-    if (reply.type === 'done') this.#orphans.delete(lease.leaseId);
+    const { leaseId } = lease;
+    const { reply } = await this.#ask({ type: 'release', leaseId, mine: this.#all(), leftMs: this.#leftMs(held) });
+    if (reply.type === 'done') this.#orphans.delete(leaseId);
     if (reply.type === 'done' && !reply.over) return this.#released(held, lease, reason);
     // What was over has been given back too, but its writes were not protected to the end.
     const error = failureOf(reply);
@@ -169,7 +171,7 @@ export class ProjectLock {
     const held = this.#held;
     if (!held) return;
     const { leaseId, fence = 0 } = held.lease;
-    const { reply } = await this.#ask({ type: 'check', leaseId, fence, mine: this.#all() });
+    const { reply } = await this.#ask({ type: 'check', leaseId, fence, mine: this.#all(), leftMs: this.#leftMs(held) });
     if (reply.type === 'done') throw again();
     const error = failureOf(reply);
     if (error.code !== 'lease-expired') throw error;
@@ -180,6 +182,10 @@ export class ProjectLock {
     return this.#held?.lease.leaseId === leaseId ? this.#held : null;
   }
 
+  #leftMs(held: Held | null): number | undefined {
+    return held ? held.until - this.#ports.clock.monotonic() : undefined;
+  }
+
   #all(): string[] {
     return this.#held ? [this.#held.lease.leaseId, ...this.#orphans] : [...this.#orphans];
   }
@@ -187,12 +193,12 @@ export class ProjectLock {
   #noticed({ leaseId, reply }: Notice): void {
     const held = this.#mine(leaseId);
     if (!held) return;
-    if (reply.type === 'done') this.#renewed(held, reply.expiresAt);
+    if (reply.type === 'done') this.#renewed(held, reply.expiresAt, this.#ports.clock.monotonic());
     else this.#lose(held, failureOf(reply));
   }
 
-  #renewed(held: Held, expiresAt: number): ProjectLockLease {
-    const lease = held.extend(expiresAt);
+  #renewed(held: Held, expiresAt: number, at: number): ProjectLockLease {
+    const lease = held.extend(expiresAt, at);
     this.#holding(held);
     this.events.emit({ type: 'renewed', lease });
     return lease;
@@ -205,6 +211,7 @@ export class ProjectLock {
   /** Once for each lease, whoever finds out first. */
   #lose(held: Held, error: ProjectLockError): void {
     if (this.#held !== held) return;
+    this.#orphans.add(held.lease.leaseId);
     this.#drop(held);
     held.lose(error);
     this.#enter('idle');
@@ -237,7 +244,7 @@ export class ProjectLock {
   #revive(): void {
     const [held, { clock }] = [this.#held, this.#ports];
     if (!held || this.#reviving) return;
-    if (clock.now() >= held.lease.expiresAt) return this.#lose(held, over());
+    if (clock.monotonic() >= held.until) return this.#lose(held, over());
     this.#reviving = true;
     clock.after(REVIVE_MS, () => {
       this.#reviving = false;

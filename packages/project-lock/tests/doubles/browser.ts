@@ -126,7 +126,7 @@ export class DirectLink implements Link {
       if (this.#due) this.#due.push(call);
       else call();
     };
-    const clock = { now: () => this.#clock.now(), after: (ms: number, call: () => void) => this.#clock.after(ms, () => run(call)) };
+    const clock = { now: () => this.#clock.now(), monotonic: () => this.#clock.monotonic(), after: (ms: number, call: () => void) => this.#clock.after(ms, () => run(call)) };
     const keeper: Keeper = new Keeper(this.#store, clock, (notice) => this.#notice(notice));
     return keeper;
   }
