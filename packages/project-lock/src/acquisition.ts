@@ -16,8 +16,8 @@ import type { Answer } from './wire.js';
 const LINE_UP_MS = 1000;
 /** So long a step waits for other tabs, even if the caller would not: theirs take milliseconds. */
 const STEP_MS = 300;
-/** A worker that is silent for that much longer than it may be is not there, or will not be in time. */
-const SILENCE_MS = 3000;
+/** And no longer at a time: who waits for longer asks again. So a worker that hangs is noticed. */
+const LONGEST_STEP_MS = 5000;
 
 export class Acquisition {
   /** Of the attempt that is being made. Each has its own: what an attempt that failed left is not taken for another's. */
@@ -76,22 +76,22 @@ export class Acquisition {
     return new Held({ leaseId: this.leaseId, expiresAt, source, fence }, web ? this.turn : null, asked);
   }
 
-  /** Asks the record. A worker that does not answer, like a caller that goes away, is not waited for much longer. */
+  /** Asks the record. A caller that goes away does not wait for the answer much longer. */
   async #ask(webSince: number | null): Promise<Answer> {
     const { clock, link } = this.#ports;
-    const patience = Math.max(STEP_MS, this.#patience.leftMs);
+    const patience = Math.min(LONGEST_STEP_MS, Math.max(STEP_MS, this.#patience.leftMs));
     const { leaseId } = this;
     const asked = link.ask({ type: 'acquire', leaseId, ttl: LEASE_MS, webSince, mine: [...this.#gone] }, patience);
     let answer: Answer | null = null;
     const answered = asked.then((told) => void (answer = told));
-    await wait(clock, patience + SILENCE_MS, this.#signal, answered);
+    await wait(clock, null, this.#signal, answered);
     if (this.#signal?.aborted) await wait(clock, STEP_MS, undefined, answered);
     if (answer && !this.#signal?.aborted) return this.#heard(answer);
     this.#gone.add(leaseId);
     // What is granted although nobody waits for it any more is given back, before the caller is told if there is time.
     const undone = asked.then(({ reply }) => this.#giveBack(leaseId, reply));
     if (answer) await undone;
-    throw this.#signal?.aborted ? aborted(this.#signal) : failure('fallback-read-failed', 'guard.js does not answer');
+    throw aborted(this.#signal);
   }
 
   /** A step that failed may have been half done: the next one finds this tab's own id, and must not wait for it. */
@@ -102,7 +102,7 @@ export class Acquisition {
   }
 
   async #giveBack(leaseId: string, reply: Reply): Promise<void> {
-    if (reply.type === 'done') await this.#ports.link.ask({ type: 'release', leaseId, mine: [leaseId] }, LEASE_MS);
+    if (reply.type === 'done') await this.#ports.link.ask({ type: 'release', leaseId, mine: [leaseId] }, LONGEST_STEP_MS);
   }
 
   async #backOff(error: ProjectLockError): Promise<null> {

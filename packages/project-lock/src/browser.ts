@@ -16,6 +16,7 @@ function open(): ProjectLock {
   const link = new WorkerLink(
     () => new Worker(new URL('./guard.js', import.meta.url), { type: 'module' }),
     () => (typeof navigator.storage?.getDirectory === 'function' ? 'opfs' : 'idb'),
+    systemClock,
   );
   const made = new ProjectLock({ locks: () => navigator.locks ?? null, link, clock: systemClock, uuid });
   followThePage(made);

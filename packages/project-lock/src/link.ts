@@ -1,7 +1,9 @@
 // The page's end of the worker: starts it when it is first needed, matches replies with requests, and starts another one
-// if it dies.
+// if it dies or says nothing for too long.
 
+import type { Clock } from './clock.js';
 import type { Notice } from './keeper.js';
+import type { Reply } from './reply.js';
 import type { Ask } from './step.js';
 import type { Answer, Medium, Message, Request } from './wire.js';
 
@@ -12,17 +14,25 @@ export interface Link {
   listen(notice: (notice: Notice) => void, died: () => void): void;
 }
 
+/** A worker that is silent for that much longer than a step may take hangs, or will not be in time. */
+export const SILENCE_MS = 3000;
+
+/** What of a worker is used. */
+export type Host = Pick<Worker, 'postMessage' | 'terminate' | 'onmessage' | 'onerror'>;
+
 export class WorkerLink implements Link {
-  readonly #start: () => Worker;
+  readonly #start: () => Host;
+  readonly #clock: Clock;
   readonly #medium: () => Medium;
-  #worker: Worker | null = null;
+  #worker: Host | null = null;
   #waiting = new Map<number, (answer: Answer) => void>();
   #ids = 0;
   #notice: (notice: Notice) => void = () => undefined;
   #died: () => void = () => undefined;
 
-  constructor(start: () => Worker, medium: () => Medium) {
+  constructor(start: () => Host, medium: () => Medium, clock: Clock) {
     this.#start = start;
+    this.#clock = clock;
     this.#medium = medium;
   }
 
@@ -34,18 +44,21 @@ export class WorkerLink implements Link {
   ask(ask: Ask, patienceMs: number): Promise<Answer> {
     const [id, medium] = [++this.#ids, this.#medium()];
     return new Promise((resolve) => {
-      this.#waiting.set(id, resolve);
       try {
-        this.#worker ??= this.#open();
-        this.#worker.postMessage({ id, medium, patienceMs, ask } satisfies Request);
+        const worker = (this.#worker ??= this.#open());
+        const cancel = this.#clock.after(patienceMs + SILENCE_MS, () => this.#drop(worker, SILENT));
+        this.#waiting.set(id, (answer) => {
+          cancel();
+          resolve(answer);
+        });
+        worker.postMessage({ id, medium, patienceMs, ask } satisfies Request);
       } catch (error) {
-        this.#waiting.delete(id);
-        resolve(unreachable(medium, String(error)));
+        resolve({ reply: unreachable(String(error)), medium });
       }
     });
   }
 
-  #open(): Worker {
+  #open(): Host {
     const worker = this.#start();
     worker.onmessage = ({ data }: MessageEvent<Message>) => {
       if ('notice' in data) return this.#notice(data.notice);
@@ -54,22 +67,24 @@ export class WorkerLink implements Link {
     };
     worker.onerror = (event) => {
       event.preventDefault();
-      this.#drop(worker, event.message ?? 'not loaded');
+      this.#drop(worker, unreachable(event.message ?? 'not loaded'));
     };
     return worker;
   }
 
-  #drop(worker: Worker, why: string): void {
+  #drop(worker: Host, reply: Reply): void {
     if (this.#worker !== worker) return;
     worker.terminate();
     this.#worker = null;
     const waiting = [...this.#waiting.values()];
     this.#waiting.clear();
-    for (const resolve of waiting) resolve(unreachable(this.#medium(), why));
+    for (const resolve of waiting) resolve({ reply, medium: this.#medium() });
     this.#died();
   }
 }
 
-function unreachable(medium: Medium, why: string): Answer {
-  return { reply: { type: 'failed', stage: 'open', why: `guard.js did not start, or died: ${why}` }, medium };
+const SILENT: Reply = { type: 'failed', stage: 'read', why: 'guard.js does not answer, and is started anew' };
+
+function unreachable(why: string): Reply {
+  return { type: 'failed', stage: 'open', why: `guard.js did not start, or died: ${why}` };
 }

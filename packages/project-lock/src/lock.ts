@@ -27,6 +27,11 @@ const again = () => failureOf({ type: 'refused', code: 'ALREADY_HELD' });
 const over = () => failureOf({ type: 'refused', code: 'EXPIRED' });
 /** Before another worker is started. */
 const REVIVE_MS = 500;
+/** So long a holder waits for its turn at the record: steps take milliseconds, and a lease seconds. */
+const STEP_MS = 5000;
+/** A worker that was not heard of for so many parts of a lease is asked for an answer, and soon. */
+const SILENT_PARTS = 2;
+const SILENT_STEP_MS = 500;
 
 export class ProjectLock {
   readonly events = new Events();
@@ -37,6 +42,7 @@ export class ProjectLock {
   #acquiring = false;
   #acquisition: Acquisition | null = null;
   #reviving = false;
+  #stopWatch: () => void = () => undefined;
 
   constructor(ports: Ports) {
     this.#ports = ports;
@@ -72,13 +78,14 @@ export class ProjectLock {
     }
   }
 
-  async renew({ lease, extendByMs = LEASE_MS }: ProjectLockRenewOptions): Promise<ProjectLockLease> {
+  async renew({ lease, extendByMs = LEASE_MS }: ProjectLockRenewOptions, patienceMs = STEP_MS): Promise<ProjectLockLease> {
     const { leaseId } = lease;
     const ttl = wholeLength(extendByMs);
     const held = this.#mine(leaseId);
     if (held) this.#enter('renewing');
     const asked = this.#ports.clock.monotonic();
-    const { reply } = await this.#ask({ type: 'renew', leaseId, ttl, mine: this.#all(), leftMs: this.#leftMs(held) });
+    const ask = { type: 'renew', leaseId, ttl, mine: this.#all(), leftMs: this.#leftMs(held) } as const;
+    const { reply } = await this.#ask(ask, patienceMs);
     if (reply.type === 'done' && held && this.#held === held) {
       held.ttl = ttl;
       return this.#renewed(held, reply.expiresAt, asked);
@@ -131,9 +138,9 @@ export class ProjectLock {
     this.#revalidate();
   }
 
-  #revalidate(): void {
+  #revalidate(patienceMs?: number): void {
     const held = this.#held;
-    if (held) this.renew({ lease: held.lease, extendByMs: held.ttl }).catch(() => this.#revive());
+    if (held) this.renew({ lease: held.lease, extendByMs: held.ttl }, patienceMs).catch(() => this.#revive());
   }
 
   /** Gives back the lease, or the one that is on its way, without waiting for the answer: the page goes away for good. */
@@ -142,9 +149,8 @@ export class ProjectLock {
     if (leaseId) void this.#ask({ type: 'release', leaseId, mine: [leaseId] });
   }
 
-  /** Who holds the project waits for its turn at the record as long as the lease may last. */
-  #ask(ask: Ask): ReturnType<Link['ask']> {
-    return this.#ports.link.ask(ask, LEASE_MS);
+  #ask(ask: Ask, patienceMs = STEP_MS): ReturnType<Link['ask']> {
+    return this.#ports.link.ask(ask, patienceMs);
   }
 
   #enter(state: LockState): void {
@@ -204,7 +210,10 @@ export class ProjectLock {
     return lease;
   }
 
+  /** Beats are heard of. If they are not, the worker is asked: if it is silent then too, it is replaced, in time. */
   #holding(held: Held): void {
+    this.#stopWatch();
+    this.#stopWatch = this.#ports.clock.after(held.ttl / SILENT_PARTS, () => this.#revalidate(SILENT_STEP_MS));
     this.#enter(held.turn ? 'holding_web' : 'holding_fallback');
   }
 
@@ -219,7 +228,10 @@ export class ProjectLock {
   }
 
   #drop(held: Held): void {
-    if (this.#held === held) this.#held = null;
+    if (this.#held === held) {
+      this.#held = null;
+      this.#stopWatch();
+    }
     held.turn?.leave();
   }
 

@@ -171,6 +171,32 @@ describe('a worker that dies', () => {
   });
 });
 
+describe('a worker that falls silent', () => {
+  it('is replaced in time, and the lease goes on', async () => {
+    const browser = new FakeBrowser();
+    const tab = browser.tab();
+    const { lease } = await tab.lock.acquire();
+    await browser.clock.advance(6000);
+    tab.link.mute();
+    await browser.clock.advance(60_000);
+    expect(lease.signal?.aborted).toBe(false);
+    expect(browser.record).toMatchObject({ leaseId: lease.leaseId });
+    await tab.lock.release({ lease });
+    expect(browser.clock.timers).toBe(0);
+  });
+
+  it('does not keep a release for ever', async () => {
+    const browser = new FakeBrowser();
+    const tab = browser.tab();
+    const { lease } = await tab.lock.acquire();
+    tab.link.mute();
+    const failed = expect(tab.lock.release({ lease })).rejects.toMatchObject({ code: 'fallback-read-failed' });
+    await browser.clock.advance(8000);
+    await failed;
+    expect((await tab.lock.acquire({ maxWaitMs: 0 })).didFallback).toBe(false);
+  });
+});
+
 it('a Web Lock that is taken away ends the lease: whoever has it takes this tab for dead', async () => {
   const browser = new FakeBrowser();
   const tab = browser.tab();

@@ -137,16 +137,16 @@ describe('a worker that does not answer', () => {
     await failed;
   });
 
-  it('and comes to its senses later leaves no lease behind', async () => {
+  it('is replaced, and the next attempt has the project', async () => {
     const browser = new FakeBrowser();
     const tab = silent(browser);
-    const failed = expect(tab.lock.acquire({ maxWaitMs: 0 })).rejects.toMatchObject({ code: 'fallback-read-failed' });
-    await browser.clock.advance(4000);
-    await failed;
-    tab.link.speak();
-    await browser.clock.advance(1000);
-    expect(browser.folder.entered).toBe(2);
-    expect(browser.record).toBeNull();
+    const acquired = tab.lock.acquire({ maxWaitMs: 60_000 });
+    await browser.clock.advance(5000 + 3000);
+    expect(tab.probe.of('backoff')[0]?.error).toMatchObject({ code: 'fallback-read-failed', retryable: true });
+    await browser.clock.advance(200);
+    const { lease } = await acquired;
+    expect(browser.record).toMatchObject({ leaseId: lease.leaseId });
+    await tab.lock.release({ lease });
     expect(browser.clock.timers).toBe(0);
   });
 });
