@@ -34,6 +34,10 @@ const STAY_MS = 4;
 /** More than any record has: what is longer is damaged, and not worth reading. */
 const MOST_BYTES = 4096;
 const BESIDE_BYTES = 256;
+/** What opening a directory as a file fails with. */
+const NO_FILE = ['TypeMismatchError'];
+/** What a handle fails with whose file is gone, or is another by now. */
+const OTHER_FILE = ['NotFoundError', ...NO_FILE];
 
 /** The store, if this browser has one to give; null leaves the choice to the caller. */
 export async function openOpfs(): Promise<Store | null> {
@@ -64,7 +68,7 @@ function entrance(place: Place): Enter {
     wanted = true;
     let absent = await removed;
     if (!fence) {
-      const found = await unless(['NotFoundError'], () => exclusive(place, patience));
+      const found = await unless(OTHER_FILE, () => exclusive(place, patience));
       // The data of the site was cleared under the page, and everything begins anew.
       [fence, absent] = found ?? (await exclusive((place = await find()), patience));
       record = recordFile(place);
@@ -87,7 +91,7 @@ function entrance(place: Place): Enter {
 async function find(): Promise<Place> {
   const root = await navigator.storage.getDirectory();
   const folder = await root.getDirectoryHandle(FOLDER, { create: true });
-  return { folder, fence: await open(folder, BESIDE, true) };
+  return { folder, fence: await openFile(folder, BESIDE) };
 }
 
 function beside(handle: SyncHandle): Section['beside'] {
@@ -140,11 +144,16 @@ function recordFile(place: Place): RecordFile {
   const remove = async () => {
     ended = false;
     close();
-    await unless(['NotFoundError'], () => place.folder.removeEntry(RECORD));
+    await unless(['NotFoundError'], () => place.folder.removeEntry(RECORD, { recursive: true }));
   };
   return {
     async read() {
-      handle ??= await unless(['NotFoundError'], async () => (await open(place.folder, RECORD, false)).createSyncAccessHandle());
+      try {
+        handle ??= await unless(['NotFoundError'], async () => (await open(place.folder, RECORD, false)).createSyncAccessHandle());
+      } catch (error) {
+        if (is(error, NO_FILE)) return '';
+        throw error;
+      }
       return handle && text(handle);
     },
     async write(after) {
@@ -164,11 +173,19 @@ function recordFile(place: Place): RecordFile {
 /** Made and opened at once: a handle stands for a name, and one that was had before opens whichever file has it by now. */
 async function make(place: Place): Promise<SyncHandle> {
   const { folder, record: known } = place;
-  const making = open(folder, RECORD, true);
+  const making = openFile(folder, RECORD);
   // Of no interest if there is something to open.
   making.catch(() => undefined);
-  const opened = known && (await unless(['NotFoundError'], () => known.createSyncAccessHandle()));
+  const opened = known && (await unless(OTHER_FILE, () => known.createSyncAccessHandle()));
   return opened ?? (place.record = await making).createSyncAccessHandle();
+}
+
+/** Makes the file if there is none. These names are ours: a directory that has one of them is removed. */
+async function openFile(folder: FileSystemDirectoryHandle, name: string): Promise<SyncFile> {
+  const opened = await unless(NO_FILE, () => open(folder, name, true));
+  if (opened) return opened;
+  await unless(['NotFoundError'], () => folder.removeEntry(name, { recursive: true }));
+  return open(folder, name, true);
 }
 
 async function open(folder: FileSystemDirectoryHandle, name: string, create: boolean): Promise<SyncFile> {
