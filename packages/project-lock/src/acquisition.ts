@@ -5,7 +5,7 @@ import { failure, failureOf, type ProjectLockError } from './errors.js';
 import type { Events } from './events.js';
 import { Held, LEASE_MS } from './held.js';
 import { Patience } from './patience.js';
-import type { Ports } from './ports.js';
+import { BACKING_OFF, REQUESTING_WEB, SWITCHING_FALLBACK, type Ports } from './ports.js';
 import type { Reply } from './reply.js';
 import { Turn, type TurnState } from './turn.js';
 import type { ProjectLockAcquireOptions } from './types.js';
@@ -107,20 +107,20 @@ export class Acquisition {
 
   async #backOff(error: ProjectLockError): Promise<null> {
     if (!error.retryable) throw error;
-    this.#ports.enters?.('backing_off');
+    this.#ports.enters?.(BACKING_OFF);
     const { attempt } = this.#patience;
     const delayMs = this.#patience.nextDelayMs();
     if (delayMs === null) throw error;
     this.#events.emit({ type: 'backoff', error, attempt, delayMs });
     // The place in the queue is kept: when it is this tab's turn, the rest of the delay is not waited for.
     await this.#wait(delayMs, this.#seen === 'waiting');
-    this.#ports.enters?.('requesting_web');
+    this.#ports.enters?.(REQUESTING_WEB);
     return null;
   }
 
   /** Waits for the Web Lock alone, for a while. Who has no time to wait still hears whether it is free. */
   #lineUp(): Promise<void> {
-    this.#ports.enters?.('requesting_web');
+    this.#ports.enters?.(REQUESTING_WEB);
     const { leftMs } = this.#patience;
     return this.#wait(leftMs > 0 ? Math.min(leftMs, LINE_UP_MS) : STEP_MS, true);
   }
@@ -131,14 +131,14 @@ export class Acquisition {
   }
 
   #switch(message: string, cause: unknown): void {
-    this.#ports.enters?.('switching_fallback');
+    this.#ports.enters?.(SWITCHING_FALLBACK);
     if (this.#switched) return;
     this.#switched = true;
     this.#events.emit({ type: 'switch-to-fallback', error: failure('web-lock-unavailable', message, cause) });
   }
 
   #newTurn(): Turn {
-    return new Turn(this.#ports.locks(), this.#ports.clock, this.#patience.leftMs > 0);
+    return new Turn(this.#ports.locks(), this.#ports.clock, this.#patience.leftMs > 0, this.#ports.name);
   }
 }
 

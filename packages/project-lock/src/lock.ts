@@ -7,15 +7,18 @@ import { Events } from './events.js';
 import { LEASE_MS, type Held } from './held.js';
 import type { Notice } from './keeper.js';
 import type { Link } from './link.js';
-import type { LockState, Ports } from './ports.js';
+import { FAULTED, HOLDING_FALLBACK, HOLDING_WEB, IDLE, RELEASING, RENEWING, type Ports } from './ports.js';
 import { LONGEST_LEASE_MS } from './record.js';
 import { isOver } from './reply.js';
 import type { Ask } from './step.js';
 import type {
+  NamedProjectLock,
   ProjectLockAcquireOptions,
+  ProjectLockEventListener,
   ProjectLockLease,
   ProjectLockReleaseOptions,
   ProjectLockRenewOptions,
+  ProjectLockSubscription,
 } from './types.js';
 
 export interface Acquired {
@@ -33,7 +36,7 @@ const STEP_MS = 5000;
 const SILENT_PARTS = 2;
 const SILENT_STEP_MS = 500;
 
-export class ProjectLock {
+export class ProjectLock implements NamedProjectLock {
   readonly events = new Events();
   readonly #ports: Ports;
   #held: Held | null = null;
@@ -70,7 +73,7 @@ export class ProjectLock {
       this.#acquisition = new Acquisition(this.#ports, this.events, this.#orphans, options);
       return this.#hold(await this.#acquisition.run());
     } catch (error) {
-      if (!this.#held) this.#enter('faulted');
+      if (!this.#held) this.#enter(FAULTED);
       throw error;
     } finally {
       this.#acquisition = null;
@@ -82,7 +85,7 @@ export class ProjectLock {
     const { leaseId } = lease;
     const ttl = wholeLength(extendByMs);
     const held = this.#mine(leaseId);
-    if (held) this.#enter('renewing');
+    if (held) this.#enter(RENEWING);
     const asked = this.#ports.clock.monotonic();
     const ask = { type: 'renew', leaseId, ttl, mine: this.#all(), leftMs: this.#leftMs(held) } as const;
     const { reply } = await this.#ask(ask, patienceMs);
@@ -98,7 +101,7 @@ export class ProjectLock {
 
   async release({ lease, reason = 'completed' }: ProjectLockReleaseOptions): Promise<void> {
     const held = this.#mine(lease.leaseId);
-    if (held) this.#enter('releasing');
+    if (held) this.#enter(RELEASING);
     const { leaseId } = lease;
     const { reply } = await this.#ask({ type: 'release', leaseId, mine: this.#all(), leftMs: this.#leftMs(held) });
     if (reply.type === 'done') this.#orphans.delete(leaseId);
@@ -127,6 +130,18 @@ export class ProjectLock {
     return result;
   }
 
+  get name(): string {
+    return this.#ports.name;
+  }
+
+  isHolder(): boolean {
+    return (this.#leftMs(this.#held) ?? 0) > 0;
+  }
+
+  subscribe(listener: ProjectLockEventListener): ProjectLockSubscription {
+    return this.events.subscribe(listener);
+  }
+
   /** The page may stand still from here on: nobody shall wait for it to take its turn. A lease that it holds runs on. */
   pause(): void {
     this.#acquisition?.turn.pause();
@@ -153,7 +168,7 @@ export class ProjectLock {
     return this.#ports.link.ask(ask, patienceMs);
   }
 
-  #enter(state: LockState): void {
+  #enter(state: number): void {
     this.#ports.enters?.(state);
   }
 
@@ -214,7 +229,7 @@ export class ProjectLock {
   #holding(held: Held): void {
     this.#stopWatch();
     this.#stopWatch = this.#ports.clock.after(held.ttl / SILENT_PARTS, () => this.#revalidate(SILENT_STEP_MS));
-    this.#enter(held.turn ? 'holding_web' : 'holding_fallback');
+    this.#enter(held.turn ? HOLDING_WEB : HOLDING_FALLBACK);
   }
 
   /** Once for each lease, whoever finds out first. */
@@ -223,7 +238,7 @@ export class ProjectLock {
     this.#orphans.add(held.lease.leaseId);
     this.#drop(held);
     held.lose(error);
-    this.#enter('idle');
+    this.#enter(IDLE);
     this.events.emit({ type: 'expired', lease: held.lease, error });
   }
 
@@ -237,7 +252,7 @@ export class ProjectLock {
 
   #released(held: Held | null, lease: ProjectLockLease, reason: NonNullable<ProjectLockReleaseOptions['reason']>): void {
     if (held) this.#drop(held);
-    this.#enter('idle');
+    this.#enter(IDLE);
     this.events.emit({ type: 'released', lease: held?.lease ?? lease, reason });
   }
 
@@ -248,7 +263,7 @@ export class ProjectLock {
       this.#drop(held);
       held.lose(error);
     }
-    this.#enter('faulted');
+    this.#enter(FAULTED);
     this.events.emit({ type: 'release-failed', lease, error });
   }
 

@@ -5,7 +5,7 @@ import type { Clock } from '../../src/clock.js';
 import { Keeper, type Notice } from '../../src/keeper.js';
 import { SILENCE_MS, type Link } from '../../src/link.js';
 import { ProjectLock } from '../../src/lock.js';
-import type { LockState } from '../../src/ports.js';
+import * as states from '../../src/ports.js';
 import type { Ask } from '../../src/step.js';
 import type { Store } from '../../src/store.js';
 import { EventProbe } from './event-probe.js';
@@ -35,10 +35,15 @@ export class FakeBrowser {
   }
 }
 
+/** A constant's name, as the diagram has it. */
+function nameOf(state: number): string {
+  return Object.entries(states).find(([, value]) => value === state)?.[0].toLowerCase() ?? 'unknown';
+}
+
 export class FakeTab {
   readonly lock: ProjectLock;
   readonly probe: EventProbe;
-  readonly states: LockState[] = ['idle'];
+  readonly states: string[] = ['idle'];
   readonly link: DirectLink;
 
   constructor(browser: FakeBrowser, locks: MockNavigatorLocks | null) {
@@ -48,7 +53,8 @@ export class FakeTab {
       link: this.link,
       clock: this.link.clock,
       uuid: () => browser.uuid(),
-      enters: (state) => this.states.push(state),
+      name: '',
+      enters: (state) => this.states.push(nameOf(state)),
     });
     this.probe = new EventProbe(this.lock.events);
   }

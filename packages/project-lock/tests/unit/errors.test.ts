@@ -36,8 +36,8 @@ describe('the table', () => {
     ['TTL_OUT_OF_RANGE', 'fallback-write-failed'],
     ['DEADLINE_TOO_FAR', 'fallback-write-failed'],
     ['DUPLICATE_ID', 'fallback-write-failed'],
-    ['COUNTER_BEHIND', 'fallback-read-failed'],
-    ['FENCES_EXHAUSTED', 'fallback-read-failed'],
+    ['COUNTER_BEHIND', 'fallback-write-failed'],
+    ['FENCES_EXHAUSTED', 'fallback-write-failed'],
   ] as const)('the refusal %s is told as %s', (code, told) => {
     expect(failureOf({ type: 'refused', code }).code).toBe(told);
   });
