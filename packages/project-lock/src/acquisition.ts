@@ -143,5 +143,5 @@ export class Acquisition {
 }
 
 export function aborted(signal: AbortSignal | undefined): ProjectLockError {
-  return failure('web-lock-aborted', 'the caller aborted the acquisition', signal?.reason);
+  return failure('web-lock-aborted', 'aborted by the caller', signal?.reason);
 }

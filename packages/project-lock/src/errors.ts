@@ -41,7 +41,7 @@ export function failure(code: ProjectLockErrorCode, message: string, cause?: unk
   return new ProjectLockError(message, { code, retryable: RETRYABLE.includes(code), cause });
 }
 
-const HELD = ['web-lock-unavailable', 'another tab holds the project: try again later'] as const;
+const HELD = ['web-lock-unavailable', 'another tab holds the project'] as const;
 const OVER = ['lease-expired', 'the lease is over: stop writing and acquire it anew'] as const;
 
 /** How each refusal is told that a caller can come to. */

@@ -5,11 +5,11 @@ const FOLDER = 'project';
 /** The folder in it for projects with names. */
 const NAMED = '.locks';
 
-/** The folder of the project, which is made if there is none. */
-export async function find(name: string): Promise<FileSystemDirectoryHandle> {
-  const root = await navigator.storage.getDirectory();
-  let folder = await root.getDirectoryHandle(FOLDER, { create: true });
-  for (const inner of name && [NAMED, fileName(name)]) folder = await folder.getDirectoryHandle(inner, { create: true });
+/** The folder of the project, which is made if there is none, unless somebody only looks. */
+export async function find(name: string, create = true): Promise<FileSystemDirectoryHandle> {
+  let folder = await navigator.storage.getDirectory();
+  const path = name ? [FOLDER, NAMED, fileName(name)] : [FOLDER];
+  for (const inner of path) folder = await folder.getDirectoryHandle(inner, { create });
   return folder;
 }
 

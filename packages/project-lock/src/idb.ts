@@ -5,8 +5,8 @@ import { BESIDE, during, RECORD, StoreFailure, type Store, type Work } from './s
 import type { Step } from './step.js';
 import type { Written } from './record.js';
 
-const DATABASE = 'project';
-const TABLE = 'lock';
+export const DATABASE = 'project';
+export const TABLE = 'lock';
 
 export function openIdb(name = ''): Store {
   const factory = globalThis.indexedDB;

@@ -12,7 +12,11 @@ import type {
   ProjectLockSubscription,
 } from './types.js';
 
+export { onChange } from './change.js';
 export { ProjectLockError } from './errors.js';
+export { offerHandOver, requestHandOver } from './hand-over.js';
+export { awaitLeadership } from './lead.js';
+export { isHolder, whoHolds } from './who.js';
 export type * from './types.js';
 
 /** Takes the project for this tab, or says why not. Beats keep the lease until it is released or lost. */

@@ -69,7 +69,10 @@ export class ProjectLock implements NamedProjectLock {
   async #acquire(options: ProjectLockAcquireOptions): Promise<Acquired> {
     this.#acquiring = true;
     try {
-      await this.#mayAcquire(options.signal);
+      await this.#mayAcquire();
+      // Looked at after a wait, so that a caller who goes away at once is seen: Chromium never lets go of a Web Lock request
+      // that is aborted in the step that made it.
+      if (options.signal?.aborted) throw aborted(options.signal);
       this.#acquisition = new Acquisition(this.#ports, this.events, this.#orphans, options);
       return this.#hold(await this.#acquisition.run());
     } catch (error) {
@@ -187,8 +190,7 @@ export class ProjectLock implements NamedProjectLock {
   }
 
   /** Refuses what would wait for itself: a tab that holds the project cannot line up for it. */
-  async #mayAcquire(signal: AbortSignal | undefined): Promise<void> {
-    if (signal?.aborted) throw aborted(signal);
+  async #mayAcquire(): Promise<void> {
     const held = this.#held;
     if (!held) return;
     const { leaseId, fence = 0 } = held.lease;

@@ -92,3 +92,11 @@ export interface NamedProjectLock {
    * it. What must not be overwritten checks the fence. */
   isHolder(): boolean;
 }
+
+/** The lease that is in force, as `whoHolds` finds it in the record. */
+export interface ProjectLockHolder {
+  readonly leaseId: string;
+  readonly expiresAt: number;
+  /** Whether it is this tab's. */
+  readonly isMine: boolean;
+}

@@ -24,8 +24,8 @@ interface Additions {
   event: { readonly reason?: 'completed' | 'aborted' | 'expired' };
   /** Where the record is when there is no OPFS. */
   source: 'idb-lock';
-  /** Locks of projects with names. */
-  value: 'createProjectLock';
+  /** Locks of projects with names, and helpers. */
+  value: 'createProjectLock' | 'isHolder' | 'whoHolds' | 'onChange' | 'awaitLeadership' | 'offerHandOver' | 'requestHandOver';
 }
 
 namespace Promised {

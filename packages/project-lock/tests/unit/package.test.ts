@@ -39,6 +39,19 @@ it('page and worker together are at most 9 KB, minified and gzipped', async () =
   expect(sizes.reduce((a, b) => a + b)).toBeLessThanOrEqual(MOST_BYTES);
 }, 60_000);
 
+it('what is not used of the helpers is not in the bundle', async () => {
+  const marks = { onChange: 'holdfast:changes', requestHandOver: 'holdfast:hand-over', createProjectLock: 'percent-encoded' };
+  const core = await bundled('core.js', `export { ${CORE.join(', ')} } from './index.js';`);
+  const size = (code: string) => gzipSync(code, { level: 9 }).length;
+  for (const [helper, mark] of Object.entries(marks)) {
+    const code = await bundled('helper.js', `export { ${helper} } from './index.js';`);
+    expect(code).toContain(mark);
+    expect(core).not.toContain(mark);
+  }
+  const all = await bundled('index.js');
+  expect(size(all)).toBeGreaterThan(size(core) + 500);
+}, 60_000);
+
 it('a bundler finds the worker, and makes a file of its own for it', async () => {
   const entry = join(built, 'app.mjs');
   writeFileSync(entry, `import { withProjectLock } from './index.js';\nwithProjectLock({}, async () => {});\n`);
