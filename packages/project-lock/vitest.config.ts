@@ -1,4 +1,4 @@
-// Two projects: `unit` needs nothing but Node, `browser` needs Chromium and the built package.
+// What each project needs: `unit` nothing but Node, `browser` Chromium and the built package, `bundlers` npm's registry too.
 
 import { defineConfig } from 'vitest/config';
 
@@ -7,6 +7,14 @@ export default defineConfig({
     reporters: ['default'],
     projects: [
       { test: { name: 'unit', include: ['tests/unit/**/*.test.ts'] } },
+      {
+        test: {
+          name: 'bundlers',
+          include: ['tests/bundlers/**/*.test.ts'],
+          testTimeout: 600_000,
+          hookTimeout: 600_000,
+        },
+      },
       {
         test: {
           name: 'browser',

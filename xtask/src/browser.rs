@@ -36,6 +36,15 @@ impl Package {
         Ok(package)
     }
 
+    /// Whether npm can install what is not in the lock file: the bundlers that the package is tried with.
+    ///
+    /// # Errors
+    /// That it cannot.
+    pub(crate) fn can_install_more(self) -> Result<Self, String> {
+        let seen = self.npm(&["view", "esbuild", "version"]).quiet().run().ok;
+        seen.then_some(self).ok_or_else(|| "npm cannot reach the bundlers that are to be installed".into())
+    }
+
     /// A script of the package.
     pub(crate) fn script(&self, name: &str) -> Child {
         self.npm(&["run", name])

@@ -49,7 +49,7 @@ impl Length {
 
 type Step = (&'static str, fn(&Path, Length) -> Outcome);
 
-const STEPS: [Step; 14] = [
+const STEPS: [Step; 15] = [
     ("tools", |root, _| tools::check(root)),
     ("format", |root, _| steps::format(root)),
     ("tidy", |root, _| tidy::step(root)),
@@ -60,6 +60,7 @@ const STEPS: [Step; 14] = [
     ("simulation", steps::simulation),
     ("project lock", |root, _| steps::project_lock(root)),
     ("project lock in Chromium", steps::project_lock_in_a_browser),
+    ("project lock with bundlers", steps::project_lock_with_bundlers),
     ("documentation", |root, _| steps::documentation(root)),
     ("commands in the docs", |root, _| readme::run(root)),
     ("fuzzing", |root, length| fuzz::step(root, length.seconds)),

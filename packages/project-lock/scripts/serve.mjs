@@ -1,5 +1,5 @@
-// Serves the package's folder to browsers on this machine, for the demo and the benchmark. Nothing outside of the folder
-// is reachable.
+// Serves a folder to browsers on this machine, the package's own if no other is named: for the demo, the benchmark and the
+// tests. Nothing outside of the folder is reachable.
 
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
@@ -8,17 +8,19 @@ import { extname, join, normalize } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
-const TYPES = { '.html': 'text/html', '.js': 'text/javascript', '.json': 'application/json' };
+const TYPES = { '.html': 'text/html', '.js': 'text/javascript', '.mjs': 'text/javascript', '.css': 'text/css', '.json': 'application/json' };
 
 /** Starts serving on this port (0: one of the system's choice), and says which it is. */
-export async function serve(port = 0) {
+export async function serve(port = 0, root = ROOT) {
   const server = createServer(async (request, response) => {
-    const { pathname, search } = new URL(request.url ?? '/', 'http://localhost');
-    const file = join(ROOT, normalize(pathname));
+    const { pathname, searchParams } = new URL(request.url ?? '/', 'http://localhost');
+    // Below `/copy/` everything is there a second time: what is loaded from there is another copy of it.
+    const file = join(root, normalize(pathname.replace(/^\/copy\//, '/')));
     // Anybody may load it, so that a page without an origin can too.
     response.setHeader('Access-Control-Allow-Origin', '*');
-    // `?csp` in the address: a page that tells its browser to run no worker.
-    if (search === '?csp') response.setHeader('Content-Security-Policy', "worker-src 'none'");
+    // `?csp=` in the address: a page that has this policy.
+    const policy = searchParams.get('csp');
+    if (policy) response.setHeader('Content-Security-Policy', policy);
     const found = await stat(file).catch(() => null);
     if (!found?.isFile()) return response.writeHead(404).end();
     response.setHeader('Content-Type', TYPES[extname(file)] ?? 'text/plain');

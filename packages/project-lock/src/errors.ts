@@ -24,6 +24,11 @@ export class ProjectLockError extends Error {
     this.code = params.code;
     this.retryable = params.retryable;
   }
+
+  /** Also what another copy of this package in the page has thrown. */
+  static override [Symbol.hasInstance](error: unknown): boolean {
+    return (error as Error | null)?.name === 'ProjectLockError';
+  }
 }
 
 const RETRYABLE: readonly ProjectLockErrorCode[] = [
@@ -36,13 +41,11 @@ export function failure(code: ProjectLockErrorCode, message: string, cause?: unk
   return new ProjectLockError(message, { code, retryable: RETRYABLE.includes(code), cause });
 }
 
-const HELD = ['web-lock-unavailable', 'another tab holds the project: try again later'] as const;
-const LENGTH = ['lease-expired', 'a lease lasts from 1 ms to an hour'] as const;
-const COUNTER = ['fallback-read-failed', 'the fence is damaged'] as const;
+const HELD = ['web-lock-unavailable', 'another tab holds the project'] as const;
 const OVER = ['lease-expired', 'the lease is over: stop writing and acquire it anew'] as const;
 
-/** How each refusal is told. */
-const TOLD: Record<RefusalCode | 'BUSY', readonly [ProjectLockErrorCode, string]> = {
+/** How each refusal is told that a caller can come to. */
+const TOLD: Partial<Record<RefusalCode | 'BUSY', readonly [ProjectLockErrorCode, string]>> = {
   HELD,
   BUSY: HELD,
   ALREADY_HELD: ['lease-mismatch', 'this tab holds or acquires the project already'],
@@ -50,11 +53,6 @@ const TOLD: Record<RefusalCode | 'BUSY', readonly [ProjectLockErrorCode, string]
   NOT_FOUND: OVER,
   EXPIRED: OVER,
   FENCED_OUT: OVER,
-  TTL_OUT_OF_RANGE: LENGTH,
-  DEADLINE_TOO_FAR: LENGTH,
-  DUPLICATE_ID: ['fallback-write-failed', 'the id is taken: try again'],
-  COUNTER_BEHIND: COUNTER,
-  FENCES_EXHAUSTED: COUNTER,
 };
 
 /** What a reply of the keeper means to a caller who did not get what it wanted: if it was done, then too late. */
@@ -63,5 +61,6 @@ export function failureOf(reply: Reply): ProjectLockError {
     return failure(`fallback-${reply.stage}-failed`, `the record could not be used: ${reply.why}`, reply.why);
   }
   const code = reply.type === 'done' ? 'EXPIRED' : reply.code;
-  return failure(...TOLD[code], code);
+  const [told, why] = TOLD[code] ?? (['fallback-write-failed', `refused: ${code}`] as const);
+  return failure(told, why, code);
 }

@@ -12,15 +12,19 @@ export class Held {
   ttl = LEASE_MS;
   /** The Web Lock, if the lease rests on it. */
   readonly turn: Turn | null;
+  /** When it is over unless it is prolonged, by the monotonic clock of the page. */
+  until: number;
   readonly #abort = new AbortController();
 
-  constructor(lease: ProjectLockLease, turn: Turn | null) {
+  constructor(lease: ProjectLockLease, turn: Turn | null, asked: number) {
     this.turn = turn;
+    this.until = asked + this.ttl;
     this.lease = this.#signed(lease);
   }
 
   /** The lease with another end. What callers were given stays as it is. */
-  extend(expiresAt: number): ProjectLockLease {
+  extend(expiresAt: number, at: number): ProjectLockLease {
+    this.until = at + this.ttl;
     this.lease = this.#signed({ ...this.lease, expiresAt });
     return this.lease;
   }

@@ -5,12 +5,13 @@ import { BESIDE, during, RECORD, StoreFailure, type Store, type Work } from './s
 import type { Step } from './step.js';
 import type { Written } from './record.js';
 
-const DATABASE = 'project';
-const TABLE = 'lock';
+export const DATABASE = 'project';
+export const TABLE = 'lock';
 
-export function openIdb(): Store {
+export function openIdb(name = ''): Store {
   const factory = globalThis.indexedDB;
-  if (!factory) throw new StoreFailure('open', 'there is no IndexedDB either');
+  if (!factory) throw new StoreFailure('open', 'no browser, or one without OPFS and IndexedDB');
+  const prefix = name && `${name}/`;
   let database: Promise<IDBDatabase> | null = null;
   const forget = () => (database = null);
   return {
@@ -18,7 +19,7 @@ export function openIdb(): Store {
       database ??= connect(factory, forget);
       database.catch(forget);
       const opened = await during('open', () => database as Promise<IDBDatabase>);
-      work.done(await transact(opened, work, forget));
+      work.done(await transact(opened, prefix, work, forget));
     },
   };
 }
@@ -38,7 +39,7 @@ function connect(factory: IDBFactory, forget: () => void): Promise<IDBDatabase> 
   });
 }
 
-function transact(database: IDBDatabase, work: Work, forget: () => void): Promise<Step> {
+function transact(database: IDBDatabase, prefix: string, work: Work, forget: () => void): Promise<Step> {
   return new Promise((resolve, reject) => {
     let stage: 'open' | 'read' | 'write' = 'open';
     let taken: Step | null = null;
@@ -47,14 +48,14 @@ function transact(database: IDBDatabase, work: Work, forget: () => void): Promis
       const transaction = database.transaction(TABLE, 'readwrite');
       const table = transaction.objectStore(TABLE);
       stage = 'read';
-      const [record, beside] = [table.get(RECORD), table.get(BESIDE)];
+      const [record, beside] = [table.get(prefix + RECORD), table.get(prefix + BESIDE)];
       transaction.onabort = () => fail(transaction.error);
       transaction.oncomplete = () => taken && resolve(taken);
       // Requests are answered in order: when the second is there, so is the first.
       beside.onsuccess = () => {
         taken = work.step({ record: text(record.result), beside: text(beside.result) });
         stage = 'write';
-        if (taken.write) put(table, taken.write);
+        if (taken.write) put(table, prefix, taken.write);
       };
     } catch (error) {
       // The connection may have been closed under us; the next one is made anew.
@@ -64,10 +65,10 @@ function transact(database: IDBDatabase, work: Work, forget: () => void): Promis
   });
 }
 
-function put(table: IDBObjectStore, after: Written): void {
-  table.put(after.beside, BESIDE);
-  if (after.record === null) table.delete(RECORD);
-  else table.put(after.record, RECORD);
+function put(table: IDBObjectStore, prefix: string, after: Written): void {
+  table.put(after.beside, prefix + BESIDE);
+  if (after.record === null) table.delete(prefix + RECORD);
+  else table.put(after.record, prefix + RECORD);
 }
 
 /** What is no text was not written by us: as damaged as a text that cannot be read. */

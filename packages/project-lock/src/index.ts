@@ -1,16 +1,22 @@
-// The public surface: six names and their types. What they do is in `lock.ts`.
+// The public surface: names and their types. What they do is in `lock.ts`.
 
-import { projectLock } from './browser.js';
+import { projectLock, setUp } from './browser.js';
 import type {
+  NamedProjectLock,
   ProjectLockAcquireOptions,
   ProjectLockEventListener,
   ProjectLockLease,
   ProjectLockReleaseOptions,
   ProjectLockRenewOptions,
+  ProjectLockSetup,
   ProjectLockSubscription,
 } from './types.js';
 
+export { onChange } from './change.js';
 export { ProjectLockError } from './errors.js';
+export { offerHandOver, requestHandOver } from './hand-over.js';
+export { awaitLeadership } from './lead.js';
+export { isHolder, whoHolds } from './who.js';
 export type * from './types.js';
 
 /** Takes the project for this tab, or says why not. Beats keep the lease until it is released or lost. */
@@ -42,4 +48,16 @@ export async function withProjectLock<T>(
 /** Tells the listener everything that happens to this tab's lock, until it is unsubscribed. */
 export function subscribeLockEvents(listener: ProjectLockEventListener): ProjectLockSubscription {
   return projectLock().events.subscribe(listener);
+}
+
+/** In bytes, percent-encoded: what a file system takes has to have room for it. */
+const LONGEST_NAME = 150;
+
+/** The lock of a project with a name of its own; the same one whenever it is asked for. */
+export function createProjectLock({ name, ...setup }: ProjectLockSetup = {}): NamedProjectLock {
+  if (name === '' || encodeURIComponent(name ?? '').length > LONGEST_NAME) {
+    throw new RangeError(`name must have 1 to ${LONGEST_NAME} bytes, percent-encoded`);
+  }
+  setUp(setup);
+  return projectLock(name);
 }

@@ -2,6 +2,7 @@
 // removed, because opening it for synchronous access is the exclusive section: the browser lets one context have that
 // handle, and takes it away from one that dies. Runs in a dedicated worker only; nothing is made outside `project/`.
 
+import { find, is, openFile, unless } from './folder.js';
 import { fileStore, type Enter, type Section, type TextFile } from './files.js';
 import { BESIDE, RECORD, StoreFailure, type Store } from './store.js';
 
@@ -25,7 +26,6 @@ interface Place {
   record?: SyncFile;
 }
 
-const FOLDER = 'project';
 /** A section lasts a few milliseconds, so who has to wait looks again soon. */
 const SHORTEST_PAUSE_MS = 1;
 const LONGEST_PAUSE_MS = 16;
@@ -34,19 +34,24 @@ const STAY_MS = 4;
 /** More than any record has: what is longer is damaged, and not worth reading. */
 const MOST_BYTES = 4096;
 const BESIDE_BYTES = 256;
+/** What opening a directory as a file fails with. */
+const NO_FILE = ['TypeMismatchError'];
+const MISSING = ['NotFoundError'];
+/** What a handle fails with whose file is gone, or is another by now. */
+const OTHER_FILE = [...MISSING, ...NO_FILE];
 
 /** The store, if this browser has one to give; null leaves the choice to the caller. */
-export async function openOpfs(): Promise<Store | null> {
+export async function openOpfs(name = ''): Promise<Store | null> {
   const files = globalThis.FileSystemFileHandle?.prototype;
   if (!files || !('createSyncAccessHandle' in files) || !navigator.storage?.getDirectory) return null;
   // Not for this origin or in this mode: that is so for every tab, so they all go elsewhere together.
-  const place = await unless(['SecurityError', 'NotSupportedError'], find);
-  return place && fileStore(entrance(place));
+  const place = await unless(['SecurityError', 'NotSupportedError'], () => placeOf(name));
+  return place && fileStore(entrance(name, place));
 }
 
 /** The way into the section. Whoever acquires with the Web Lock stays for a moment: to give back at once takes no second way
  * in then. What is ended where it stands is removed before the section is left, but not before that is answered. */
-function entrance(place: Place): Enter {
+function entrance(name: string, place: Place): Enter {
   let fence: SyncHandle | null = null;
   let record = recordFile(place);
   let timer: ReturnType<typeof setTimeout>;
@@ -64,9 +69,9 @@ function entrance(place: Place): Enter {
     wanted = true;
     let absent = await removed;
     if (!fence) {
-      const found = await unless(['NotFoundError'], () => exclusive(place, patience));
+      const found = await unless(OTHER_FILE, () => exclusive(place, patience));
       // The data of the site was cleared under the page, and everything begins anew.
-      [fence, absent] = found ?? (await exclusive((place = await find()), patience));
+      [fence, absent] = found ?? (await exclusive((place = await placeOf(name)), patience));
       record = recordFile(place);
     }
     return {
@@ -84,10 +89,9 @@ function entrance(place: Place): Enter {
   };
 }
 
-async function find(): Promise<Place> {
-  const root = await navigator.storage.getDirectory();
-  const folder = await root.getDirectoryHandle(FOLDER, { create: true });
-  return { folder, fence: await open(folder, BESIDE, true) };
+async function placeOf(name: string): Promise<Place> {
+  const folder = await find(name);
+  return { folder, fence: sync(await openFile(folder, BESIDE)) };
 }
 
 function beside(handle: SyncHandle): Section['beside'] {
@@ -100,9 +104,9 @@ function beside(handle: SyncHandle): Section['beside'] {
 
 /** Asked for together with the section, so that nobody waits for it. An error is for the step to meet. */
 function isMissing(folder: FileSystemDirectoryHandle): Promise<boolean> {
-  return open(folder, RECORD, false).then(
+  return open(folder, RECORD).then(
     () => false,
-    (error) => is(error, ['NotFoundError']),
+    (error) => is(error, MISSING),
   );
 }
 
@@ -140,11 +144,16 @@ function recordFile(place: Place): RecordFile {
   const remove = async () => {
     ended = false;
     close();
-    await unless(['NotFoundError'], () => place.folder.removeEntry(RECORD));
+    await unless(MISSING, () => place.folder.removeEntry(RECORD, { recursive: true }));
   };
   return {
     async read() {
-      handle ??= await unless(['NotFoundError'], async () => (await open(place.folder, RECORD, false)).createSyncAccessHandle());
+      try {
+        handle ??= await unless(MISSING, async () => (await open(place.folder, RECORD)).createSyncAccessHandle());
+      } catch (error) {
+        if (is(error, NO_FILE)) return '';
+        throw error;
+      }
       return handle && text(handle);
     },
     async write(after) {
@@ -164,16 +173,18 @@ function recordFile(place: Place): RecordFile {
 /** Made and opened at once: a handle stands for a name, and one that was had before opens whichever file has it by now. */
 async function make(place: Place): Promise<SyncHandle> {
   const { folder, record: known } = place;
-  const making = open(folder, RECORD, true);
+  const making = openFile(folder, RECORD).then(sync);
   // Of no interest if there is something to open.
   making.catch(() => undefined);
-  const opened = known && (await unless(['NotFoundError'], () => known.createSyncAccessHandle()));
+  const opened = known && (await unless(OTHER_FILE, () => known.createSyncAccessHandle()));
   return opened ?? (place.record = await making).createSyncAccessHandle();
 }
 
-async function open(folder: FileSystemDirectoryHandle, name: string, create: boolean): Promise<SyncFile> {
-  return (await folder.getFileHandle(name, { create })) as unknown as SyncFile;
+async function open(folder: FileSystemDirectoryHandle, name: string): Promise<SyncFile> {
+  return sync(await folder.getFileHandle(name));
 }
+
+const sync = (file: FileSystemFileHandle): SyncFile => file as unknown as SyncFile;
 
 function text(handle: SyncHandle): string {
   const bytes = new Uint8Array(Math.min(handle.getSize(), MOST_BYTES));
@@ -186,18 +197,4 @@ function put(handle: SyncHandle, after: string): void {
   const bytes = new TextEncoder().encode(after);
   if (handle.write(bytes, { at: 0 }) !== bytes.length) throw new StoreFailure('write', 'the disk is full');
   if (handle.getSize() !== bytes.length) handle.truncate(bytes.length);
-}
-
-/** What the work comes to, or null if it fails with one of these. */
-async function unless<T>(names: readonly string[], work: () => Promise<T>): Promise<T | null> {
-  try {
-    return await work();
-  } catch (error) {
-    if (is(error, names)) return null;
-    throw error;
-  }
-}
-
-function is(error: unknown, names: readonly string[]): boolean {
-  return error instanceof DOMException && names.includes(error.name);
 }

@@ -18,11 +18,11 @@ export class Patience {
   constructor(clock: Clock, { maxWaitMs, retryPolicy }: ProjectLockAcquireOptions) {
     this.#clock = clock;
     this.#policy = { ...POLICY, ...retryPolicy };
-    this.#end = clock.now() + atLeastZero(maxWaitMs ?? MAX_WAIT_MS);
+    this.#end = clock.monotonic() + atLeastZero(maxWaitMs ?? MAX_WAIT_MS);
   }
 
   get leftMs(): number {
-    return Math.min(LONGEST_TIMER_MS, Math.max(0, this.#end - this.#clock.now()));
+    return Math.min(LONGEST_TIMER_MS, Math.max(0, this.#end - this.#clock.monotonic()));
   }
 
   /** Before the next attempt; null if there is none. The last one is made when the time is up. */

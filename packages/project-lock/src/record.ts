@@ -26,6 +26,8 @@ export interface Grant extends LeaseRecord {
   readonly fence: number;
   /** Whether the holder also holds the Web Lock, so that whoever gets that lock knows it to be gone. */
   readonly web: boolean;
+  /** For how long it was granted or renewed last: so long the others watch before they take it for abandoned. */
+  readonly ttl: number;
 }
 
 export interface Beside {
@@ -34,9 +36,9 @@ export interface Beside {
   readonly grant: Grant | null | undefined;
 }
 
-type Members = Readonly<Partial<Record<'leaseId' | 'expiresAt' | 'fence' | 'web' | 'next' | 'grant', unknown>>>;
+type Members = Readonly<Partial<Record<'leaseId' | 'expiresAt' | 'fence' | 'web' | 'ttl' | 'next' | 'grant', unknown>>>;
 
-/** No lease is longer, so a record that claims to be was not written by a tab with this clock. */
+/** No lease is longer. A record that claims to be is believed only if the copy says the same: then the clock was set back. */
 export const LONGEST_LEASE_MS = 3_600_000;
 const CENTURY_MS = 36_525 * 86_400_000;
 const UUID = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i;
@@ -52,10 +54,11 @@ export function writeBeside({ next, grant }: Beside): string {
   return JSON.stringify({ next, grant });
 }
 
-/** The record, or null if it is not one that a tab could have written by `now`. */
-export function readRecord(text: string, now: number): LeaseRecord | null {
+/** The record, or null if it is not one that a tab could have written by `now`, or before the clock was set back. */
+export function readRecord(text: string, now: number, copy?: LeaseRecord | null): LeaseRecord | null {
   const members = parse(text);
-  return Object.keys(members).length === 2 ? lease(members, now) : null;
+  const found = Object.keys(members).length === 2 ? lease(members) : null;
+  return found && (found.expiresAt <= now + LONGEST_LEASE_MS || found.leaseId === copy?.leaseId) ? found : null;
 }
 
 /** The counter, or null if it is not to be believed. */
@@ -66,13 +69,15 @@ export function readBeside(text: string | null, now: number): Beside | null {
 }
 
 function copy(members: Members, now: number): Grant | undefined {
-  const [found, { fence, web }] = [lease(members, now), members];
-  return found && isPosition(fence, now) ? { ...found, fence, web: web === true } : undefined;
+  const [found, { fence, web, ttl }] = [lease(members), members];
+  if (!found || !isPosition(fence, now)) return undefined;
+  // Version 0.1 did not keep the length.
+  return { ...found, fence, web: web === true, ttl: isCount(ttl) && ttl < LONGEST_LEASE_MS ? ttl : LONGEST_LEASE_MS };
 }
 
-function lease({ leaseId, expiresAt }: Members, now: number): LeaseRecord | null {
+function lease({ leaseId, expiresAt }: Members): LeaseRecord | null {
   const known = typeof leaseId === 'string' && UUID.test(leaseId) && isCount(expiresAt);
-  return known && expiresAt <= now + LONGEST_LEASE_MS ? { leaseId, expiresAt } : null;
+  return known ? { leaseId, expiresAt } : null;
 }
 
 function isCount(value: unknown): value is number {

@@ -4,8 +4,13 @@
 import { apply, decide, type Command, type Lease, type RefusalCode } from './decide.js';
 import { ENDED, LONGEST_LEASE_MS, readBeside, readRecord, writeBeside, writeRecord, type Grant, type Texts, type Written } from './record.js';
 
-/** What a tab asks for. `mine` are the leases that were granted to it. */
-export type Ask = { readonly leaseId: string; readonly mine: readonly string[] } & (
+/** What a tab asks for. `mine` are the leases that are its own; when it acquires, it holds none of them any more. */
+export type Ask = {
+  readonly leaseId: string;
+  readonly mine: readonly string[];
+  /** How long the lease that it holds is good for, by its own monotonic clock. */
+  readonly leftMs?: number | undefined;
+} & (
   /** `webSince`: when the tab got the Web Lock, or null if it has not. */
   | { readonly type: 'acquire'; readonly ttl: number; readonly webSince: number | null }
   | { readonly type: 'renew'; readonly ttl: number }
@@ -18,6 +23,14 @@ export type Outcome =
   | { readonly type: 'refused'; readonly code: RefusalCode }
   | { readonly type: 'failed'; readonly stage: 'read'; readonly why: string };
 
+/** What the monotonic clock of the one who asks says. The wall clock alone cannot be believed: it may have been set. */
+export interface Passed {
+  /** For how long the record has been seen as it is. */
+  readonly unchangedMs: number;
+  /** For how long the asker's own lease is good; undefined if it knows of none. */
+  readonly leftMs?: number | undefined;
+}
+
 /** Null where nothing changes. */
 export interface Step {
   readonly write: Written | null;
@@ -27,6 +40,14 @@ export interface Step {
 const POLICY = { minTtl: 1, maxTtl: LONGEST_LEASE_MS };
 const THIS_TAB = 'this tab';
 const ANOTHER_TAB = 'another tab';
+/** So much later than it should be a beat may come. */
+const LATE_MS = 1500;
+/** Five beats fit into a lease, so that four may fail. */
+const BEATS_IN_A_LEASE = 5;
+const SLOWEST_BEAT_MS = 3000;
+
+/** How often a lease of this length is prolonged. */
+export const beatMs = (ttl: number): number => Math.min(SLOWEST_BEAT_MS, ttl / BEATS_IN_A_LEASE);
 
 /** Whether the step has to see the record. Who gives back what the copy says is its own need not: nobody had it since. Nor
  * who acquires, if there was none when it came: had a tab made one before this step, the copy would say so. */
@@ -36,24 +57,29 @@ export function needsRecord(beside: string | null, absent: boolean, { type, leas
   return type !== 'acquire' || !absent || copy?.grant !== null;
 }
 
-export function step(texts: Texts, ask: Ask, now: number): Step {
+export function step(texts: Texts, ask: Ask, now: number, passed: Passed = { unchangedMs: 0 }): Step {
   const beside = readBeside(texts.beside, now);
-  const record = texts.record ? readRecord(texts.record, now) : null;
+  const record = texts.record ? readRecord(texts.record, now, beside?.grant) : null;
   const damaged = typeof texts.record === 'string' && record === null;
   // The clock keeps fences rising even if the counter is lost or was set back.
   const next = Math.max(beside?.next ?? 0, now);
   const known = damaged || texts.record === undefined ? beside?.grant : record;
   const copy = known && beside?.grant?.leaseId === known.leaseId ? beside.grant : null;
-  const grant = known ? { ...known, fence: copy?.fence ?? 0, web: copy?.web ?? false } : null;
+  const { fence: given = 0, web: had = false, ttl = LONGEST_LEASE_MS } = copy ?? {};
+  const grant = known ? { ...known, fence: given, web: had, ttl } : null;
   if (damaged && ask.type === 'acquire') return mend(next, grant);
 
-  const held = grant && lease(grant, ask);
+  const held = grant && lease(grant, ask, deadline(grant, ask, now, passed));
   const decision = decide(held, POLICY, command(ask, grant), now, next);
-  if ('code' in decision) return { write: null, outcome: { type: 'refused', code: decision.code } };
+  if ('code' in decision) {
+    // Whoever finds its own lease to be over removes it: nobody else has to watch it first.
+    const ends = decision.code === 'EXPIRED' && ask.type === 'renew';
+    return { write: ends ? write(next + 1, null, ask.leaseId) : null, outcome: { type: 'refused', code: decision.code } };
+  }
   const { events, lease: { deadline: expiresAt, fence } } = decision;
   const after = events.reduce(apply, held);
-  const web = ask.type === 'acquire' ? ask.webSince !== null : (grant?.web ?? false);
-  const kept = after && { leaseId: after.id, expiresAt: after.deadline, fence: after.fence, web };
+  const web = ask.type === 'acquire' ? ask.webSince !== null : had;
+  const kept = after && { leaseId: after.id, expiresAt: after.deadline, fence: after.fence, web, ttl: after.ttl };
   return {
     write: events.length > 0 ? write(next + events.length, kept, ask.leaseId) : null,
     outcome: { type: 'done', expiresAt, fence, over: now >= expiresAt },
@@ -71,10 +97,18 @@ function write(next: number, grant: Grant | null, leaseId?: string): Written {
   return { record: grant && writeRecord(grant), beside: writeBeside({ next, grant }), ended };
 }
 
-function lease({ leaseId, expiresAt, fence }: Grant, { mine }: Ask): Lease {
-  const holder = mine.includes(leaseId) ? THIS_TAB : ANOTHER_TAB;
-  // Nobody renews for the length that a lease had, so it is not kept.
-  return { id: leaseId, holder, fence, ttl: 0, deadline: expiresAt };
+/** When the lease is over, if the clock says `now`. A holder goes by its own monotonic clock alone. The others go by how long
+ * they have seen no beat: for the whole lease, or for one beat if the wall clock says as well that it is over. */
+function deadline({ leaseId, expiresAt, ttl }: Grant, { type, mine }: Ask, now: number, passed: Passed): number {
+  const { unchangedMs, leftMs } = passed;
+  if (type !== 'acquire') return mine.includes(leaseId) && leftMs !== undefined ? now + Math.ceil(leftMs) : expiresAt;
+  if (expiresAt <= ENDED) return expiresAt;
+  const silence = now < expiresAt ? ttl : Math.min(ttl, beatMs(ttl) + LATE_MS);
+  return now + Math.ceil(silence - unchangedMs);
+}
+
+function lease({ leaseId, fence, ttl }: Grant, { mine }: Ask, deadline: number): Lease {
+  return { id: leaseId, holder: mine.includes(leaseId) ? THIS_TAB : ANOTHER_TAB, fence, ttl, deadline };
 }
 
 function command(ask: Ask, grant: Grant | null): Command {
@@ -84,5 +118,5 @@ function command(ask: Ask, grant: Grant | null): Command {
   // says that this tab has lost it: its page is gone, and its worker does not know yet. A fence is not smaller than the time
   // it was given out at.
   const dead = grant?.web && grant.fence <= (ask.webSince ?? -1) ? [grant.leaseId] : [];
-  return { ...ask, id: lease, holder: THIS_TAB, dead };
+  return { ...ask, id: lease, holder: THIS_TAB, dead: [...ask.mine, ...dead] };
 }

@@ -10,6 +10,9 @@ export type TurnState = 'waiting' | 'granted' | 'taken' | 'unavailable' | 'faile
 
 const NAME = 'holdfast:project';
 
+/** Of the Web Lock for the project of this name. */
+export const lockName = (name: string): string => (name ? `${NAME}:${name}` : NAME);
+
 export class Turn {
   state: TurnState = 'waiting';
   /** When the lock was granted. */
@@ -20,13 +23,15 @@ export class Turn {
   readonly #locks: LockManagerLike | null;
   readonly #clock: Clock;
   readonly #lineUp: boolean;
+  readonly #name: string;
   #abort = new AbortController();
   #settle!: () => void;
   #letGo!: () => void;
   #lost: (() => void) | undefined;
 
   /** Lines up, or only looks whether the lock is free. */
-  constructor(locks: LockManagerLike | null, clock: Clock, lineUp: boolean) {
+  constructor(locks: LockManagerLike | null, clock: Clock, lineUp: boolean, name = '') {
+    this.#name = lockName(name);
     this.#locks = locks;
     this.#clock = clock;
     this.#lineUp = lineUp;
@@ -63,7 +68,7 @@ export class Turn {
     const options: LockOptions = this.#lineUp ? { signal } : { ifAvailable: true };
     const refused = (error: unknown) => signal.aborted || this.#refused(error);
     try {
-      this.#locks.request(NAME, options, (lock) => (signal.aborted ? undefined : this.#granted(lock))).catch(refused);
+      this.#locks.request(this.#name, options, (lock) => (signal.aborted ? undefined : this.#granted(lock))).catch(refused);
     } catch (error) {
       refused(error);
     }

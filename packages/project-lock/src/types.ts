@@ -67,3 +67,36 @@ export type ProjectLockEventListener = (event: ProjectLockEvent) => void;
 export interface ProjectLockSubscription {
   unsubscribe(): void;
 }
+
+/** How `createProjectLock` makes a lock. */
+export interface ProjectLockSetup {
+  /** Of the project: 1 to 150 bytes, percent-encoded. Without a name it is the project that the functions beside this one are for. */
+  readonly name?: string;
+  /** Where `guard.js` is, if a bundler does not put it where it is looked for. A `TrustedScriptURL` is good too. For all locks
+   * of the page, from the next start of the worker on. */
+  readonly workerUrl?: string | URL | object;
+  /** Starts the worker, if an address is not enough. For all locks of the page. */
+  readonly createWorker?: () => Worker;
+}
+
+/** The lock of one project in this tab. */
+export interface NamedProjectLock {
+  /** Empty for the project without a name. */
+  readonly name: string;
+  acquire(options?: ProjectLockAcquireOptions): Promise<{ lease: ProjectLockLease; didFallback: boolean }>;
+  renew(options: ProjectLockRenewOptions): Promise<ProjectLockLease>;
+  release(options: ProjectLockReleaseOptions): Promise<void>;
+  with<T>(options: ProjectLockAcquireOptions | undefined, work: (lease: ProjectLockLease) => Promise<T>): Promise<T>;
+  subscribe(listener: ProjectLockEventListener): ProjectLockSubscription;
+  /** Whether this tab holds the project, as far as it knows: it may have been stopped and displaced without having heard of
+   * it. What must not be overwritten checks the fence. */
+  isHolder(): boolean;
+}
+
+/** The lease that is in force, as `whoHolds` finds it in the record. */
+export interface ProjectLockHolder {
+  readonly leaseId: string;
+  readonly expiresAt: number;
+  /** Whether it is this tab's. */
+  readonly isMine: boolean;
+}

@@ -3,8 +3,8 @@
 
 import type { Clock } from './clock.js';
 
-/** Resolves when the first of them is there; an abort is for the caller to look at. */
-export function wait(clock: Clock, ms: number, signal: AbortSignal | undefined, wake?: Promise<void>): Promise<void> {
+/** Resolves when the first of them is there, `null` being never; an abort is for the caller to look at. */
+export function wait(clock: Clock, ms: number | null, signal: AbortSignal | undefined, wake?: Promise<void>): Promise<void> {
   if (signal?.aborted) return Promise.resolve();
   return new Promise((resolve) => {
     const end = () => {
@@ -12,7 +12,7 @@ export function wait(clock: Clock, ms: number, signal: AbortSignal | undefined, 
       signal?.removeEventListener('abort', end);
       resolve();
     };
-    const cancel = clock.after(ms, end);
+    const cancel = ms === null ? () => undefined : clock.after(ms, end);
     signal?.addEventListener('abort', end);
     void wake?.then(end);
   });

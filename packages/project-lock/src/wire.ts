@@ -8,6 +8,8 @@ export type Medium = 'opfs' | 'idb';
 
 export interface Request {
   readonly id: number;
+  /** Of the project; empty for the one without a name. */
+  readonly name: string;
   readonly medium: Medium;
   readonly patienceMs: number;
   readonly ask: Ask;

@@ -90,6 +90,20 @@ pub(super) fn project_lock_in_a_browser(root: &Path, length: Length) -> Outcome 
     }
 }
 
+/// The browser package in apps that bundlers have made: some of them, or all in a long run.
+pub(super) fn project_lock_with_bundlers(root: &Path, length: Length) -> Outcome {
+    let package = browser::is_there_a_browser().and_then(|()| Package::prepare(root));
+    match package.and_then(Package::can_install_more) {
+        Ok(package) => tally::outcome(&widened(package.script("test:bundlers"), length).run()),
+        Err(why) => Outcome::skipped(why),
+    }
+}
+
+/// Tells scripts of the package that a long run is wanted.
+fn widened(script: Child, length: Length) -> Child {
+    if length.cases.is_some() { script.env("HOLDFAST_LONG", "1") } else { script }
+}
+
 /// Whether the documentation builds without a broken link.
 pub(super) fn documentation(root: &Path) -> Outcome {
     let words = ["doc", "--workspace", "--no-deps", "--all-features", "--profile", "test"];

@@ -16,6 +16,8 @@ const grounds: [string, Lack[][]][] = [
   ['IndexedDB alone', [['locks', 'opfs']]],
   ['Web Locks in some tabs, the record in OPFS', [[], ['locks']]],
   ['Web Locks in some tabs, the record in IndexedDB', [['opfs'], ['locks', 'opfs']]],
+  ['workers in some tabs, the record in OPFS', [['locks'], ['worker']]],
+  ['workers in some tabs, the record in IndexedDB', [['locks', 'opfs'], ['worker', 'opfs']]],
 ];
 
 it.each(grounds)(`one of ${TABS} tabs, ${ROUNDS} times: %s`, async (_name, lacks) => {

@@ -90,6 +90,29 @@ const meddle = (work: () => Promise<void>) =>
 const clear = () =>
   meddle(async () => (await navigator.storage.getDirectory()).removeEntry('project', { recursive: true }));
 
+it.each(['.lock', '.lock.fence'])('a directory in the place of %s is removed, with what is in it', async (name) => {
+  await meddle(async () => {
+    // Not before the section is left: the file is open until then.
+    const folder = await (await navigator.storage.getDirectory()).getDirectoryHandle('project', { create: true });
+    await folder.removeEntry('.lock.fence').catch((error) => {
+      if (error.name !== 'NotFoundError') throw error;
+    });
+  });
+  await tab.evaluate(async (name) => {
+    const folder = await (await navigator.storage.getDirectory()).getDirectoryHandle('project');
+    const inside = await (await folder.getDirectoryHandle(name, { create: true })).getFileHandle('notes', { create: true });
+    const writable = await inside.createWritable();
+    await writable.write('of somebody');
+    await writable.close();
+  }, name);
+  const { lease, error } = await tab.evaluate(() => window.tab.acquire());
+  expect(error).toBeUndefined();
+  const stored = await files(tab);
+  expect(Object.keys(stored).sort()).toEqual(['project/.lock', 'project/.lock.fence']);
+  expect(stored['project/.lock']).toContain(lease?.leaseId);
+  expect(await tab.evaluate(() => window.tab.release())).toEqual({});
+});
+
 it('data that is cleared under the page: everything begins anew, with a larger fence', async () => {
   const first = (await tab.evaluate(() => window.tab.acquire())).lease;
   expect(await tab.evaluate(() => window.tab.release())).toEqual({});

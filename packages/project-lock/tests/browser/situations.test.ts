@@ -90,15 +90,6 @@ it('a page without an origin has nothing to share: fallback-open-failed', async 
   await page.close();
 });
 
-it('a content security policy without workers: fallback-open-failed, and it says why', async () => {
-  const tab = await browser.tab([], browser.url('/tests/browser/support/page.html?csp'));
-  const { error } = await tab.evaluate(() => window.tab.acquire());
-  expect(error).toMatchObject({ code: 'fallback-open-failed', retryable: false });
-  expect(error?.message).toContain('guard.js');
-  expect(await tab.evaluate(async () => (await navigator.locks.query()).held)).toEqual([]);
-  await tab.close();
-});
-
 it('a private window works like any other, apart from them', async () => {
   const normal = await browser.tab();
   await normal.evaluate(() => window.tab.acquire());

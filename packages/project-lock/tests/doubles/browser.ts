@@ -1,10 +1,11 @@
 // A browser of doubles: one clock, one folder, one queue for the Web Lock, and as many tabs as a test opens. Between them
 // runs the code that ships; only the worker's thread is left out.
 
+import type { Clock } from '../../src/clock.js';
 import { Keeper, type Notice } from '../../src/keeper.js';
-import type { Link } from '../../src/link.js';
+import { SILENCE_MS, type Link } from '../../src/link.js';
 import { ProjectLock } from '../../src/lock.js';
-import type { LockState } from '../../src/ports.js';
+import * as states from '../../src/ports.js';
 import type { Ask } from '../../src/step.js';
 import type { Store } from '../../src/store.js';
 import { EventProbe } from './event-probe.js';
@@ -34,10 +35,15 @@ export class FakeBrowser {
   }
 }
 
+/** A constant's name, as the diagram has it. */
+function nameOf(state: number): string {
+  return Object.entries(states).find(([, value]) => value === state)?.[0].toLowerCase() ?? 'unknown';
+}
+
 export class FakeTab {
   readonly lock: ProjectLock;
   readonly probe: EventProbe;
-  readonly states: LockState[] = ['idle'];
+  readonly states: string[] = ['idle'];
   readonly link: DirectLink;
 
   constructor(browser: FakeBrowser, locks: MockNavigatorLocks | null) {
@@ -45,9 +51,10 @@ export class FakeTab {
     this.lock = new ProjectLock({
       locks: () => locks,
       link: this.link,
-      clock: browser.clock,
+      clock: this.link.clock,
       uuid: () => browser.uuid(),
-      enters: (state) => this.states.push(state),
+      name: '',
+      enters: (state) => this.states.push(nameOf(state)),
     });
     this.probe = new EventProbe(this.lock.events);
   }
@@ -67,8 +74,7 @@ export class DirectLink implements Link {
   readonly #clock: FakeClock;
   #keeper: Keeper;
   #due: (() => void)[] | null = null;
-  #spoken: Promise<void> = Promise.resolve();
-  #speak: () => void = () => {};
+  #muted: Promise<never> | null = null;
   #notice: (notice: Notice) => void = () => {};
   #died: () => void = () => {};
 
@@ -83,8 +89,20 @@ export class DirectLink implements Link {
   }
 
   async ask(ask: Ask, patienceMs: number): ReturnType<Link['ask']> {
+    let cancel = () => {};
+    const silent = new Promise<Awaited<ReturnType<Link['ask']>>>((told) => {
+      cancel = this.#clock.after(patienceMs + SILENCE_MS, () => {
+        this.#muted = null;
+        this.kill();
+        told({ reply: { type: 'failed', stage: 'read', why: 'silent' }, medium: 'opfs' });
+      });
+    });
+    return Promise.race([this.#tell(ask, patienceMs), silent]).finally(cancel);
+  }
+
+  async #tell(ask: Ask, patienceMs: number): ReturnType<Link['ask']> {
     await new Promise((arrived) => setImmediate(arrived));
-    await this.#spoken;
+    await this.#muted;
     this.asked += 1;
     if (this.dead) {
       this.#died();
@@ -99,13 +117,10 @@ export class DirectLink implements Link {
     this.#died();
   }
 
-  /** The worker hears, but does not get to anything. */
+  /** The worker hangs: it takes no step any more, and does not beat. */
   mute(): void {
-    this.#spoken = new Promise((spoken) => (this.#speak = spoken));
-  }
-
-  speak(): void {
-    this.#speak();
+    this.#keeper = this.#start();
+    this.#muted = new Promise(() => {});
   }
 
   /** The tab stands still: what was due meanwhile happens when it goes on. */
@@ -119,15 +134,24 @@ export class DirectLink implements Link {
     for (const call of due) call();
   }
 
+  /** The clock of the tab: its timers stand still with it. */
+  readonly clock: Clock = {
+    now: () => this.#clock.now(),
+    monotonic: () => this.#clock.monotonic(),
+    after: (ms, call) => {
+      let wanted = true;
+      const cancel = this.#clock.after(ms, () => (this.#due ? this.#due.push(() => wanted && call()) : call()));
+      return () => {
+        wanted = false;
+        cancel();
+      };
+    },
+  };
+
   /** A keeper that was replaced beats no more. */
   #start(): Keeper {
-    const run = (call: () => void) => {
-      if (keeper !== this.#keeper) return;
-      if (this.#due) this.#due.push(call);
-      else call();
-    };
-    const clock = { now: () => this.#clock.now(), after: (ms: number, call: () => void) => this.#clock.after(ms, () => run(call)) };
-    const keeper: Keeper = new Keeper(this.#store, clock, (notice) => this.#notice(notice));
+    const after = (ms: number, call: () => void) => this.clock.after(ms, () => keeper === this.#keeper && call());
+    const keeper: Keeper = new Keeper(this.#store, { ...this.clock, after }, (notice) => this.#notice(notice));
     return keeper;
   }
 }

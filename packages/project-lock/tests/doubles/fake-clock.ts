@@ -1,5 +1,5 @@
 // Time that stands still until a test moves it. `advance` lets timers fire on the way; `jump` is a frozen tab: the time
-// is gone, and nothing happened meanwhile.
+// is gone, and nothing happened meanwhile; `set` is somebody who sets the wall clock, which no timer notices.
 
 import type { Clock } from '../../src/clock.js';
 
@@ -12,10 +12,15 @@ interface Timer {
 }
 
 export class FakeClock implements Clock {
-  #now = 1_767_225_600_000;
+  #wall = 1_767_225_600_000;
+  #now = 5_000;
   #timers = new Set<Timer>();
 
   now(): number {
+    return this.#wall + this.#now;
+  }
+
+  monotonic(): number {
     return this.#now;
   }
 
@@ -34,6 +39,10 @@ export class FakeClock implements Clock {
 
   jump(ms: number): void {
     this.#now += ms;
+  }
+
+  set(ms: number): void {
+    this.#wall += ms;
   }
 
   /** Moves on timer by timer, and lets everything that each one starts come to its end. */

@@ -44,7 +44,7 @@ export class FakeWorker {
   }
 
   readonly #folder = {
-    getFileHandle: async (name: string, { create }: { create: boolean }) => {
+    getFileHandle: async (name: string, { create }: { create: boolean } = { create: false }) => {
       await turn();
       if (!this.#opfs.files.has(name)) this.#make(name, create);
       return { createSyncAccessHandle: () => this.#open(name) };

@@ -4,6 +4,9 @@
 import { fileStore, type Section, type TextFile } from '../../src/files.js';
 import { StoreFailure, type Store } from '../../src/store.js';
 
+/** The message of a failure that leaves an empty file. */
+export const TORN = 'no room left';
+
 export class InMemoryOpfsFile implements TextFile {
   text: string | null = null;
   /** What the next calls of each kind fail with. */
@@ -15,6 +18,8 @@ export class InMemoryOpfsFile implements TextFile {
   }
 
   async write(text: string): Promise<void> {
+    // A write that fails half-way leaves a file that was made, and nothing in it.
+    this.text ??= this.failures.write.some(({ message }) => message === TORN) ? '' : null;
     this.#fail('write');
     this.text = text;
   }

@@ -24,6 +24,8 @@ interface Additions {
   event: { readonly reason?: 'completed' | 'aborted' | 'expired' };
   /** Where the record is when there is no OPFS. */
   source: 'idb-lock';
+  /** Locks of projects with names, and helpers. */
+  value: 'createProjectLock' | 'isHolder' | 'whoHolds' | 'onChange' | 'awaitLeadership' | 'offerHandOver' | 'requestHandOver';
 }
 
 namespace Promised {
@@ -105,6 +107,8 @@ holds<
 >();
 holds<Same<typeof surface.subscribeLockEvents, (listener: ProjectLockEventListener) => ProjectLockSubscription>>();
 
+holds<Same<typeof surface.createProjectLock, (setup?: surface.ProjectLockSetup) => surface.NamedProjectLock>>();
+
 /** No other value is exported. */
 holds<
   Same<
@@ -115,6 +119,7 @@ holds<
     | 'withProjectLock'
     | 'subscribeLockEvents'
     | 'ProjectLockError'
+    | Additions['value']
   >
 >();
 

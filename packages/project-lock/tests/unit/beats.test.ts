@@ -10,7 +10,7 @@ describe('beats', () => {
     const browser = new FakeBrowser();
     const tab = browser.tab();
     const { lease } = await tab.lock.acquire();
-    await browser.clock.advance(960 * 3750);
+    await browser.clock.advance(960 * 3000);
     expect(lease.signal?.aborted).toBe(false);
     expect(tab.probe.of('renewed').length).toBe(960);
     expect(browser.record).toEqual({ leaseId: lease.leaseId, expiresAt: browser.clock.now() + 15_000 });
@@ -24,7 +24,7 @@ describe('beats', () => {
     const tab = browser.tab();
     const { lease } = await tab.lock.acquire();
     await tab.lock.renew({ lease, extendByMs: 60_000 });
-    await browser.clock.advance(4000);
+    await browser.clock.advance(3000);
     expect(browser.record).toMatchObject({ expiresAt: browser.clock.now() + 60_000 });
     await tab.lock.renew({ lease, extendByMs: 400 });
     await browser.clock.advance(10_000);
@@ -68,7 +68,7 @@ describe('beats', () => {
     const tab = browser.tab();
     const { lease } = await tab.lock.acquire();
     browser.folder.record.text = '{"leaseId":';
-    await browser.clock.advance(3750);
+    await browser.clock.advance(3000);
     expect(lease.signal?.aborted).toBe(false);
     expect(browser.record).toEqual({ leaseId: lease.leaseId, expiresAt: browser.clock.now() + 15_000 });
   });
@@ -90,8 +90,10 @@ describe('a page that comes back', () => {
     const browser = new FakeBrowser();
     const [tab, other] = [browser.tab({ webLocks: false }), browser.tab({ webLocks: false })];
     const { lease } = await tab.lock.acquire();
-    browser.clock.jump(20_000);
-    await other.lock.acquire();
+    tab.link.freeze();
+    const acquired = other.lock.acquire({ maxWaitMs: 60_000 });
+    await browser.clock.advance(20_000);
+    await acquired;
     tab.lock.resume();
     await browser.clock.advance(0);
     expect(lease.signal?.aborted).toBe(true);
@@ -166,6 +168,32 @@ describe('a worker that dies', () => {
     expect(lease.signal?.aborted).toBe(true);
     expect(browser.clock.timers).toBe(0);
     expect(tab.link.asked).toBeLessThanOrEqual(1 + 15_000 / 500);
+  });
+});
+
+describe('a worker that falls silent', () => {
+  it('is replaced in time, and the lease goes on', async () => {
+    const browser = new FakeBrowser();
+    const tab = browser.tab();
+    const { lease } = await tab.lock.acquire();
+    await browser.clock.advance(6000);
+    tab.link.mute();
+    await browser.clock.advance(60_000);
+    expect(lease.signal?.aborted).toBe(false);
+    expect(browser.record).toMatchObject({ leaseId: lease.leaseId });
+    await tab.lock.release({ lease });
+    expect(browser.clock.timers).toBe(0);
+  });
+
+  it('does not keep a release for ever', async () => {
+    const browser = new FakeBrowser();
+    const tab = browser.tab();
+    const { lease } = await tab.lock.acquire();
+    tab.link.mute();
+    const failed = expect(tab.lock.release({ lease })).rejects.toMatchObject({ code: 'fallback-read-failed' });
+    await browser.clock.advance(8000);
+    await failed;
+    expect((await tab.lock.acquire({ maxWaitMs: 0 })).didFallback).toBe(false);
   });
 });
 

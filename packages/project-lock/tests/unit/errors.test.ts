@@ -3,6 +3,7 @@
 import { describe, expect, it } from 'vitest';
 import { failure, failureOf, ProjectLockError, type ProjectLockErrorCode } from '../../src/errors.js';
 import { FakeBrowser } from '../doubles/browser.js';
+import { TORN } from '../doubles/in-memory-opfs-file.js';
 
 const disk = () => new Error('the disk is on fire');
 const ONCE = { retryPolicy: { initialDelayMs: 10, maxDelayMs: 10, multiplier: 1, maxAttempts: 1 } };
@@ -32,11 +33,11 @@ describe('the table', () => {
     ['NOT_FOUND', 'lease-expired'],
     ['EXPIRED', 'lease-expired'],
     ['FENCED_OUT', 'lease-expired'],
-    ['TTL_OUT_OF_RANGE', 'lease-expired'],
-    ['DEADLINE_TOO_FAR', 'lease-expired'],
+    ['TTL_OUT_OF_RANGE', 'fallback-write-failed'],
+    ['DEADLINE_TOO_FAR', 'fallback-write-failed'],
     ['DUPLICATE_ID', 'fallback-write-failed'],
-    ['COUNTER_BEHIND', 'fallback-read-failed'],
-    ['FENCES_EXHAUSTED', 'fallback-read-failed'],
+    ['COUNTER_BEHIND', 'fallback-write-failed'],
+    ['FENCES_EXHAUSTED', 'fallback-write-failed'],
   ] as const)('the refusal %s is told as %s', (code, told) => {
     expect(failureOf({ type: 'refused', code }).code).toBe(told);
   });
@@ -182,6 +183,41 @@ describe.each([
   });
 });
 
+describe('a tab does not lock itself out', () => {
+  it.each([
+    ['leaves nothing', disk],
+    ['leaves an empty record, which is made anew from the copy', () => new Error(TORN)],
+  ])('by a grant whose write fails and %s', async (_name, error) => {
+    const browser = new FakeBrowser();
+    const tab = browser.tab({ webLocks: false });
+    browser.folder.record.failures.write.push(error());
+    const acquired = tab.lock.acquire();
+    await browser.clock.advance(600);
+    const { lease } = await acquired;
+    expect(browser.record).toEqual({ leaseId: lease.leaseId, expiresAt: lease.expiresAt });
+  });
+
+  it('also if the next call is the one that finds what the first has left', async () => {
+    const browser = new FakeBrowser();
+    const tab = browser.tab({ webLocks: false });
+    browser.folder.record.failures.write.push(new Error(TORN));
+    await expect(tab.lock.acquire(ONCE)).rejects.toMatchObject({ code: 'fallback-write-failed' });
+    const acquired = tab.lock.acquire();
+    await browser.clock.advance(200);
+    expect((await acquired).lease.source).toBe('opfs-lock');
+  });
+
+  it('by a release that failed', async () => {
+    const browser = new FakeBrowser();
+    const tab = browser.tab({ webLocks: false });
+    const first = await tab.lock.acquire();
+    browser.folder.record.failures.delete.push(disk());
+    await expect(tab.lock.release({ lease: first.lease })).rejects.toMatchObject({ code: 'fallback-write-failed' });
+    const { lease } = await tab.lock.acquire({ maxWaitMs: 0 });
+    expect(lease.fence).toBeGreaterThan(first.lease.fence as number);
+  });
+});
+
 it('a holder that does not get to the record is told that it could not be written', async () => {
   const browser = new FakeBrowser();
   const tab = browser.tab();
@@ -252,11 +288,13 @@ describe('lease-expired', () => {
     expect(tab.probe.types).toEqual(['acquired', 'released']);
   });
 
-  it.each([0, -1, NaN, Infinity, 3_600_001])('is told to a renewal for %s ms, and the lease goes on', async (extendByMs) => {
+  it.each([0, -1, 0.5, NaN, Infinity, 3_600_001])('is not what a renewal for %s ms comes to: the argument is wrong, and the lease goes on', async (extendByMs) => {
     const browser = new FakeBrowser();
     const tab = browser.tab();
     const { lease } = await tab.lock.acquire();
-    await expect(tab.lock.renew({ lease, extendByMs })).rejects.toMatchObject({ code: 'lease-expired' });
+    const renewed = tab.lock.renew({ lease, extendByMs });
+    await expect(renewed).rejects.toBeInstanceOf(RangeError);
+    await expect(renewed).rejects.toThrow(`extendByMs must be from 1 to 3600000, not ${extendByMs}`);
     expect(lease.signal?.aborted).toBe(false);
     expect(tab.probe.types).toEqual(['acquired']);
     await tab.lock.release({ lease });

@@ -102,7 +102,7 @@ describe('the counter', () => {
 
   it('that was set back gives no fence twice', () => {
     const first = step({ record: null, beside: null }, acquire(other(1)), NOW);
-    const second = step(first.write ?? { record: null, beside: null }, acquire(other(2)), NOW + 15_000);
+    const second = step(first.write ?? { record: null, beside: null }, acquire(other(2)), NOW + 15_000, { unchangedMs: 15_000 });
     const third = step({ record: null, beside: first.write?.beside ?? null }, acquire(other(3)), NOW + 30_000);
     const fences = [first, second, third].map(({ outcome }) => (outcome.type === 'done' ? outcome.fence : 0));
     expect(fences).toEqual([...fences].sort((a, b) => a - b));
@@ -111,16 +111,19 @@ describe('the counter', () => {
 });
 
 it('what is written is what is read', () => {
-  const grant = { leaseId: ID, expiresAt: NOW + LONGEST_LEASE_MS, fence: 7, web: true };
+  const grant = { leaseId: ID, expiresAt: NOW + LONGEST_LEASE_MS, fence: 7, web: true, ttl: 15_000 };
   expect(writeRecord(grant)).toBe(`{"leaseId":"${ID}","expiresAt":${grant.expiresAt}}`);
   expect(readRecord(writeRecord(grant), NOW)).toEqual({ leaseId: ID, expiresAt: grant.expiresAt });
   expect(readBeside(writeBeside({ next: 8, grant }), NOW)).toEqual({ next: 8, grant });
   expect(readBeside(writeBeside({ next: 8, grant: null }), NOW)).toEqual({ next: 8, grant: null });
   expect(readBeside(null, NOW)).toBeNull();
+  // What version 0.1 wrote is read: it kept no length.
+  const { ttl: _, ...older } = grant;
+  expect(readBeside(JSON.stringify({ next: 8, grant: older }), NOW)).toEqual({ next: 8, grant: { ...grant, ttl: LONGEST_LEASE_MS } });
 });
 
 describe('the record is read', () => {
-  const grant = { leaseId: ID, expiresAt: NOW + 1000, fence: NOW, web: false };
+  const grant = { leaseId: ID, expiresAt: NOW + 1000, fence: NOW, web: false, ttl: 15_000 };
   const mine = { leaseId: ID, mine: [ID] };
   const asks = {
     acquire: { type: 'acquire', leaseId: ID, ttl: 15_000, webSince: null, mine: [] },

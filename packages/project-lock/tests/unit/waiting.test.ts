@@ -49,7 +49,7 @@ describe('while another tab holds the project', () => {
     await browser.clock.advance(121_000);
     await failed;
     expect(lease.signal?.aborted).toBe(false);
-    expect(holder.probe.of('renewed').length).toBe(Math.floor(121_000 / 3750));
+    expect(holder.probe.of('renewed').length).toBe(Math.floor(121_000 / 3000));
   });
 
   it('a tab that died with the Web Lock is not waited for', async () => {
@@ -137,16 +137,16 @@ describe('a worker that does not answer', () => {
     await failed;
   });
 
-  it('and comes to its senses later leaves no lease behind', async () => {
+  it('is replaced, and the next attempt has the project', async () => {
     const browser = new FakeBrowser();
     const tab = silent(browser);
-    const failed = expect(tab.lock.acquire({ maxWaitMs: 0 })).rejects.toMatchObject({ code: 'fallback-read-failed' });
-    await browser.clock.advance(4000);
-    await failed;
-    tab.link.speak();
-    await browser.clock.advance(1000);
-    expect(browser.folder.entered).toBe(2);
-    expect(browser.record).toBeNull();
+    const acquired = tab.lock.acquire({ maxWaitMs: 60_000 });
+    await browser.clock.advance(5000 + 3000);
+    expect(tab.probe.of('backoff')[0]?.error).toMatchObject({ code: 'fallback-read-failed', retryable: true });
+    await browser.clock.advance(200);
+    const { lease } = await acquired;
+    expect(browser.record).toMatchObject({ leaseId: lease.leaseId });
+    await tab.lock.release({ lease });
     expect(browser.clock.timers).toBe(0);
   });
 });
@@ -177,8 +177,11 @@ describe('a frozen holder', () => {
     const browser = new FakeBrowser();
     const [holder, tab] = [browser.tab({ webLocks: false }), browser.tab({ webLocks: false })];
     const frozen = await holder.lock.acquire();
+    holder.link.freeze();
     browser.clock.jump(15_000);
-    const { lease } = await tab.lock.acquire();
+    const acquired = tab.lock.acquire();
+    await browser.clock.advance(5000);
+    const { lease } = await acquired;
     await expect(holder.lock.release({ lease: frozen.lease })).rejects.toMatchObject({ code: 'lease-expired' });
     expect(browser.record).toMatchObject({ leaseId: lease.leaseId });
   });
@@ -274,6 +277,20 @@ describe('patience', () => {
     await browser.clock.advance(10_000);
     await failed;
     expect(end - start).toBe(maxWaitMs);
+  });
+
+  it.each([-3_600_000, 3_600_000])('maxWaitMs is kept to when the wall clock is set by %s ms meanwhile', async (step) => {
+    const browser = new FakeBrowser();
+    const [holder, tab] = [browser.tab(), browser.tab()];
+    await holder.lock.acquire();
+    const start = browser.clock.monotonic();
+    let end = 0;
+    const failed = tab.lock.acquire({ maxWaitMs: 3000 }).catch(() => (end = browser.clock.monotonic()));
+    await browser.clock.advance(1500);
+    browser.clock.set(step);
+    await browser.clock.advance(20_000);
+    await failed;
+    expect(end - start).toBe(3000);
   });
 
   it('is 5000 ms if nothing else is said', async () => {

@@ -7,7 +7,7 @@ import { launch } from '../../../scripts/chromium.mjs';
 import { serve, type Site } from './server.js';
 
 /** What a tab is made to lack. */
-export type Lack = 'locks' | 'opfs';
+export type Lack = 'locks' | 'opfs' | 'worker';
 
 const PAGE = '/tests/browser/support/page.html';
 /** A name that leads to this machine but is not trusted like it: an insecure context. */
@@ -59,6 +59,7 @@ export class Chromium {
     const page = await this.context.newPage();
     await page.addInitScript((lacks) => {
       if (lacks.includes('locks')) Reflect.deleteProperty(Navigator.prototype, 'locks');
+      if (lacks.includes('worker')) Reflect.deleteProperty(window, 'Worker');
       if (lacks.includes('opfs')) Reflect.deleteProperty(StorageManager.prototype, 'getDirectory');
     }, lacks);
     await page.goto(url);
