@@ -1,68 +1,7 @@
 //! Puts an event into a table. It accepts exactly what [`decide`](crate::decide) could have produced on
 //! that table under some policy, so that a damaged or forged history is named instead of believed.
 
-use crate::{Cause, Event, Lease, LeaseId, Millis, Name, Stamp, Table, Term};
-
-/// An event that cannot have happened to this table.
-#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-pub enum Inconsistent {
-    /// It speaks of a lease that is not there.
-    #[error("it speaks of the lease {lease}, which is not there")]
-    Unknown {
-        /// The id.
-        lease: LeaseId,
-    },
-    /// It grants an id that is taken.
-    #[error("it grants the lease {lease} a second time")]
-    Duplicate {
-        /// The id.
-        lease: LeaseId,
-    },
-    /// It grants what somebody else holds.
-    #[error("it grants {resource}, which is held by the lease {by}")]
-    TwoHolders {
-        /// The resource.
-        resource: Name,
-        /// The lease that is in the table.
-        by: LeaseId,
-    },
-    /// It grants with a fence that is not larger than one in force.
-    #[error("it grants {resource} with a fence that is not larger than an earlier one")]
-    FenceNotRising {
-        /// The resource.
-        resource: Name,
-    },
-    /// It renews an indefinite lease or beats a finite one.
-    #[error("it does not fit the term of the lease {lease}")]
-    WrongTerm {
-        /// The id.
-        lease: LeaseId,
-    },
-    /// It hands a lease over and changes what is held, or hands it to its own holder.
-    #[error("it hands the lease {lease} over, but not the same thing to somebody else")]
-    WrongTransfer {
-        /// The id.
-        lease: LeaseId,
-    },
-    /// It gives a lease terms that no policy grants.
-    #[error("it gives the lease {lease} terms that cannot be granted")]
-    Unlawful {
-        /// The id.
-        lease: LeaseId,
-    },
-    /// It prolongs or hands over what was over.
-    #[error("it goes on with the lease {lease} after its end")]
-    Over {
-        /// The id.
-        lease: LeaseId,
-    },
-    /// It ends a lease as expired before its deadline.
-    #[error("it ends the lease {lease} as expired before its deadline")]
-    NotOver {
-        /// The id.
-        lease: LeaseId,
-    },
-}
+use crate::{Cause, Event, Inconsistent, Lease, LeaseId, Millis, Stamp, Table, Term};
 
 /// Puts `event` into `table`.
 ///
@@ -72,7 +11,7 @@ pub fn apply(table: &mut Table, event: &Event) -> Result<(), Inconsistent> {
     match event {
         Event::Granted { lease } => {
             begins(lease)?;
-            place(table, lease.clone(), None)
+            table.place(lease.clone(), None)
         }
         Event::Transferred { from, lease, .. } => transfer(table, *from, lease),
         Event::Renewed { lease, ttl, at } => renew(table, *lease, *ttl, at),
@@ -88,30 +27,6 @@ pub fn apply(table: &mut Table, event: &Event) -> Result<(), Inconsistent> {
     }
 }
 
-/// Adds a lease, in the place of the lease `instead` if there is one.
-pub(crate) fn place(table: &mut Table, lease: Lease, instead: Option<LeaseId>) -> Result<(), Inconsistent> {
-    if !lease.is_lawful() {
-        return Err(Inconsistent::Unlawful { lease: lease.id });
-    }
-    if table.get(lease.id).is_some() {
-        return Err(Inconsistent::Duplicate { lease: lease.id });
-    }
-    for other in table.on(&lease.resource) {
-        if other.fence >= lease.fence {
-            return Err(Inconsistent::FenceNotRising { resource: lease.resource });
-        }
-        let in_the_way = !other.mode.admits(lease.mode) || other.holder == lease.holder;
-        if in_the_way && Some(other.id) != instead {
-            return Err(Inconsistent::TwoHolders { resource: lease.resource, by: other.id });
-        }
-    }
-    if let Some(id) = instead {
-        table.remove(id);
-    }
-    table.insert(lease);
-    Ok(())
-}
-
 fn transfer(table: &mut Table, from: LeaseId, lease: &Lease) -> Result<(), Inconsistent> {
     let old = in_force(table, from, &lease.granted)?;
     let same_length = match (&old.term, &lease.term) {
@@ -124,7 +39,7 @@ fn transfer(table: &mut Table, from: LeaseId, lease: &Lease) -> Result<(), Incon
         return Err(Inconsistent::WrongTransfer { lease: from });
     }
     begins(lease)?;
-    place(table, lease.clone(), Some(from))
+    table.place(lease.clone(), Some(from))
 }
 
 fn renew(table: &mut Table, id: LeaseId, ttl: Millis, at: &Stamp) -> Result<(), Inconsistent> {

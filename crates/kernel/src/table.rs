@@ -4,7 +4,6 @@ use alloc::collections::BTreeMap;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use crate::apply::place;
 use crate::{Holder, Inconsistent, Lease, LeaseId, Name};
 
 /// The leases of one medium, by id and by resource.
@@ -29,7 +28,7 @@ impl Table {
         let mut leases: Vec<Lease> = leases.into_iter().collect();
         leases.sort_by_key(|lease| lease.fence);
         let mut table = Self::new();
-        leases.into_iter().try_for_each(|lease| place(&mut table, lease, None))?;
+        leases.into_iter().try_for_each(|lease| table.place(lease, None))?;
         Ok(table)
     }
 
@@ -72,7 +71,31 @@ impl Table {
         self.leases.get_mut(&id).map(Arc::make_mut)
     }
 
-    pub(crate) fn insert(&mut self, lease: Lease) {
+    /// Adds a lease, in the place of the lease `instead` if there is one.
+    pub(crate) fn place(&mut self, lease: Lease, instead: Option<LeaseId>) -> Result<(), Inconsistent> {
+        if !lease.is_lawful() {
+            return Err(Inconsistent::Unlawful { lease: lease.id });
+        }
+        if self.get(lease.id).is_some() {
+            return Err(Inconsistent::Duplicate { lease: lease.id });
+        }
+        for other in self.on(&lease.resource) {
+            if other.fence >= lease.fence {
+                return Err(Inconsistent::FenceNotRising { resource: lease.resource });
+            }
+            let in_the_way = !other.mode.admits(lease.mode) || other.holder == lease.holder;
+            if in_the_way && Some(other.id) != instead {
+                return Err(Inconsistent::TwoHolders { resource: lease.resource, by: other.id });
+            }
+        }
+        if let Some(id) = instead {
+            self.remove(id);
+        }
+        self.insert(lease);
+        Ok(())
+    }
+
+    fn insert(&mut self, lease: Lease) {
         let ids = self.resources.entry(lease.resource.clone()).or_default();
         if let Err(at) = ids.binary_search(&lease.id) {
             ids.insert(at, lease.id);

@@ -76,8 +76,10 @@ fn every_event_that_cannot_have_happened_is_in_a_vector() {
     let steps = all.iter().flat_map(|(_, topic)| topic["cases"].as_array().unwrap());
     let steps = steps.flat_map(|case| case["steps"].as_array().unwrap());
     let seen = steps.filter_map(|step| step.get("inconsistent")?.as_str()).collect();
-    let wanted: Vec<String> =
-        variants("crates/kernel/src/apply.rs", "Inconsistent").iter().map(|variant| snake(variant)).collect();
+    let wanted: Vec<String> = variants("crates/kernel/src/inconsistent.rs", "Inconsistent")
+        .iter()
+        .map(|variant| snake(variant))
+        .collect();
     assert_eq!(missing(&wanted, &seen), [""; 0]);
 }
 
