@@ -10,7 +10,7 @@ use holdfast_kernel::{Lease, Refusal};
 use holdfast_store::rfc3339;
 use serde_json::{Map, Value, json};
 
-use crate::lock::codec::HOLDER_ID;
+use crate::holder::holder_of;
 
 /// The result of anything here.
 pub type Result<T> = std::result::Result<T, Error>;
@@ -233,12 +233,6 @@ impl From<Refusal> for Error {
     fn from(refusal: Refusal) -> Self {
         refused(&refusal)
     }
-}
-
-/// Who holds a lease, as others may know it.
-#[must_use]
-pub fn holder_of(lease: &Lease) -> String {
-    lease.tags.get(HOLDER_ID).map_or_else(|| "an unknown holder".to_owned(), ToString::to_string)
 }
 
 fn about(error: Error, lease: &Lease) -> Error {

@@ -17,10 +17,11 @@ use holdfast_store::record::{Paths, Record, Settings};
 use holdfast_store::{CounterId, Held, Medium, View};
 
 use crate::error::{Class, Error, Result};
+use crate::holder::{HOLDER_ID, holder_of};
 use crate::repo::Repo;
 use crate::snapshot;
 use crate::worktree::{Isolation, Worktree};
-use codec::{HOLDER_ID, LockCodec, RENEW_INTERVAL};
+use codec::{LockCodec, RENEW_INTERVAL};
 use session::Session;
 use witness::AuditWitness;
 
@@ -159,8 +160,7 @@ impl Lock {
         let View { table, now, .. } = self.view()?;
         let held = table.iter().find(|lease| !matches!(lease.standing(&now), Standing::Open { .. }));
         let Some(lease) = held else { return Ok(()) };
-        let said =
-            format!("the worktree '{}' is locked by {}", self.worktree.name, crate::error::holder_of(lease));
+        let said = format!("the worktree '{}' is locked by {}", self.worktree.name, holder_of(lease));
         Err(Error::new(Class::LockConflict, said)
             .hint("wait until the lock is released or over; `jvs lock status` shows it")
             .detail("fencing_token", lease.fence.get()))

@@ -6,7 +6,7 @@ use holdfast_store::Witness;
 use serde_json::{Map, Value, json};
 
 use crate::audit::Audit;
-use crate::error::holder_of;
+use crate::holder::holder_of;
 use crate::repo::Repo;
 use crate::worktree::Worktree;
 
