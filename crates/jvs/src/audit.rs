@@ -19,7 +19,7 @@ pub use check::{Break, Chain};
 pub use entry::Entry;
 
 use crate::error::{Class, Error, Result};
-use crate::repo::Repo;
+use crate::repo::{AUDIT_GUARD, Repo};
 use tail::Tail;
 
 const CURRENT: &str = "audit.jsonl";
@@ -78,7 +78,7 @@ impl Audit {
     }
 
     fn alone<T>(&self, act: impl FnOnce() -> Result<T>) -> Result<T> {
-        let mut guard = Guard::open(&self.sys, &self.file("audit.guard"), 0o600)?;
+        let mut guard = Guard::open(&self.sys, &self.file(AUDIT_GUARD), 0o600)?;
         let _section = guard.enter(&self.sys, LockMode::Exclusive)?;
         act()
     }

@@ -95,7 +95,7 @@ pub fn restore(
     let intent = begin(repo, task, Some(from))?;
     let restored = fetch(repo, intent.id, Some(from), progress).and_then(|()| {
         let swap = || swap(repo, &worktree.worktree_id, intent.id, from, reason);
-        repo.alone(|| match session {
+        repo.alone_with(&[&worktree.worktree_id], || match session {
             Some(session) => lock.write(session, |_| swap()),
             None => swap(),
         })
@@ -125,7 +125,7 @@ fn swap(repo: &Repo, worktree_id: &str, id: OpId, from: OpId, reason: &str) -> R
 /// When it is locked, or the name is taken.
 pub fn rename(repo: &Repo, worktree: &Worktree, to: WorktreeName) -> Result<Worktree> {
     movable(worktree)?;
-    repo.alone(|| {
+    repo.alone_with(&[&worktree.worktree_id], || {
         Lock::of(repo, worktree)?.is_free()?;
         is_available(repo, &to)?;
         let (worktree_id, from) = (worktree.worktree_id.clone(), worktree.name.clone());
@@ -149,7 +149,7 @@ pub fn rename(repo: &Repo, worktree: &Worktree, to: WorktreeName) -> Result<Work
 pub fn remove(repo: &Repo, worktree: &Worktree, force: bool, progress: &Progress) -> Result<()> {
     movable(worktree)?;
     let seen = if force { None } else { Some(saved(repo, worktree, progress)?) };
-    let intent = repo.alone(|| {
+    let intent = repo.alone_with(&[&worktree.worktree_id], || {
         Lock::of(repo, worktree)?.is_free()?;
         let payload = repo.payload(&worktree.name);
         if let Some(seen) = &seen {

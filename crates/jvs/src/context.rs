@@ -5,11 +5,14 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use holdfast_kernel::Millis;
 use holdfast_sys::Sys;
 use holdfast_sys::os::effective_user;
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 use crate::cli::Global;
 use crate::error::{Class, Error, Result};
+use crate::guards::{DEFAULT_WAIT, Waits};
 use crate::lock::session::{self, Session, Shell};
 use crate::names::{MAIN, WorktreeName};
 use crate::output::Printer;
@@ -30,6 +33,8 @@ pub struct Context {
     /// The shell that asks.
     pub shell: Shell,
     session_file: Option<PathBuf>,
+    waits: Waits,
+    wait: Option<Millis>,
 }
 
 impl Context {
@@ -48,7 +53,31 @@ impl Context {
         let shell = Shell::calling(&sys, &user.unwrap_or_else(|| effective_user().to_string()))?;
         let session_file = global.session_file.clone().or_else(|| set("JVS_SESSION_FILE").map(PathBuf::from));
         let session_file = session_file.map(|file| start.join(file));
-        Ok(Self { sys, trees: Arc::new(OsTrees), printer, start, shell, session_file })
+        let note = Arc::new(move |text: &str| printer.note(text));
+        let limit = global.wait.unwrap_or(DEFAULT_WAIT);
+        let waits = Waits { limit, note, signal: Arc::default() };
+        let (trees, wait) = (Arc::new(OsTrees), global.wait);
+        Ok(Self { sys, trees, printer, start, shell, session_file, waits, wait })
+    }
+
+    /// How long to wait for a lock that somebody else has: not at all, unless that was asked for.
+    #[must_use]
+    pub fn wait_for_lock(&self) -> Millis {
+        self.wait.unwrap_or(Millis::ZERO)
+    }
+
+    /// Lets signals end a wait, for commands that listen to them and so are not ended by them.
+    ///
+    /// # Errors
+    /// When the system cannot listen.
+    pub fn stop_waiting_at_signals(&self) -> Result<()> {
+        for signal in [SIGINT, SIGTERM, SIGHUP] {
+            let flag = Arc::clone(&self.waits.signal);
+            let number = usize::try_from(signal).unwrap_or(usize::MAX);
+            signal_hook::flag::register_usize(signal, flag, number)
+                .map_err(|error| holdfast_sys::Error::new("listen for", Path::new("signals"), error))?;
+        }
+        Ok(())
     }
 
     /// Who works here.
@@ -63,7 +92,7 @@ impl Context {
     /// When it is in none.
     pub fn repo(&self) -> Result<Repo> {
         let root = Repo::discover(&self.sys, &self.start)?;
-        Repo::open(&self.sys, &self.trees, &root, &self.actor())
+        Repo::open(&self.sys, &self.trees, &root, &self.actor(), &self.waits)
     }
 
     /// The name of the worktree that is meant: the one that was typed, else the one that the directory is

@@ -10,6 +10,7 @@ use holdfast_kernel::{Lease, Refusal};
 use holdfast_store::rfc3339;
 use serde_json::{Map, Value, json};
 
+use crate::guards::{Busy, Stopped};
 use crate::holder::holder_of;
 
 /// The result of anything here.
@@ -52,6 +53,8 @@ pub enum Class {
     Exists,
     /// Something would be lost.
     UnsavedChanges,
+    /// Somebody has been inside a guard for too long.
+    Busy,
     /// The operating system failed.
     Io,
     /// What was typed is no command.
@@ -82,6 +85,7 @@ impl Class {
             Self::NotFound => "E_NOT_FOUND",
             Self::Exists => "E_EXISTS",
             Self::UnsavedChanges => "E_UNSAVED_CHANGES",
+            Self::Busy => "E_BUSY",
             Self::Io => "E_IO",
             Self::Usage => "E_USAGE",
             Self::Interrupted(_) => "E_INTERRUPTED",
@@ -166,6 +170,12 @@ impl Error {
         Self::new(Class::Usage, message)
     }
 
+    /// A signal asked to stop.
+    #[must_use]
+    pub fn interrupted(signal: u8) -> Self {
+        Self::new(Class::Interrupted(signal), format!("stopped by signal {signal}; nothing was changed"))
+    }
+
     /// There is no such thing.
     #[must_use]
     pub fn not_found(what: &str, name: &str, hint: &str) -> Self {
@@ -204,8 +214,33 @@ impl Error {
     }
 }
 
+/// What a wait ended with, if that is what failed.
+fn waited(error: &holdfast_sys::Error) -> Option<Error> {
+    let inner = error.source.get_ref()?;
+    if let Some(stopped) = inner.downcast_ref::<Stopped>() {
+        return Some(Error::interrupted(stopped.signal));
+    }
+    let busy = inner.downcast_ref::<Busy>()?;
+    let inside: Vec<Value> = busy
+        .inside
+        .iter()
+        .map(|one| json!({ "pid": one.pid, "command": one.command, "running_ms": one.running_ms, "stopped": one.is_stopped }))
+        .collect();
+    let stopped = busy.inside.iter().find(|one| one.is_stopped);
+    let hint = stopped.map_or_else(
+        || "nothing was changed; try again, or wait longer with --wait".to_owned(),
+        |one| format!("nothing was changed; let it go on with `kill -CONT {}`, or end it", one.pid),
+    );
+    let said = format!("{} is busy: {busy}", busy.path.display());
+    let told = Error::new(Class::Busy, said).hint(hint).detail("inside", inside);
+    Some(told.detail("waited_ms", busy.waited.get()))
+}
+
 impl From<holdfast_sys::Error> for Error {
     fn from(error: holdfast_sys::Error) -> Self {
+        if let Some(told) = waited(&error) {
+            return told;
+        }
         let full = error.kind() == std::io::ErrorKind::StorageFull;
         let told = Self::new(Class::Io, format!("{error}: {}", error.source));
         if full { told.hint("make room on the disk and try again; nothing was published") } else { told }

@@ -13,6 +13,7 @@ pub mod context;
 pub mod doctor;
 pub mod error;
 pub mod gc;
+pub mod guards;
 pub mod holder;
 pub mod intent;
 pub mod lock;

@@ -89,7 +89,7 @@ impl Lock {
             tags: tags(&session.holder_id, policy.renew_interval(ms))?,
             dead: Vec::new(),
         };
-        let answer = self.record.transact(&policy.rules(), &Command::Acquire(wanted))?;
+        let answer = self.transact(&Command::Acquire(wanted))?;
         let (lease, already_held) = match answer {
             Answer::Granted(lease) => (lease, false),
             Answer::AlreadyHeld(lease) => (lease, true),
@@ -105,7 +105,7 @@ impl Lock {
     /// When it is not the session's, or is over.
     pub fn renew(&self, session: &Session) -> Result<Lease> {
         let command = Command::Renew { lease: session.lock_id, holder: session.holder()?, ttl: None };
-        match self.record.transact(&self.repo.config.policy.rules(), &command)? {
+        match self.transact(&command)? {
             Answer::Renewed(lease) => Ok(lease),
             other => Err(unexpected(&other)),
         }
@@ -117,7 +117,7 @@ impl Lock {
     /// When it is not the session's.
     pub fn release(&self, session: &Session) -> Result<Lease> {
         let command = Command::Release { lease: session.lock_id, holder: session.holder()? };
-        match self.record.transact(&self.repo.config.policy.rules(), &command)? {
+        match self.transact(&command)? {
             Answer::Released(lease) => Ok(lease),
             other => Err(unexpected(&other)),
         }
@@ -131,7 +131,14 @@ impl Lock {
     pub fn write<T>(&self, session: &Session, act: impl FnOnce(&Held<'_>) -> Result<T>) -> Result<T> {
         let claim = session.claim(&self.resource)?;
         let medium: &dyn Medium = &self.record;
-        medium.write(&claim, act)?
+        self.repo.on_lock_only(&self.worktree.worktree_id, || medium.write(&claim, act)?)
+    }
+
+    /// What the lock answers. Its guard and that of the audit are entered at once, because the audit hears of
+    /// every transition before it happens.
+    fn transact(&self, command: &Command) -> Result<Answer> {
+        let rules = self.repo.config.policy.rules();
+        self.repo.on_lock_only(&self.worktree.worktree_id, || Ok(self.record.transact(&rules, command)?))
     }
 
     /// Whether the token of the session is in force at the moment. Long work asks before it begins.

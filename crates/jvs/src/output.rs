@@ -87,6 +87,11 @@ impl Printer {
         self.notes.warning(text);
     }
 
+    /// Prints what somebody who waits wants to know.
+    pub fn note(&self, text: &str) {
+        self.notes.note(text);
+    }
+
     /// Does `work`, and shows how far it is if somebody is looking.
     pub fn watch<T>(&self, label: &str, progress: &Progress, work: impl FnOnce() -> T) -> T {
         if !self.notes.can_rewrite() {

@@ -98,7 +98,7 @@ impl Publisher<'_> {
         if self.wanted.consistency == Consistency::Quiesced {
             self.unchanged(&payload, &before)?;
         }
-        self.repo.alone(|| match self.wanted.session {
+        self.repo.alone_with(&[&self.worktree.worktree_id], || match self.wanted.session {
             Some(session) => self.lock.write(session, |held| self.commit(&summary, Some(held))),
             None => self.commit(&summary, None),
         })

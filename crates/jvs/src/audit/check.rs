@@ -58,7 +58,7 @@ impl Audit {
     /// When it cannot be read.
     pub fn read(&self, visit: &mut dyn FnMut(&Entry)) -> Result<Chain> {
         // Whoever writes at the same moment must not be taken for a crash.
-        if self.open("audit.guard")?.is_none() {
+        if self.open(crate::repo::AUDIT_GUARD)?.is_none() {
             return Ok(Chain::default());
         }
         self.alone(|| {

@@ -11,7 +11,7 @@ use crate::error::{Class, Error, Result};
 use crate::holder::holder_of;
 use crate::lock::codec::LockRecord;
 use crate::lock::session::Session;
-use crate::lock::take::take;
+use crate::lock::take::take_within;
 use crate::lock::{Granted, Lock};
 use crate::output::Report;
 use crate::repo::Repo;
@@ -57,7 +57,7 @@ fn acquire(context: &Context, name: Option<&str>, lease_ms: Option<u64>) -> Resu
     let name = context.name(&repo, name)?;
     let path = |worktree: &Worktree| context.session_path(&repo, worktree);
     let (session, Granted { lease, counter, already_held }) =
-        take(&repo, &name, &context.shell, &path, lease_ms)?;
+        take_within(&repo, &name, &context.shell, &path, lease_ms, context.wait_for_lock())?;
     let verb = if already_held { "already held" } else { "locked" };
     let record = LockRecord::of(&lease, counter);
     let text = format!(
@@ -74,18 +74,17 @@ fn acquire(context: &Context, name: Option<&str>, lease_ms: Option<u64>) -> Resu
     Ok(Report::new(text, &json))
 }
 
-/// The lock of a worktree that is meant, and the session of this shell on it.
-fn mine(context: &Context, repo: &Repo, name: Option<&str>) -> Result<(Worktree, Lock, Session)> {
-    let worktree = context.worktree(repo, name)?;
-    let session = context.needed_session(repo, &worktree)?;
-    let lock = Lock::of(repo, &worktree)?;
-    Ok((worktree, lock, session))
+/// The lock of a worktree, and the session of this shell on it.
+fn mine(context: &Context, repo: &Repo, worktree: &Worktree) -> Result<(Lock, Session)> {
+    let session = context.needed_session(repo, worktree)?;
+    Ok((Lock::of(repo, worktree)?, session))
 }
 
 fn renew(context: &Context, name: Option<&str>) -> Result<Report> {
     let repo = context.repo()?;
-    repo.together(|| {
-        let (worktree, lock, session) = mine(context, &repo, name)?;
+    let worktree = context.worktree(&repo, name)?;
+    repo.on_lock(&worktree.worktree_id, || {
+        let (lock, session) = mine(context, &repo, &worktree)?;
         let lease = lock.renew(&session).map_err(|error| match error.class() {
             Class::Io | Class::AuditChainBroken => {
                 error.hint("the renewal is not safe on disk: stop writing now")
@@ -101,8 +100,9 @@ fn renew(context: &Context, name: Option<&str>) -> Result<Report> {
 
 fn release(context: &Context, name: Option<&str>) -> Result<Report> {
     let repo = context.repo()?;
-    repo.together(|| {
-        let (worktree, lock, session) = mine(context, &repo, name)?;
+    let worktree = context.worktree(&repo, name)?;
+    repo.on_lock(&worktree.worktree_id, || {
+        let (lock, session) = mine(context, &repo, &worktree)?;
         let lease = lock.release(&session)?;
         session.forget(&repo.sys);
         let json = json!({

@@ -22,7 +22,7 @@ use crate::error::{Error, Result};
 use crate::lock::Lock;
 use crate::lock::keeper::Keeper;
 use crate::lock::session::Session;
-use crate::lock::take::take;
+use crate::lock::take::take_within;
 use crate::output::Report;
 use crate::repo::Repo;
 use crate::worktree::Worktree;
@@ -45,14 +45,16 @@ pub(super) fn run(
     // From here on a signal is the command's, even if it comes before the command: one that ended this program
     // would leave the command behind, running without the lock.
     let signals = listen()?;
-    let (session, granted) = take(&repo, &name, &context.shell, &path, lease_ms)?;
+    context.stop_waiting_at_signals()?;
+    let wait = context.wait_for_lock();
+    let (session, granted) = take_within(&repo, &name, &context.shell, &path, lease_ms, wait)?;
     let worktree = Worktree::named(&repo, &name)?;
     let every = repo.config.policy.renew_interval(lease_ms.unwrap_or(repo.config.policy.lease_duration_ms));
     let ended = Lock::of(&repo, &worktree).and_then(|lock| {
         let child = start(&repo, &worktree, &session, command)?;
         attend(lock, &session, child, signals, every)
     });
-    let released = repo.together(|| Lock::of(&repo, &worktree)?.release(&session));
+    let released = repo.on_lock(&worktree.worktree_id, || Lock::of(&repo, &worktree)?.release(&session));
     session.forget(&repo.sys);
     let status = ended?;
     released?;

@@ -32,7 +32,9 @@ const TICK_MS: i64 = 20;
 /// When it cannot be looked at.
 pub fn find(repo: &Repo, strict: bool) -> Result<Vec<Finding>> {
     let mut findings = Vec::new();
-    repo.alone(|| {
+    let ids = worktree_ids(repo)?;
+    let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
+    repo.alone_with(&ids, || {
         let busy = if strict { left_over(repo, &mut findings)? } else { BTreeSet::new() };
         worktrees(repo, &mut findings)?;
         snapshots(repo, &busy, &mut findings)
@@ -43,6 +45,13 @@ pub fn find(repo: &Repo, strict: bool) -> Result<Vec<Finding>> {
         clock(repo, &mut findings)?;
     }
     Ok(findings)
+}
+
+/// The ids of all worktrees, whether or not they can be read.
+fn worktree_ids(repo: &Repo) -> Result<Vec<String>> {
+    let names = repo.sys.files.list(&repo.control("worktrees"))?;
+    let id = |name: &std::ffi::OsString| Some(name.to_str()?.strip_suffix(".json")?.to_owned());
+    Ok(names.iter().filter_map(id).filter(|id| id.parse::<LeaseId>().is_ok()).collect())
 }
 
 fn finding(kind: Kind, path: PathBuf, text: impl Into<String>, remedy: Remedy) -> Finding {

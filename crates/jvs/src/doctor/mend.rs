@@ -79,7 +79,7 @@ fn end_work(repo: &Repo, finding: &Finding, id: OpId) -> Result<bool> {
 }
 
 fn set_lock_aside(repo: &Repo, finding: &Finding, worktree_id: &str) -> Result<bool> {
-    repo.alone(|| {
+    repo.alone_with(&[worktree_id], || {
         let Some(worktree) = Worktree::load(repo, worktree_id)? else { return Ok(false) };
         noted(repo, finding)?;
         Ok(!Lock::of(repo, &worktree)?.record().set_aside()?.is_empty())

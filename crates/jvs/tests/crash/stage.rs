@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use holdfast_jvs::change;
 use holdfast_jvs::error::Result;
+use holdfast_jvs::guards::Waits;
 use holdfast_jvs::lock::session::{Session, Shell};
 use holdfast_jvs::lock::take::take;
 use holdfast_jvs::names::{OpId, WorktreeName};
@@ -42,7 +43,7 @@ impl Stage {
     /// Opens the repository, where the disk may fail.
     pub(crate) fn try_open(sys: Sys) -> Result<Self> {
         let trees: Arc<dyn Trees> = Arc::new(PlainTrees::new(sys.clone()));
-        Ok(Self { repo: Repo::open(&sys, &trees, Path::new(ROOT), &actor())? })
+        Ok(Self { repo: Repo::open(&sys, &trees, Path::new(ROOT), &actor(), &Waits::default())? })
     }
 
     pub(crate) fn worktree(&self, name: &str) -> Result<Worktree> {

@@ -20,4 +20,5 @@ mod steal;
 mod stopped;
 mod tamper;
 mod terminal;
+mod wait;
 mod worktree;
