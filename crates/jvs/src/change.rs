@@ -10,7 +10,7 @@ use serde_json::{Map, json};
 use crate::audit::Audit;
 use crate::config::Config;
 use crate::error::{Class, Error, Result};
-use crate::intent::{Intent, Task};
+use crate::intent::{Intent, Task, abandoned};
 use crate::lock::Lock;
 use crate::lock::session::Session;
 use crate::names::{MAIN, OpId, WorktreeName};
@@ -33,7 +33,7 @@ pub fn found(sys: &Sys, root: &Path, actor: &Actor) -> Result<Config> {
         let main = Worktree::fresh(sys, WorktreeName::new(MAIN)?, Isolation::Exclusive, None)?;
         whole::replace(sys, &Worktree::file(control, &main.worktree_id), &main.bytes(), 0o644)?;
         let audit = Audit::at(sys, control.join("audit"), &actor.name);
-        audit.append("repo.created", Some(&main.worktree_id), Map::new())
+        audit.begin("repo.created", &main.worktree_id)
     })
 }
 
@@ -55,8 +55,11 @@ pub fn create(
     let made = fetch(repo, intent.id, from, progress).and_then(|()| {
         repo.alone(|| {
             is_available(repo, &worktree.name)?;
-            let data =
-                Map::from_iter([("name".to_owned(), json!(worktree.name)), ("from".to_owned(), json!(from))]);
+            let data = Map::from_iter([
+                ("name".to_owned(), json!(worktree.name)),
+                ("from".to_owned(), json!(from)),
+                ("head".to_owned(), json!(from)),
+            ]);
             Audit::of(repo).append("worktree.created", Some(&worktree.worktree_id), data)?;
             make_dir(&repo.sys, &repo.root.join("worktrees"))?;
             let staging = repo.staging(intent.id);
@@ -100,15 +103,30 @@ pub fn restore(
             None => swap(),
         })
     });
-    settle(repo, intent, &restored);
+    settle_restore(repo, intent, worktree, &restored);
     restored
+}
+
+/// As [`settle`]. The audit may have heard of a restore that did not happen; it hears that too, or the doctor says
+/// so.
+fn settle_restore(repo: &Repo, intent: Intent, worktree: &Worktree, done: &Result<()>) {
+    let began = repo.sys.files.stat(&repo.staging(intent.id).join(OLD)).is_ok();
+    if done.is_err() && !began && abandoned(repo, &worktree.worktree_id, intent.id).is_err() {
+        return;
+    }
+    settle(repo, intent, done);
 }
 
 /// Takes the old payload out and puts the new one in. In between there is none, which the doctor completes.
 fn swap(repo: &Repo, worktree_id: &str, id: OpId, from: OpId, reason: &str) -> Result<()> {
     let mut worktree = Worktree::load(repo, worktree_id)?
         .ok_or_else(|| Error::not_found("worktree", worktree_id, "it was removed meanwhile"))?;
-    let data = Map::from_iter([("from".to_owned(), json!(from)), ("reason".to_owned(), json!(reason))]);
+    let data = Map::from_iter([
+        ("from".to_owned(), json!(from)),
+        ("reason".to_owned(), json!(reason)),
+        ("operation".to_owned(), json!(id)),
+        ("head".to_owned(), json!(from)),
+    ]);
     Audit::of(repo).append("worktree.restored", Some(worktree_id), data)?;
     let (payload, staging) = (worktree.payload(repo)?, repo.staging(id));
     repo.sys.files.rename_new(&payload, &staging.join(OLD))?;

@@ -2,6 +2,7 @@
 //! repository's guard and the lock's, after the token was compared with the one in force. Before that rename
 //! nobody sees anything; after it everything is there and durable.
 
+use std::cell::Cell;
 use std::path::Path;
 
 use holdfast_kernel::Millis;
@@ -10,7 +11,7 @@ use serde_json::{Map, json};
 
 use crate::audit::Audit;
 use crate::error::{Class, Error, Result};
-use crate::intent::{Intent, Task};
+use crate::intent::{Intent, Task, abandoned};
 use crate::lock::Lock;
 use crate::lock::session::Session;
 use crate::names::OpId;
@@ -52,8 +53,9 @@ pub fn publish(
     let id = OpId::fresh(&repo.sys)?;
     let task = Task::Snapshot { worktree_id: worktree.worktree_id.clone() };
     let intent = repo.together(|| Intent::begin(repo, id, task))?;
-    let published = Publisher { repo, worktree, wanted, lock: &lock, id }.run(progress);
-    clear(repo, intent, published.is_err());
+    let publisher = Publisher { repo, worktree, wanted, lock: &lock, id, told: Cell::new(false) };
+    let published = publisher.run(progress);
+    clear(repo, intent, worktree, published.is_err(), publisher.told.get());
     published
 }
 
@@ -68,8 +70,12 @@ fn not_held(worktree: &Worktree) -> Error {
 
 /// Removes what is of no use to anybody. What cannot be removed is left to the doctor, and so is a snapshot
 /// that became visible although its publishing failed.
-fn clear(repo: &Repo, intent: Intent, failed: bool) {
+fn clear(repo: &Repo, intent: Intent, worktree: &Worktree, failed: bool, told: bool) {
     if failed && repo.sys.files.stat(&repo.snapshot(intent.id)).is_ok() {
+        return;
+    }
+    // What the audit heard of and did not happen is said there too; otherwise the doctor says it.
+    if failed && told && abandoned(repo, &worktree.worktree_id, intent.id).is_err() {
         return;
     }
     if !failed || repo.trees.remove(&repo.staging(intent.id)).is_ok() {
@@ -83,6 +89,8 @@ struct Publisher<'a> {
     wanted: &'a Wanted<'a>,
     lock: &'a Lock,
     id: OpId,
+    /// Whether the audit has heard of it.
+    told: Cell<bool>,
 }
 
 impl Publisher<'_> {
@@ -131,7 +139,7 @@ impl Publisher<'_> {
 
     /// The steps that nobody may come between.
     fn commit(&self, summary: &Summary, held: Option<&Held<'_>>) -> Result<Descriptor> {
-        let Self { repo, id, .. } = *self;
+        let (repo, id) = (self.repo, self.id);
         let current = Worktree::load(repo, &self.worktree.worktree_id)?;
         let mut worktree = current.ok_or_else(|| {
             Error::not_found("worktree", self.worktree.name.as_str(), "it was removed meanwhile")
@@ -144,7 +152,10 @@ impl Publisher<'_> {
             ("payload_root_hash".to_owned(), json!(descriptor.payload_root_hash)),
             ("descriptor_hash".to_owned(), json!(hash)),
             ("fencing_token".to_owned(), json!(descriptor.fencing_token)),
+            ("parent".to_owned(), json!(descriptor.parent)),
+            ("head".to_owned(), json!(id)),
         ]);
+        self.told.set(true);
         Audit::of(repo).append("snapshot.published", Some(&worktree.worktree_id), data)?;
         repo.sys.files.rename_new(&staging, &repo.snapshot(id))?;
         repo.sys.files.sync_dir(&repo.control("snapshots"))?;

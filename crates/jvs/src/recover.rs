@@ -5,7 +5,7 @@ use std::path::Path;
 
 use crate::change::{LEAVING, OLD, forget, take_out};
 use crate::error::Result;
-use crate::intent::{Intent, Task};
+use crate::intent::{Intent, Task, abandoned};
 use crate::names::{OpId, WorktreeName};
 use crate::repo::{Repo, make_dir};
 use crate::snapshot::{self, PAYLOAD};
@@ -52,6 +52,9 @@ pub fn clear(repo: &Repo, intent: Intent) -> Result<()> {
 
 /// A snapshot that became visible stays, and its worktree gets to know it, unless it has gone on since.
 fn after_publish(repo: &Repo, worktree_id: &str, id: OpId) -> Result<()> {
+    if !is_there(repo, &repo.snapshot(id)) {
+        return abandoned(repo, worktree_id, id);
+    }
     let Ok((descriptor, _)) = snapshot::load(repo, id) else { return Ok(()) };
     set_head(repo, worktree_id, descriptor.parent, id)
 }
@@ -79,7 +82,8 @@ fn after_restore(repo: &Repo, worktree_id: &str, id: OpId, from: OpId, head: Opt
     let staging = repo.staging(id);
     let Some(worktree) = Worktree::load(repo, worktree_id)? else { return Ok(()) };
     if !is_there(repo, &staging.join(OLD)) {
-        return Ok(());
+        // Either it had not begun, or all of it was done and cleared away.
+        return if worktree.head == Some(from) { Ok(()) } else { abandoned(repo, worktree_id, id) };
     }
     let payload = repo.payload(&worktree.name);
     if !is_there(repo, &payload) {

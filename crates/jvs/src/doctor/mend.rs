@@ -39,6 +39,10 @@ fn remedied(repo: &Repo, finding: &Finding) -> Result<bool> {
         }
         Remedy::MendAudit(found) => Audit::of(repo).repair(found).map(|()| true),
         Remedy::SetLockAside(worktree_id) => set_lock_aside(repo, finding, worktree_id),
+        Remedy::WriteOff(id) => {
+            let data = Map::from_iter([("snapshot_id".to_owned(), json!(id))]);
+            Audit::of(repo).append("snapshot.lost", None, data).map(|()| true)
+        }
         Remedy::EndWork(id) => end_work(repo, finding, *id),
         Remedy::Remove(path) => {
             noted(repo, finding)?;

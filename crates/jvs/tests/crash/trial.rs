@@ -119,7 +119,10 @@ impl<'a> Trial<'a> {
         let (after, worktrees) = self
             .process(move |sys| {
                 let stage = Stage::open(sys);
-                verify::audit(&stage.repo).unwrap_or_else(|error| panic!("{shown}: {error}"));
+                let audited = verify::audit(&stage.repo).unwrap_or_else(|error| panic!("{shown}: {error}"));
+                if let Some((what, error)) = audited.wrong().first() {
+                    panic!("{shown}: {what}: {error}");
+                }
                 let names: Vec<String> =
                     Worktree::all(&stage.repo).unwrap().iter().map(|one| one.name.to_string()).collect();
                 for name in &names {
