@@ -31,7 +31,7 @@ pub(crate) const LEAVING: &str = "leaving";
 pub fn found(sys: &Sys, root: &Path, actor: &Actor) -> Result<Config> {
     Repo::init(sys, root, |control| {
         let main = Worktree::fresh(sys, WorktreeName::new(MAIN)?, Isolation::Exclusive, None)?;
-        whole::replace(sys, &Worktree::file(control, &main.worktree_id), &main.bytes(), 0o644)?;
+        whole::replace(sys, &Worktree::file(control, &main.worktree_id), &main.bytes()?, 0o644)?;
         let audit = Audit::at(sys, control.join("audit"), &actor.name);
         audit.begin("repo.created", &main.worktree_id)
     })
@@ -110,8 +110,12 @@ pub fn restore(
 /// As [`settle`]. The audit may have heard of a restore that did not happen; it hears that too, or the doctor says
 /// so.
 fn settle_restore(repo: &Repo, intent: Intent, worktree: &Worktree, done: &Result<()>) {
-    let began = repo.sys.files.stat(&repo.staging(intent.id).join(OLD)).is_ok();
-    if done.is_err() && !began && abandoned(repo, &worktree.worktree_id, intent.id).is_err() {
+    let began = repo.is_there(&repo.staging(intent.id).join(OLD));
+    let said = began.and_then(|began| match done {
+        Err(_) if !began => abandoned(repo, &worktree.worktree_id, intent.id),
+        _ => Ok(()),
+    });
+    if said.is_err() {
         return;
     }
     settle(repo, intent, done);
@@ -235,8 +239,9 @@ fn movable(worktree: &Worktree) -> Result<()> {
 
 /// That no worktree has the name, and nothing is in its place.
 fn is_available(repo: &Repo, name: &WorktreeName) -> Result<()> {
-    let taken = Worktree::all(repo)?.iter().any(|worktree| worktree.name == *name);
-    if taken || repo.sys.files.stat(&repo.payload(name)).is_ok() {
+    // A record that cannot be read may have the name too, but then the payload is in its place.
+    let taken = Worktree::survey(repo)?.readable.iter().any(|worktree| worktree.name == *name);
+    if taken || repo.is_there(&repo.payload(name))? {
         let said = format!("there is already a worktree, or a file, called '{name}'");
         return Err(Error::new(Class::Exists, said).hint("choose another name"));
     }
@@ -277,8 +282,9 @@ fn fetch(repo: &Repo, id: OpId, from: Option<OpId>, progress: &Progress) -> Resu
 /// needs the intent to know how to go on.
 fn settle(repo: &Repo, intent: Intent, done: &Result<()>) {
     let staging = repo.staging(intent.id);
-    let underway = [OLD, LEAVING].iter().any(|name| repo.sys.files.stat(&staging.join(name)).is_ok());
-    if done.is_err() && underway {
+    // What cannot be told may be underway.
+    let is_there = |name: &&str| repo.is_there(&staging.join(name)).unwrap_or(true);
+    if done.is_err() && [OLD, LEAVING].iter().any(is_there) {
         return;
     }
     if repo.trees.remove(&staging).is_ok() {

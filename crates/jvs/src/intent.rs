@@ -98,7 +98,7 @@ impl Intent {
         let path = path(repo, id);
         let file = repo.sys.files.open(&path, Open::New { mode: 0o600 })?;
         file.lock(LockMode::Exclusive)?;
-        file.write_all_at(&line(&Wire { format: FORMAT, id, work: task.clone() }), 0)?;
+        file.write_all_at(&line(&Wire { format: FORMAT, id, work: task.clone() })?, 0)?;
         file.sync()?;
         repo.sys.files.sync_dir(&repo.control("intents"))?;
         Ok(Self { id, task: Some(task), path, _lock: file })

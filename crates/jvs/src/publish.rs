@@ -71,7 +71,7 @@ fn not_held(worktree: &Worktree) -> Error {
 /// Removes what is of no use to anybody. What cannot be removed is left to the doctor, and so is a snapshot
 /// that became visible although its publishing failed.
 fn clear(repo: &Repo, intent: Intent, worktree: &Worktree, failed: bool, told: bool) {
-    if failed && repo.sys.files.stat(&repo.snapshot(intent.id)).is_ok() {
+    if failed && repo.is_there(&repo.snapshot(intent.id)).unwrap_or(true) {
         return;
     }
     // What the audit heard of and did not happen is said there too; otherwise the doctor says it.

@@ -167,6 +167,17 @@ impl Repo {
         self.control("staging").join(id.to_string())
     }
 
+    /// Whether something is at a path. That it cannot be told is an error, never a no.
+    ///
+    /// # Errors
+    /// When it cannot be told.
+    pub fn is_there(&self, path: &Path) -> Result<bool> {
+        match self.sys.files.stat(path) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(false),
+            found => Ok(found.map(|_| true)?),
+        }
+    }
+
     /// Runs `act` while nobody changes the shape of the repository.
     ///
     /// # Errors
@@ -280,14 +291,17 @@ pub fn read_json<T: DeserializeOwned>(sys: &Sys, path: &Path) -> Result<Option<T
 /// # Errors
 /// When that failed.
 pub fn write_json(sys: &Sys, path: &Path, value: &impl Serialize) -> Result<()> {
-    Ok(whole::replace(sys, path, &line(value), 0o644)?)
+    Ok(whole::replace(sys, path, &line(value)?, 0o644)?)
 }
 
 /// A value as one line of JSON.
-#[must_use]
-pub fn line(value: &impl Serialize) -> Vec<u8> {
-    // These are types of ours, whose keys are text: they always have a JSON form.
-    let mut bytes = serde_json::to_vec(value).unwrap_or_default();
+///
+/// # Errors
+/// When it has no such form, which would be a bug: these are types of ours, whose keys are text.
+pub fn line(value: &impl Serialize) -> Result<Vec<u8>> {
+    let mut bytes = serde_json::to_vec(value).map_err(|error| {
+        Error::new(Class::Io, format!("a bug in jvs: a record has no JSON form: {error}"))
+    })?;
     bytes.push(b'\n');
-    bytes
+    Ok(bytes)
 }

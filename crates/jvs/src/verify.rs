@@ -12,7 +12,7 @@ use crate::names::OpId;
 use crate::payload::Progress;
 use crate::repo::Repo;
 use crate::snapshot;
-use crate::worktree::Worktree;
+use crate::worktree::{Survey, Worktree};
 
 /// What the audit log is, and what does not agree with it.
 pub struct Audited {
@@ -20,6 +20,8 @@ pub struct Audited {
     pub ledger: Ledger,
     /// Its chain, which is whole.
     pub chain: Chain,
+    /// Worktrees and locks that cannot be read, and so not be compared with it.
+    pub unreadable: Vec<(String, Error)>,
     /// Worktrees whose tokens it has not heard of.
     pub unheard: Vec<Error>,
     /// Worktrees whose head is not the one that was last set.
@@ -36,7 +38,7 @@ impl Audited {
         let heads =
             self.heads.into_iter().map(|(worktree, error)| (format!("worktree {}", worktree.name), error));
         let missing = self.missing.into_iter().map(|id| (id.to_string(), vanished(id)));
-        unheard.chain(heads).chain(missing).collect()
+        unheard.chain(heads).chain(missing).chain(self.unreadable).collect()
     }
 }
 
@@ -45,9 +47,14 @@ impl Audited {
 /// # Errors
 /// When its chain is broken, or it cannot be looked at.
 pub fn audit(repo: &Repo) -> Result<Audited> {
-    let mut views = Vec::new();
-    for worktree in Worktree::all(repo)? {
-        views.push((Lock::of(repo, &worktree)?.view()?, worktree));
+    let Survey { readable, damaged } = Worktree::survey(repo)?;
+    let (mut views, mut unreadable) = (Vec::new(), Vec::new());
+    unreadable.extend(damaged.into_iter().map(|one| (format!("worktree {}", one.worktree_id), one.error)));
+    for worktree in readable {
+        match Lock::of(repo, &worktree).and_then(|lock| lock.view()) {
+            Ok(view) => views.push((view, worktree)),
+            Err(error) => unreadable.push((format!("lock of {}", worktree.name), error)),
+        }
     }
     repo.reading(|| {
         let mut ledger = Ledger::default();
@@ -58,13 +65,13 @@ pub fn audit(repo: &Repo) -> Result<Audited> {
         let mut heads = Vec::new();
         for (_, worktree) in &views {
             // It may have been changed or removed since.
-            let Some(worktree) = Worktree::load(repo, &worktree.worktree_id)? else { continue };
+            let Ok(Some(worktree)) = Worktree::load(repo, &worktree.worktree_id) else { continue };
             if let Err(error) = ledger.agrees(&worktree, &underway) {
                 heads.push((worktree, error));
             }
         }
         let missing = ledger.missing(repo, &underway)?;
-        Ok(Audited { ledger, chain, unheard, heads, missing })
+        Ok(Audited { ledger, chain, unreadable, unheard, heads, missing })
     })
 }
 

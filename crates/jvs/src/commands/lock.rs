@@ -13,7 +13,7 @@ use crate::lock::codec::LockRecord;
 use crate::lock::session::Session;
 use crate::lock::take::take_within;
 use crate::lock::{Granted, Lock};
-use crate::output::Report;
+use crate::output::{Report, document};
 use crate::repo::Repo;
 use crate::worktree::{Isolation, Worktree};
 
@@ -41,14 +41,12 @@ pub(super) fn bounded(lease_ms: Option<u64>) -> Result<()> {
 }
 
 /// A lock as others may see it.
-fn shown(lease: &Lease, counter: CounterId) -> Value {
-    let mut shown = serde_json::to_value(LockRecord::of(lease, counter)).unwrap_or_default();
-    if let Some(fields) = shown.as_object_mut() {
-        for secret in ["holder_nonce", "created_boot", "renewed_boot", "format"] {
-            fields.remove(secret);
-        }
+fn shown(lease: &Lease, counter: CounterId) -> Result<Value> {
+    let mut shown = document(&LockRecord::of(lease, counter))?;
+    for secret in ["holder_nonce", "created_boot", "renewed_boot", "format"] {
+        shown.remove(secret);
     }
-    shown
+    Ok(Value::Object(shown))
 }
 
 fn acquire(context: &Context, name: Option<&str>, lease_ms: Option<u64>) -> Result<Report> {
@@ -68,7 +66,7 @@ fn acquire(context: &Context, name: Option<&str>, lease_ms: Option<u64>) -> Resu
         session.path.display()
     );
     let json = json!({
-        "worktree": name, "lock": shown(&lease, counter), "already_held": already_held,
+        "worktree": name, "lock": shown(&lease, counter)?, "already_held": already_held,
         "session_file": session.path,
     });
     Ok(Report::new(text, &json))
@@ -93,7 +91,7 @@ fn renew(context: &Context, name: Option<&str>) -> Result<Report> {
         })?;
         let counter = counter(&lock)?;
         let until = LockRecord::of(&lease, counter).lease_expires_at;
-        let json = json!({ "worktree": worktree.name, "lock": shown(&lease, counter) });
+        let json = json!({ "worktree": worktree.name, "lock": shown(&lease, counter)? });
         Ok(Report::new(format!("renewed '{}' until {until}\n", worktree.name), &json))
     })
 }
@@ -136,9 +134,10 @@ fn status(context: &Context, name: Option<&str>) -> Result<Report> {
     });
     let mine = context.session(&repo, &worktree).ok().flatten();
     let mine = mine.zip(held).is_some_and(|(session, (lease, _))| session.lock_id == lease.id);
+    let lock = held.map(|(lease, counter)| shown(lease, counter)).transpose()?;
     let json = json!({
         "worktree": worktree.name, "isolation": "exclusive", "state": state, "remaining_ms": remaining,
-        "mine": mine, "lock": held.map(|(lease, counter)| shown(lease, counter)),
+        "mine": mine, "lock": lock,
     });
     Ok(Report::new(text, &json))
 }

@@ -5,7 +5,6 @@
 use std::ffi::OsString;
 use std::io::IsTerminal;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
-use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus};
 use std::sync::mpsc::{Receiver, channel};
 use std::thread::JoinHandle;
@@ -40,8 +39,11 @@ pub(super) fn run(
     super::lock::bounded(lease_ms)?;
     let repo = context.repo()?;
     let name = context.name(&repo, name)?;
-    let file = repo.control("sessions").join(format!("run-{:032x}.json", context.sys.entropy.nonce()?));
-    let path = |worktree: &Worktree| named(&file, worktree);
+    let nonce = context.sys.entropy.nonce()?;
+    // It begins with the id of its worktree, so that the doctor knows whose it is.
+    let path = |worktree: &Worktree| {
+        repo.control("sessions").join(format!("{}.run-{nonce:032x}.json", worktree.worktree_id))
+    };
     // From here on a signal is the command's, even if it comes before the command: one that ended this program
     // would leave the command behind, running without the lock.
     let signals = listen()?;
@@ -61,12 +63,6 @@ pub(super) fn run(
     let code = status.code().or_else(|| status.signal().map(|signal| 128 + signal)).unwrap_or(1);
     let json = json!({ "worktree": name, "fencing_token": granted.lease.fence.get(), "exit": code });
     Ok(Report { text: String::new(), ..Report::new("", &json) }.exit(u8::try_from(code).unwrap_or(1)))
-}
-
-/// The file of a session begins with the id of its worktree, so that the doctor knows whose it is.
-fn named(file: &std::path::Path, worktree: &Worktree) -> PathBuf {
-    let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    file.with_file_name(format!("{}.{name}", worktree.worktree_id))
 }
 
 fn start(repo: &Repo, worktree: &Worktree, session: &Session, command: &[OsString]) -> Result<Child> {

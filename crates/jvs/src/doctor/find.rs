@@ -4,7 +4,6 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use holdfast_kernel::LeaseId;
 use holdfast_store::whole::leftover_of;
 use holdfast_sys::Open;
 
@@ -18,7 +17,7 @@ use crate::names::OpId;
 use crate::repo::Repo;
 use crate::snapshot;
 use crate::verify::{self, vanished};
-use crate::worktree::Worktree;
+use crate::worktree::{Damaged, Worktree};
 
 /// The directories that small files are replaced in.
 const REPLACED_IN: [&str; 6] = ["", "audit", "intents", "locks", "sessions", "worktrees"];
@@ -32,7 +31,7 @@ const TICK_MS: i64 = 20;
 /// When it cannot be looked at.
 pub fn find(repo: &Repo, strict: bool) -> Result<Vec<Finding>> {
     let mut findings = Vec::new();
-    let ids = worktree_ids(repo)?;
+    let ids = Worktree::ids(repo)?;
     let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
     repo.alone_with(&ids, || {
         let busy = if strict { left_over(repo, &mut findings)? } else { BTreeSet::new() };
@@ -45,13 +44,6 @@ pub fn find(repo: &Repo, strict: bool) -> Result<Vec<Finding>> {
         clock(repo, &mut findings)?;
     }
     Ok(findings)
-}
-
-/// The ids of all worktrees, whether or not they can be read.
-fn worktree_ids(repo: &Repo) -> Result<Vec<String>> {
-    let names = repo.sys.files.list(&repo.control("worktrees"))?;
-    let id = |name: &std::ffi::OsString| Some(name.to_str()?.strip_suffix(".json")?.to_owned());
-    Ok(names.iter().filter_map(id).filter(|id| id.parse::<LeaseId>().is_ok()).collect())
 }
 
 fn finding(kind: Kind, path: PathBuf, text: impl Into<String>, remedy: Remedy) -> Finding {
@@ -101,24 +93,13 @@ fn left_over(repo: &Repo, findings: &mut Vec<Finding>) -> Result<BTreeSet<OpId>>
 }
 
 fn worktrees(repo: &Repo, findings: &mut Vec<Finding>) -> Result<()> {
-    let directory = repo.control("worktrees");
-    for name in repo.sys.files.list(&directory)? {
-        let Some(id) = name.to_str().and_then(|name| name.strip_suffix(".json")) else { continue };
-        if id.parse::<LeaseId>().is_err() {
-            continue;
-        }
-        match Worktree::load(repo, id) {
-            Ok(Some(worktree)) => worktree_is_whole(repo, &worktree, findings),
-            Ok(None) => {}
-            Err(error) => {
-                findings.push(finding(
-                    Kind::DamagedWorktree,
-                    directory.join(&name),
-                    error.to_string(),
-                    Remedy::None,
-                ));
-            }
-        }
+    let survey = Worktree::survey(repo)?;
+    for worktree in &survey.readable {
+        worktree_is_whole(repo, worktree, findings);
+    }
+    for Damaged { worktree_id, error } in survey.damaged {
+        let path = Worktree::file(&repo.control(""), &worktree_id);
+        findings.push(finding(Kind::DamagedWorktree, path, error.to_string(), Remedy::None));
     }
     Ok(())
 }
@@ -156,22 +137,17 @@ fn snapshots(repo: &Repo, busy: &BTreeSet<OpId>, findings: &mut Vec<Finding>) ->
     Ok(())
 }
 
+/// Sessions whose shell is known to be gone. What cannot be read is not known to be over.
 fn sessions(repo: &Repo, findings: &mut Vec<Finding>) -> Result<()> {
-    let worktrees = Worktree::all(repo).unwrap_or_default();
     for name in repo.sys.files.list(&repo.control("sessions"))? {
         let path = repo.control("sessions").join(&name);
-        let id = name.to_str().and_then(|name| name.split('.').next()).unwrap_or_default().to_owned();
-        let worktree = worktrees.iter().find(|worktree| worktree.worktree_id == id);
-        let orphan = match worktree {
-            _ if leftover_of(&name).is_some() => false,
-            Some(worktree) => Session::load(repo, worktree, &path)
-                .ok()
-                .flatten()
-                .is_some_and(|one| one.is_orphan(&repo.sys)),
-            None => true,
-        };
-        if orphan {
-            let text = "the shell that it belongs to is gone, or the worktree is";
+        if leftover_of(&name).is_some() {
+            continue;
+        }
+        if let Ok(Some(session)) = Session::read(repo, &path)
+            && session.is_orphan(&repo.sys)
+        {
+            let text = "the shell that it belongs to is gone";
             findings.push(finding(Kind::OrphanedSession, path.clone(), text, Remedy::Remove(path)));
         }
     }

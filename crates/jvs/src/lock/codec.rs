@@ -138,7 +138,8 @@ struct Versioned {
 
 impl Codec for LockCodec {
     fn write(&self, lease: &Lease, counter: CounterId) -> Vec<u8> {
-        line(&LockRecord::of(lease, counter))
+        // A record without bytes is none, and is not written: what is written has to read back first.
+        line(&LockRecord::of(lease, counter)).unwrap_or_else(|_| Vec::new())
     }
 
     fn read(&self, bytes: &[u8]) -> Result<Stored, Unreadable> {

@@ -91,6 +91,10 @@ fn plain(text: &str) -> String {
     if kept.is_empty() { "_".to_owned() } else { kept }
 }
 
+fn refused(path: &Path, why: &str) -> Error {
+    Error::new(Class::LockNotHeld, format!("the session in {} is not believed: {why}", path.display()))
+}
+
 /// Where the session of a shell on a worktree is.
 #[must_use]
 pub fn place(repo: &Repo, worktree: &Worktree, shell: &Shell) -> PathBuf {
@@ -125,13 +129,21 @@ impl Session {
     /// # Errors
     /// When the file is not a session's, or others could have read or written it.
     pub fn load(repo: &Repo, worktree: &Worktree, path: &Path) -> Result<Option<Self>> {
+        match Self::read(repo, path)? {
+            Some(session) if session.worktree_id != worktree.worktree_id => {
+                Err(refused(path, &format!("it is for another worktree than '{}'", worktree.name)))
+            }
+            session => Ok(session),
+        }
+    }
+
+    /// The session in a file, if there is one, whatever worktree it is for.
+    ///
+    /// # Errors
+    /// When the file is not a session's, or others could have read or written it.
+    pub fn read(repo: &Repo, path: &Path) -> Result<Option<Self>> {
         let sys = &repo.sys;
-        let refused = |why: &str| {
-            Error::new(
-                Class::LockNotHeld,
-                format!("the session in {} is not believed: {why}", path.display()),
-            )
-        };
+        let refused = |why: &str| refused(path, why);
         let stat = match sys.files.stat(path) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
             stat => stat?,
@@ -145,11 +157,8 @@ impl Session {
         if stat.owner != repo.actor.user {
             return Err(refused("it belongs to another user"));
         }
-        let bytes = whole::read(sys, path)?.unwrap_or_default();
+        let Some(bytes) = whole::read(sys, path)? else { return Ok(None) };
         let wire: Wire = serde_json::from_slice(&bytes).map_err(|error| refused(&error.to_string()))?;
-        if wire.worktree_id != worktree.worktree_id {
-            return Err(refused(&format!("it is for another worktree than '{}'", worktree.name)));
-        }
         Self::from_wire(wire, path).map(Some).ok_or_else(|| refused("a field holds what cannot be there"))
     }
 
@@ -198,11 +207,12 @@ impl Session {
     }
 
     fn write_beside(&self, sys: &Sys) -> Result<PathBuf> {
-        let mut name = self.path.file_name().unwrap_or_default().to_os_string();
+        let name = self.path.file_name().ok_or_else(|| refused(&self.path, "that is no name of a file"))?;
+        let mut name = name.to_os_string();
         name.push(format!(".{:032x}.tmp", sys.entropy.nonce()?));
         let beside = self.path.with_file_name(name);
         let file = sys.files.open(&beside, Open::New { mode: 0o600 })?;
-        file.write_all_at(&line(&self.wire()), 0).inspect_err(|_| drop(sys.files.remove_file(&beside)))?;
+        file.write_all_at(&line(&self.wire())?, 0).inspect_err(|_| drop(sys.files.remove_file(&beside)))?;
         Ok(beside)
     }
 

@@ -128,7 +128,10 @@ impl Ledger {
         for (id, published) in &self.published {
             let accounted_for =
                 self.gone.contains(id) || self.abandoned.contains(id) || underway.contains(id);
-            if !accounted_for && (published.is_certain || pointed_to.contains(id)) && !is_there(repo, *id)? {
+            if !accounted_for
+                && (published.is_certain || pointed_to.contains(id))
+                && !repo.is_there(&repo.snapshot(*id))?
+            {
                 missing.push(*id);
             }
         }
@@ -158,13 +161,6 @@ impl Ledger {
             }
         }
         Ok(())
-    }
-}
-
-fn is_there(repo: &Repo, id: OpId) -> Result<bool> {
-    match repo.sys.files.stat(&repo.snapshot(id)) {
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(false),
-        found => Ok(found.map(|_| true)?),
     }
 }
 

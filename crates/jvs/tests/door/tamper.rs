@@ -206,8 +206,15 @@ fn a_snapshot_that_vanished_is_missed_until_it_is_written_off() {
     let second = bench.snapshot();
     std::fs::remove_dir_all(path).unwrap();
     let told = bench.jvs(&["verify", "--all"]).refused_as("E_PARTIAL_SNAPSHOT").json();
-    assert_eq!((&told["failed"][0]["what"], &told["audit"]), (&first.as_str().into(), &"ok".into()), "{told}");
-    assert_eq!(bench.jvs(&["audit", "verify"]).refused_as("E_PARTIAL_SNAPSHOT").json()["snapshot_id"], *first);
+    assert_eq!(
+        (&told["failed"][0]["what"], &told["audit"]),
+        (&first.as_str().into(), &"ok".into()),
+        "{told}"
+    );
+    assert_eq!(
+        bench.jvs(&["audit", "verify"]).refused_as("E_PARTIAL_SNAPSHOT").json()["snapshot_id"],
+        *first
+    );
     assert_eq!(bench.findings(), ["missing_snapshot"]);
     bench.jvs(&["lock", "renew"]).ok();
     bench.heals();
@@ -298,7 +305,8 @@ fn a_log_without_an_anchor_gets_one_with_its_next_line() {
     bench.jvs(&["lock", "acquire"]).ok();
     assert!(anchor.exists());
     let seen = bench.jvs(&["audit"]).ok().json();
-    let events: Vec<_> = seen["entries"].as_array().unwrap().iter().map(|entry| entry["event"].clone()).collect();
+    let events: Vec<_> =
+        seen["entries"].as_array().unwrap().iter().map(|entry| entry["event"].clone()).collect();
     assert_eq!(events, ["repo.created", "audit.anchored", "lock.acquired"]);
     bench.jvs(&["audit", "verify"]).ok();
 }
