@@ -228,6 +228,19 @@ pub enum Lock {
         #[arg(long, value_name = "NAME")]
         worktree: Option<String>,
     },
+    /// End a lock that nobody can release, whoever has it
+    #[command(
+        after_help = "Example:\n  jvs lock break --reason 'its machine is gone'\n\nWhoever had the lock is \
+                            refused from then on. The audit log keeps who broke it, from whom and why."
+    )]
+    Break {
+        /// Why; it goes into the audit log
+        #[arg(long, value_name = "TEXT")]
+        reason: String,
+        /// The worktree; the one of this directory if not given
+        #[arg(long, value_name = "NAME")]
+        worktree: Option<String>,
+    },
     /// Run a command while holding the lock; it is stopped if the lock is lost
     #[command(after_help = "Example:\n  jvs lock run -- make test\n\nThe command finds the session in \
                             JVS_SESSION_FILE, so it can call `jvs snapshot`.")]

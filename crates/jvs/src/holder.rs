@@ -11,3 +11,13 @@ pub const HOLDER_ID: &str = "holder_id";
 pub fn holder_of(lease: &Lease) -> String {
     lease.tags.get(HOLDER_ID).map_or_else(|| "an unknown holder".to_owned(), ToString::to_string)
 }
+
+/// The machine, the number and the start time of the process that took a lease, if its holder names one.
+#[must_use]
+pub fn process_of(lease: &Lease) -> Option<(String, u32, u64)> {
+    let holder = lease.tags.get(HOLDER_ID)?.as_str();
+    let mut parts = holder.split(':');
+    let (host, _user, pid, start) = (parts.next()?, parts.next()?, parts.next()?, parts.next()?);
+    parts.next().is_none().then_some(())?;
+    Some((host.to_owned(), pid.parse().ok()?, start.parse().ok()?))
+}

@@ -11,7 +11,7 @@ use std::io::ErrorKind;
 use std::sync::Arc;
 
 use holdfast_kernel::{
-    Acquire, Answer, Command, Fence, Lease, Millis, Mode, Name, Request, Standing, Tags, Text,
+    Acquire, Answer, Command, Fence, Holder, Lease, Millis, Mode, Name, Request, Standing, Tags, Text,
 };
 use holdfast_store::record::{Paths, Record, Settings};
 use holdfast_store::{CounterId, Held, Medium, View};
@@ -119,6 +119,26 @@ impl Lock {
         let command = Command::Release { lease: session.lock_id, holder: session.holder()? };
         match self.transact(&command)? {
             Answer::Released(lease) => Ok(lease),
+            other => Err(unexpected(&other)),
+        }
+    }
+
+    /// Ends the lock, whoever has it; gives what was ended. The next grant has a larger token, so whoever had it
+    /// is refused from now on.
+    ///
+    /// # Errors
+    /// When nobody has it.
+    pub fn break_open(&self, reason: &str) -> Result<Lease> {
+        let wrong = |error: &dyn std::fmt::Display| Error::usage(format!("the reason: {error}"));
+        let reason = Text::new(reason).map_err(|error| wrong(&error))?;
+        let by = Name::new(&self.repo.actor.name).map_err(|error| wrong(&error))?;
+        let place = Name::new("lock-break").map_err(|error| wrong(&error))?;
+        let held = self.view()?.table.iter().next().map(|lease| lease.id);
+        let lease = held.ok_or_else(|| {
+            Error::new(Class::LockNotHeld, format!("nobody holds the lock of '{}'", self.worktree.name))
+        })?;
+        match self.transact(&Command::Evict { lease, by: Holder { agent: by, place }, reason })? {
+            Answer::Evicted(lease) => Ok(lease),
             other => Err(unexpected(&other)),
         }
     }

@@ -24,6 +24,7 @@ pub(super) fn run(context: &Context, command: &cli::Lock) -> Result<Report> {
         cli::Lock::Renew { worktree } => renew(context, worktree.as_deref()),
         cli::Lock::Release { worktree } => release(context, worktree.as_deref()),
         cli::Lock::Status { worktree } => status(context, worktree.as_deref()),
+        cli::Lock::Break { reason, worktree } => break_open(context, worktree.as_deref(), reason),
         cli::Lock::Run { worktree, lease_ms, command } => {
             super::run::run(context, worktree.as_deref(), *lease_ms, command)
         }
@@ -55,7 +56,8 @@ fn acquire(context: &Context, name: Option<&str>, lease_ms: Option<u64>) -> Resu
     let name = context.name(&repo, name)?;
     let path = |worktree: &Worktree| context.session_path(&repo, worktree);
     let (session, Granted { lease, counter, already_held }) =
-        take_within(&repo, &name, &context.shell, &path, lease_ms, context.wait_for_lock())?;
+        take_within(&repo, &name, &context.shell, &path, lease_ms, context.wait_for_lock())
+            .map_err(|error| context.explained(&repo, &name, error))?;
     let verb = if already_held { "already held" } else { "locked" };
     let record = LockRecord::of(&lease, counter);
     let text = format!(
@@ -108,6 +110,20 @@ fn release(context: &Context, name: Option<&str>) -> Result<Report> {
         });
         Ok(Report::new(format!("released '{}'\n", worktree.name), &json))
     })
+}
+
+fn break_open(context: &Context, name: Option<&str>, reason: &str) -> Result<Report> {
+    super::restore::is_a_reason(reason)?;
+    let repo = context.repo()?;
+    let worktree = context.worktree(&repo, name)?;
+    let lease = repo.on_lock(&worktree.worktree_id, || Lock::of(&repo, &worktree)?.break_open(reason))?;
+    let by = holder_of(&lease);
+    let json = json!({
+        "worktree": worktree.name, "lock_id": lease.id.to_string(), "fencing_token": lease.fence.get(),
+        "holder_id": by, "reason": reason,
+    });
+    let text = format!("broke the lock of '{}', which {by} had with token {}\n", worktree.name, lease.fence);
+    Ok(Report::new(text, &json))
 }
 
 fn counter(lock: &Lock) -> Result<CounterId> {

@@ -55,10 +55,16 @@ pub(super) fn run(context: &Context, id: &str, place: &Place<'_>) -> Result<Repo
     }
 }
 
-fn in_place(context: &Context, from: OpId, name: Option<&str>, reason: &str) -> Result<Report> {
-    if reason.trim().is_empty() || reason.len() > LONGEST_REASON {
+/// That something was typed as a reason, and not a book.
+pub(super) fn is_a_reason(text: &str) -> Result<()> {
+    if text.trim().is_empty() || text.len() > LONGEST_REASON {
         return Err(Error::usage(format!("a reason has 1 to {LONGEST_REASON} bytes")));
     }
+    Ok(())
+}
+
+fn in_place(context: &Context, from: OpId, name: Option<&str>, reason: &str) -> Result<Report> {
+    is_a_reason(reason)?;
     let repo = context.repo()?;
     let worktree = context.worktree(&repo, name)?;
     let session = held_session(context, &repo, &worktree)?;

@@ -20,7 +20,7 @@ use crate::context::Context;
 use crate::error::{Error, Result};
 use crate::lock::Lock;
 use crate::lock::keeper::Keeper;
-use crate::lock::session::Session;
+use crate::lock::session::{Session, Shell};
 use crate::lock::take::take_within;
 use crate::output::Report;
 use crate::repo::Repo;
@@ -42,14 +42,16 @@ pub(super) fn run(
     let nonce = context.sys.entropy.nonce()?;
     // It begins with the id of its worktree, so that the doctor knows whose it is.
     let path = |worktree: &Worktree| {
-        repo.control("sessions").join(format!("{}.run-{nonce:032x}.json", worktree.worktree_id))
+        Ok(repo.control("sessions").join(format!("{}.run-{nonce:032x}.json", worktree.worktree_id)))
     };
     // From here on a signal is the command's, even if it comes before the command: one that ended this program
     // would leave the command behind, running without the lock.
     let signals = listen()?;
     context.stop_waiting_at_signals()?;
     let wait = context.wait_for_lock();
-    let (session, granted) = take_within(&repo, &name, &context.shell, &path, lease_ms, wait)?;
+    let (session, granted) =
+        take_within(&repo, &name, &Shell::own(&context.sys, &context.shell.user)?, &path, lease_ms, wait)
+            .map_err(|error| context.explained(&repo, &name, error))?;
     let worktree = Worktree::named(&repo, &name)?;
     let every = repo.config.policy.renew_interval(lease_ms.unwrap_or(repo.config.policy.lease_duration_ms));
     let ended = Lock::of(&repo, &worktree).and_then(|lock| {

@@ -1,7 +1,9 @@
 //! The credentials of a session: what proves that a command comes from the shell that took the lock.
 //!
-//! They are in a file of mode 0600 that goes by the number and the start time of that shell, so that an
-//! ex-holder on the same machine never picks up its successor's. A file that others may read is not believed,
+//! A session belongs to the process that took it, and whatever that process starts acts for it: a subshell, a
+//! pipeline, `timeout 20 jvs …`. The credentials are in a file of mode 0600 that goes by the number and the start
+//! time of that process, and they are looked for at every process above the one that asks. So an ex-holder on
+//! the same machine never picks up its successor's, and neither do two jobs of one terminal each other's. A file that others may read is not believed,
 //! and neither is one of another user's. It need not survive the power: neither does the shell.
 
 use std::path::{Path, PathBuf};
@@ -57,23 +59,45 @@ struct Wire {
     process: Option<Owner>,
 }
 
+/// Programs that start another one, wait for it and end with it: a session of theirs would be of no use to
+/// anybody.
+const PASSING: [&str; 9] =
+    ["timeout", "time", "strace", "ltrace", "sudo", "doas", "setsid", "script", "unbuffer"];
+
 /// The shell that a command was started from.
 #[derive(Clone, Debug)]
 pub struct Shell {
-    /// Which process it is.
+    /// The process that a session which is taken now belongs to.
     pub process: ProcessId,
+    /// Every process whose session may be used, the nearest first.
+    pub above: Vec<ProcessId>,
     /// The user that it acts for.
     pub user: String,
 }
 
 impl Shell {
-    /// The process that started this one.
+    /// The shell that started this process. A subshell is a copy of its shell and ends before it, so the shell
+    /// is meant; the same goes for programs that only start another one.
     ///
     /// # Errors
     /// When the system cannot tell.
     pub fn calling(sys: &Sys, user: &str) -> Result<Self> {
-        let process = sys.processes.find(sys.processes.parent()?)?;
-        Ok(Self { process, user: user.to_owned() })
+        let above = sys.processes.ancestors()?;
+        let lasting = above.iter().find(|one| !one.is_copy && !PASSING.contains(&one.name.as_str()));
+        let process = match lasting.or(above.first()) {
+            Some(one) => one.process.clone(),
+            None => sys.processes.find(sys.processes.parent()?)?,
+        };
+        let above = above.into_iter().map(|one| one.process).collect();
+        Ok(Self { process, above, user: user.to_owned() })
+    }
+
+    /// This very process, for a session that is handed on by other means.
+    ///
+    /// # Errors
+    /// When the system cannot tell.
+    pub fn own(sys: &Sys, user: &str) -> Result<Self> {
+        Ok(Self { process: sys.processes.me()?, above: Vec::new(), user: user.to_owned() })
     }
 
     /// Who it is for others.
@@ -85,7 +109,8 @@ impl Shell {
 }
 
 /// The text with nothing in it that could be taken for something else.
-fn plain(text: &str) -> String {
+#[must_use]
+pub fn plain(text: &str) -> String {
     let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
     let kept: String = text.chars().take(64).map(|c| if allowed(c) { c } else { '_' }).collect();
     if kept.is_empty() { "_".to_owned() } else { kept }
@@ -95,10 +120,10 @@ fn refused(path: &Path, why: &str) -> Error {
     Error::new(Class::LockNotHeld, format!("the session in {} is not believed: {why}", path.display()))
 }
 
-/// Where the session of a shell on a worktree is.
+/// Where the session of a process on a worktree is.
 #[must_use]
-pub fn place(repo: &Repo, worktree: &Worktree, shell: &Shell) -> PathBuf {
-    let ProcessId { pid, start, .. } = shell.process;
+pub fn place(repo: &Repo, worktree: &Worktree, process: &ProcessId) -> PathBuf {
+    let ProcessId { pid, start, .. } = process;
     repo.control("sessions").join(format!("{}.{pid}-{start}.json", worktree.worktree_id))
 }
 

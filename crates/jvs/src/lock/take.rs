@@ -1,7 +1,7 @@
 //! Taking a lock for a shell: the credentials are written down before the lock is asked for, so that a shell
 //! that dies before it reads the answer is not locked out by itself.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use holdfast_kernel::Millis;
 
@@ -23,14 +23,15 @@ pub fn take(
     repo: &Repo,
     name: &WorktreeName,
     shell: &Shell,
-    path: &dyn Fn(&Worktree) -> std::path::PathBuf,
+    path: &dyn Fn(&Worktree) -> Result<PathBuf>,
     lease_ms: Option<u64>,
 ) -> Result<(Session, Granted)> {
     loop {
         let worktree = Worktree::named(repo, name)?;
         let done = repo.on_lock(&worktree.worktree_id, || {
             let is_the_same = Worktree::named(repo, name)?.worktree_id == worktree.worktree_id;
-            is_the_same.then(|| take_here(repo, &worktree, shell, &path(&worktree), lease_ms)).transpose()
+            let take = || take_here(repo, &worktree, shell, &path(&worktree)?, lease_ms);
+            is_the_same.then(take).transpose()
         })?;
         // Otherwise another worktree got the name before the guard was entered.
         if let Some(done) = done {
@@ -50,14 +51,34 @@ fn take_here(
     let lock = Lock::of(repo, worktree)?;
     let (session, made) = session(repo, worktree, shell, path)?;
     match lock.acquire(&session, lease_ms) {
-        Ok(granted) => Ok((session.granted(&repo.sys, &granted.lease, granted.counter)?, granted)),
-        Err(error) => {
-            if made {
-                session.forget(&repo.sys);
-            }
-            Err(error)
+        Ok(granted) => {
+            let told = session.clone().granted(&repo.sys, &granted.lease, granted.counter);
+            told.map(|session| (session, granted))
+                .map_err(|error| in_doubt(repo, &lock, session, made, error))
         }
+        Err(error) => Err(in_doubt(repo, &lock, session, made, error)),
     }
+}
+
+/// What is left of an acquisition that failed. The lock may be in place all the same, if only the last flush
+/// failed: then it is taken back, or the session stays, because without it nobody could give the lock back.
+fn in_doubt(repo: &Repo, lock: &Lock, session: Session, made: bool, error: Error) -> Error {
+    let is_ours = match lock.view() {
+        Ok(view) => view.table.get(session.lock_id).is_some(),
+        Err(_) => true,
+    };
+    if !is_ours || made && lock.release(&session).is_ok() {
+        if made {
+            session.forget(&repo.sys);
+        }
+        return error;
+    }
+    let path = session.path.to_string_lossy().into_owned();
+    error
+        .hint(format!(
+            "the lock may be held all the same: run `jvs lock acquire --session-file {path}` again"
+        ))
+        .detail("session_file", path)
 }
 
 /// As [`take`], but waits for so long if somebody else has the lock, and says who has it.
@@ -68,7 +89,7 @@ pub fn take_within(
     repo: &Repo,
     name: &WorktreeName,
     shell: &Shell,
-    path: &dyn Fn(&Worktree) -> std::path::PathBuf,
+    path: &dyn Fn(&Worktree) -> Result<PathBuf>,
     lease_ms: Option<u64>,
     limit: Millis,
 ) -> Result<(Session, Granted)> {

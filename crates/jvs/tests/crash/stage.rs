@@ -70,8 +70,8 @@ impl Stage {
 
     /// Takes the lock of main for the session in a file.
     pub(crate) fn take(&self, file: &str, lease_ms: Option<u64>) -> Result<Session> {
-        let shell = Shell { process: self.repo.sys.processes.me()?, user: "u".into() };
-        let taken = take(&self.repo, &name_of("main"), &shell, &|_| PathBuf::from(file), lease_ms);
+        let shell = Shell::own(&self.repo.sys, "u")?;
+        let taken = take(&self.repo, &name_of("main"), &shell, &|_| Ok(PathBuf::from(file)), lease_ms);
         taken.map(|(session, _)| session)
     }
 

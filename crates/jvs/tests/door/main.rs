@@ -15,6 +15,7 @@ mod kill;
 mod lock;
 mod payload;
 mod run;
+mod shells;
 mod snapshot;
 mod steal;
 mod stopped;
