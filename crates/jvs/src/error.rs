@@ -57,6 +57,8 @@ pub enum Class {
     Busy,
     /// The operating system failed.
     Io,
+    /// A command could not be started; with the exit code of shells for that.
+    CannotRun(u8),
     /// What was typed is no command.
     Usage,
     /// A signal ended it.
@@ -87,6 +89,7 @@ impl Class {
             Self::UnsavedChanges => "E_UNSAVED_CHANGES",
             Self::Busy => "E_BUSY",
             Self::Io => "E_IO",
+            Self::CannotRun(_) => "E_CANNOT_RUN",
             Self::Usage => "E_USAGE",
             Self::Interrupted(_) => "E_INTERRUPTED",
         }
@@ -97,6 +100,7 @@ impl Class {
     pub const fn exit(self) -> u8 {
         match self {
             Self::Usage => 2,
+            Self::CannotRun(code) => code,
             Self::Interrupted(signal) => 128_u8.saturating_add(signal),
             _ => 1,
         }

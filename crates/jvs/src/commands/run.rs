@@ -17,7 +17,7 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::{Handle, Signals};
 
 use crate::context::Context;
-use crate::error::{Error, Result};
+use crate::error::{Class, Error, Result};
 use crate::lock::Lock;
 use crate::lock::keeper::Keeper;
 use crate::lock::session::{Session, Shell};
@@ -76,8 +76,15 @@ fn start(repo: &Repo, worktree: &Worktree, session: &Session, command: &[OsStrin
         // Whatever the command starts is stopped with it. With a terminal that would cost it its input.
         prepared.process_group(0);
     }
-    let failed = |error| holdfast_sys::Error::new("start", std::path::Path::new(program), error).into();
-    prepared.spawn().map_err(failed)
+    prepared.spawn().map_err(|error| not_started(program, error))
+}
+
+/// Why a command did not start, with the exit code that shells have for it.
+fn not_started(program: &OsString, error: std::io::Error) -> Error {
+    let code = if error.kind() == std::io::ErrorKind::NotFound { 127 } else { 126 };
+    let error = holdfast_sys::Error::new("start", std::path::Path::new(program), error);
+    let said = format!("{error}: {}", error.source);
+    Error::new(Class::CannotRun(code), said).hint("the lock was given back; nothing ran")
 }
 
 /// Renews until the command ends, and stops the command if that fails. Nothing here may fail before it has ended.

@@ -15,8 +15,18 @@ fn a_command_holds_the_lock_while_it_runs_and_its_exit_code_is_the_answer() {
     assert_eq!(bench.history().len(), 1);
     assert_eq!(bench.jvs(&["lock", "status"]).ok().json()["state"], "free");
     assert_eq!(std::fs::read_dir(bench.control("sessions")).unwrap().count(), 0);
-    bench.jvs(&["lock", "run", "--", "/nowhere/at/all"]).refused_as("E_IO");
-    assert_eq!(bench.jvs(&["lock", "status"]).ok().json()["state"], "free");
+}
+
+#[test]
+fn a_command_that_cannot_be_started_has_the_exit_code_that_shells_give_it() {
+    let bench = Bench::new();
+    bench.put("no-program", "text");
+    for (program, code) in [("/nowhere/at/all", 127), ("no-such-program", 127), ("./no-program", 126), (".", 126)] {
+        let answer = bench.jvs(&["lock", "run", "--", program]).fails(code);
+        assert_eq!(answer.json()["error"], "E_CANNOT_RUN", "{answer}");
+        assert_eq!(bench.jvs(&["lock", "status"]).ok().json()["state"], "free");
+    }
+    assert_eq!(std::fs::read_dir(bench.control("sessions")).unwrap().count(), 0);
 }
 
 #[test]
