@@ -1,6 +1,7 @@
 //! Changes of worktrees: made, restored, renamed, removed. Each is an intent, then long work out of sight, then
 //! a few steps under the guard that a crash cannot leave halfway without the doctor knowing how to go on.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use holdfast_store::whole;
@@ -14,7 +15,8 @@ use crate::intent::{Intent, Task, abandoned};
 use crate::lock::Lock;
 use crate::lock::session::Session;
 use crate::names::{MAIN, OpId, WorktreeName};
-use crate::payload::Progress;
+use crate::payload::{Progress, Scan};
+use crate::pins;
 use crate::repo::{Actor, Repo, make_dir};
 use crate::snapshot::{self, PAYLOAD};
 use crate::worktree::{Isolation, Worktree};
@@ -73,6 +75,15 @@ pub fn create(
     made.map(|()| worktree)
 }
 
+/// What becomes of a payload that is in no snapshot.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Unsaved {
+    /// It stays, and nothing happens.
+    Refuse,
+    /// It is lost: somebody said so.
+    Lose,
+}
+
 /// Puts a snapshot in the place of the payload of a worktree.
 ///
 /// # Errors
@@ -83,6 +94,7 @@ pub fn restore(
     from: OpId,
     reason: &str,
     session: Option<&Session>,
+    unsaved: Unsaved,
     progress: &Progress,
 ) -> Result<()> {
     let lock = Lock::of(repo, worktree)?;
@@ -94,10 +106,22 @@ pub fn restore(
             return Err(Error::new(Class::LockNotHeld, said).hint("run `jvs lock acquire`"));
         }
     }
+    let seen = match unsaved {
+        Unsaved::Lose => None,
+        Unsaved::Refuse => Some(saved(
+            repo,
+            worktree,
+            "replace it with --force, or keep it with --snapshot-first",
+            progress,
+        )?),
+    };
     let task = Task::Restore { worktree_id: worktree.worktree_id.clone(), from, head: worktree.head };
     let intent = begin(repo, task, Some(from))?;
     let restored = fetch(repo, intent.id, Some(from), progress).and_then(|()| {
-        let swap = || swap(repo, &worktree.worktree_id, intent.id, from, reason);
+        let swap = || {
+            is_as_seen(repo, &worktree.payload(repo)?, seen.as_ref())?;
+            swap(repo, &worktree.worktree_id, intent.id, from, reason)
+        };
         repo.alone_with(&[&worktree.worktree_id], || match session {
             Some(session) => lock.write(session, |_| swap()),
             None => swap(),
@@ -132,6 +156,7 @@ fn swap(repo: &Repo, worktree_id: &str, id: OpId, from: OpId, reason: &str) -> R
         ("head".to_owned(), json!(from)),
     ]);
     Audit::of(repo).append("worktree.restored", Some(worktree_id), data)?;
+    keep_reachable(repo, &worktree, from)?;
     let (payload, staging) = (worktree.payload(repo)?, repo.staging(id));
     repo.sys.files.rename_new(&payload, &staging.join(OLD))?;
     repo.sys.files.sync_dir(&staging)?;
@@ -139,6 +164,26 @@ fn swap(repo: &Repo, worktree_id: &str, id: OpId, from: OpId, reason: &str) -> R
     repo.sys.files.sync_dir(parent(&payload))?;
     worktree.head = Some(from);
     worktree.save(repo)
+}
+
+/// Pins the head that a restore leaves behind, with everything that it descends from, unless it can be reached in
+/// another way: what was published after the snapshot that is restored must not become garbage by that.
+fn keep_reachable(repo: &Repo, worktree: &Worktree, from: OpId) -> Result<()> {
+    let Some(left) = worktree.head else { return Ok(()) };
+    let all: BTreeMap<OpId, Option<OpId>> =
+        snapshot::all(repo)?.into_iter().map(|one| (one.snapshot_id, one.parent)).collect();
+    let others = Worktree::survey(repo)?.readable.into_iter();
+    let others = others.filter(|one| one.worktree_id != worktree.worktree_id).filter_map(|one| one.head);
+    let reaches = |head: OpId| {
+        let mut seen = BTreeSet::new();
+        let line = std::iter::successors(Some(head), |id| all.get(id).copied().flatten());
+        line.take_while(|id| seen.insert(*id)).any(|id| id == left)
+    };
+    if others.chain([from]).any(reaches) {
+        return Ok(());
+    }
+    let reason = format!("the head of '{}' before {from} was restored", worktree.name);
+    pins::write(repo, left, Some(&reason), true).map(drop)
 }
 
 /// Gives a worktree another name.
@@ -170,16 +215,11 @@ pub fn rename(repo: &Repo, worktree: &Worktree, to: WorktreeName) -> Result<Work
 /// When it is locked, or its payload is not that of its head.
 pub fn remove(repo: &Repo, worktree: &Worktree, force: bool, progress: &Progress) -> Result<()> {
     movable(worktree)?;
-    let seen = if force { None } else { Some(saved(repo, worktree, progress)?) };
+    let seen = if force { None } else { Some(saved(repo, worktree, "remove it with --force", progress)?) };
     let intent = repo.alone_with(&[&worktree.worktree_id], || {
         Lock::of(repo, worktree)?.is_free()?;
         let payload = repo.payload(&worktree.name);
-        if let Some(seen) = &seen {
-            let again = repo.trees.scan(&payload)?;
-            if let Some(path) = seen.difference(&again) {
-                return Err(Error::changed(path));
-            }
-        }
+        is_as_seen(repo, &payload, seen.as_ref())?;
         let (worktree_id, name) = (worktree.worktree_id.clone(), worktree.name.clone());
         let task = Task::Remove { worktree_id, name: name.clone() };
         let intent = Intent::begin(repo, OpId::fresh(&repo.sys)?, task)?;
@@ -212,21 +252,29 @@ pub(crate) fn take_out(repo: &Repo, payload: &Path, id: OpId) -> Result<()> {
     }
 }
 
-/// That the payload is empty or the same as the head; gives what it looked like.
-fn saved(repo: &Repo, worktree: &Worktree, progress: &Progress) -> Result<crate::payload::Scan> {
+/// That a payload is in a snapshot as it is, or empty; gives what it looked like.
+///
+/// # Errors
+/// When something in it would be lost with it; the hint says what else can be done.
+pub fn saved(repo: &Repo, worktree: &Worktree, otherwise: &str, progress: &Progress) -> Result<Scan> {
     let payload = worktree.payload(repo)?;
     let scan = repo.trees.scan(&payload)?;
-    let root = repo.trees.digest(&payload, progress)?.root;
-    let head = worktree.head.map(|head| snapshot::load(repo, head)).transpose()?;
-    let same = match head {
-        Some((descriptor, _)) => descriptor.root()? == root,
-        None => scan.entries.is_empty(),
-    };
-    if same {
+    let root = repo.trees.digest(&payload, progress)?.root.to_string();
+    if scan.entries.is_empty() || snapshot::all(repo)?.iter().any(|one| one.payload_root_hash == root) {
         return Ok(scan);
     }
     let said = format!("the payload of '{}' is not in any snapshot as it is", worktree.name);
-    Err(Error::new(Class::UnsavedChanges, said).hint("take a snapshot first, or remove it with --force"))
+    Err(Error::new(Class::UnsavedChanges, said)
+        .hint(format!("`jvs status` shows what is unsaved; take a snapshot first, or {otherwise}")))
+}
+
+/// That nobody has written to a payload since it was looked at.
+fn is_as_seen(repo: &Repo, payload: &Path, seen: Option<&Scan>) -> Result<()> {
+    let Some(seen) = seen else { return Ok(()) };
+    match seen.difference(&repo.trees.scan(payload)?) {
+        Some(path) => Err(Error::changed(path)),
+        None => Ok(()),
+    }
 }
 
 fn movable(worktree: &Worktree) -> Result<()> {

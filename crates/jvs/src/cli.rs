@@ -119,7 +119,46 @@ pub enum Command {
         /// The worktree to replace the payload of; the one of this directory if not given
         #[arg(long, value_name = "NAME", requires = "inplace")]
         worktree: Option<String>,
+        /// Even if the payload is in no snapshot: what is unsaved is lost
+        #[arg(long, requires = "inplace", conflicts_with = "snapshot_first")]
+        force: bool,
+        /// Take a snapshot of the payload first if it is in none
+        #[arg(long, requires = "inplace")]
+        snapshot_first: bool,
     },
+    /// Show the head and the lock of a worktree, and what is unsaved
+    Status {
+        /// The worktree; the one of this directory if not given
+        #[arg(long, value_name = "NAME")]
+        worktree: Option<String>,
+    },
+    /// Show what differs: head and payload, a snapshot and the payload, or two snapshots
+    #[command(after_help = "Examples:\n  jvs diff\n  jvs diff 1767225600000-0badcafe\n  \
+                            jvs diff 1767225600000-0badcafe 1767229200000-0defaced")]
+    Diff {
+        /// The earlier snapshot; the head if not given
+        from: Option<String>,
+        /// The later snapshot; the payload if not given
+        to: Option<String>,
+        /// The worktree; the one of this directory if not given
+        #[arg(long, value_name = "NAME")]
+        worktree: Option<String>,
+    },
+    /// Keep a snapshot, whatever becomes of the heads
+    Pin {
+        /// The snapshot
+        id: String,
+        /// Why
+        #[arg(long, value_name = "TEXT")]
+        reason: Option<String>,
+    },
+    /// Let a snapshot go that was pinned
+    Unpin {
+        /// The snapshot
+        id: String,
+    },
+    /// List the pinned snapshots
+    Pins,
     /// Check that snapshots and audit are what was published; the head of the worktree if nothing is named
     Verify {
         /// This snapshot

@@ -21,5 +21,6 @@ mod steal;
 mod stopped;
 mod tamper;
 mod terminal;
+mod unsaved;
 mod wait;
 mod worktree;

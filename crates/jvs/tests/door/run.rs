@@ -21,7 +21,9 @@ fn a_command_holds_the_lock_while_it_runs_and_its_exit_code_is_the_answer() {
 fn a_command_that_cannot_be_started_has_the_exit_code_that_shells_give_it() {
     let bench = Bench::new();
     bench.put("no-program", "text");
-    for (program, code) in [("/nowhere/at/all", 127), ("no-such-program", 127), ("./no-program", 126), (".", 126)] {
+    for (program, code) in
+        [("/nowhere/at/all", 127), ("no-such-program", 127), ("./no-program", 126), (".", 126)]
+    {
         let answer = bench.jvs(&["lock", "run", "--", program]).fails(code);
         assert_eq!(answer.json()["error"], "E_CANNOT_RUN", "{answer}");
         assert_eq!(bench.jvs(&["lock", "status"]).ok().json()["state"], "free");

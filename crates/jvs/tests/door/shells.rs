@@ -98,7 +98,8 @@ fn a_stranger_is_told_who_has_the_lock_and_whether_it_is_still_there() {
     }
     drop(shell.stdin.take());
     shell.wait().unwrap();
-    for (args, class) in [(&["lock", "renew"], "E_LOCK_NOT_HELD"), (&["lock", "acquire"], "E_LOCK_CONFLICT")] {
+    for (args, class) in [(&["lock", "renew"], "E_LOCK_NOT_HELD"), (&["lock", "acquire"], "E_LOCK_CONFLICT")]
+    {
         let told = bench.jvs(args).refused_as(class).json();
         let hint = told["hint"].as_str().unwrap();
         assert!(hint.contains("has ended") && hint.contains("lock break"), "{told}");
@@ -111,7 +112,10 @@ fn a_stranger_is_told_who_has_the_lock_and_whether_it_is_still_there() {
     bench.jvs(&["lock", "break", "--reason", "again"]).refused_as("E_LOCK_NOT_HELD");
     let seen = bench.jvs(&["audit", "--limit", "1"]).ok().json();
     let line = &seen["entries"][0];
-    assert_eq!((&line["event"], &line["data"]["reason"]), (&"lock.broken".into(), &"its shell is gone".into()));
+    assert_eq!(
+        (&line["event"], &line["data"]["reason"]),
+        (&"lock.broken".into(), &"its shell is gone".into())
+    );
     assert!(line["data"]["holder_id"].as_str().unwrap().contains(&id), "{line}");
     let token = bench.jvs(&["lock", "acquire"]).ok().json()["lock"]["fencing_token"].as_u64().unwrap();
     assert!(token > broken["fencing_token"].as_u64().unwrap());
@@ -140,9 +144,17 @@ fn an_acquisition_whose_last_flush_fails_locks_nobody_out() {
     let mut failed = 0;
     for nth in 1.. {
         let mut command = bench.dressed(Command::new("strace"), &bench.main());
-        command.args(["-qq", "-o", "/dev/null", "-f", "-e", &format!("inject=fsync,fdatasync:error=EIO:when={nth}+")]);
+        command.args([
+            "-qq",
+            "-o",
+            "/dev/null",
+            "-f",
+            "-e",
+            &format!("inject=fsync,fdatasync:error=EIO:when={nth}+"),
+        ]);
         command.args([JVS, "--json", "lock", "acquire", "--lease-ms", "600000"]);
-        let answer = Answer::from(command.env("JVS_SESSION_FILE", bench.dir().join("a.session")).output().unwrap());
+        let answer =
+            Answer::from(command.env("JVS_SESSION_FILE", bench.dir().join("a.session")).output().unwrap());
         let again = bench.other("a", &["lock", "acquire", "--lease-ms", "600000"]);
         assert_eq!(again.code, Some(0), "after {answer}\n{again}");
         bench.other("a", &["lock", "release"]).ok();
