@@ -37,7 +37,7 @@ pub struct Wanted<'a> {
 ///
 /// # Errors
 /// When the session does not hold the lock, the payload changed, or something failed. Nothing is visible
-/// then.
+/// then, unless the error says so.
 pub fn publish(
     repo: &Repo,
     worktree: &Worktree,
@@ -54,7 +54,7 @@ pub fn publish(
     let task = Task::Snapshot { worktree_id: worktree.worktree_id.clone() };
     let intent = repo.together(|| Intent::begin(repo, id, task))?;
     let publisher = Publisher { repo, worktree, wanted, lock: &lock, id, told: Cell::new(false) };
-    let published = publisher.run(progress);
+    let published = publisher.run(progress).map_err(|error| publisher.told_if_visible(error));
     clear(repo, intent, worktree, published.is_err(), publisher.told.get());
     published
 }
@@ -144,7 +144,10 @@ impl Publisher<'_> {
         let mut worktree = current.ok_or_else(|| {
             Error::not_found("worktree", self.worktree.name.as_str(), "it was removed meanwhile")
         })?;
-        let descriptor = self.descriptor(&worktree, summary, held)?;
+        let descriptor = Descriptor {
+            aside: held.is_none() && self.is_locked(&worktree)?,
+            ..self.descriptor(&worktree, summary, held)?
+        };
         let staging = repo.staging(id);
         let hash = descriptor.write(repo, &staging)?;
         let data = Map::from_iter([
@@ -153,15 +156,40 @@ impl Publisher<'_> {
             ("descriptor_hash".to_owned(), json!(hash)),
             ("fencing_token".to_owned(), json!(descriptor.fencing_token)),
             ("parent".to_owned(), json!(descriptor.parent)),
-            ("head".to_owned(), json!(id)),
+            ("head".to_owned(), json!((!descriptor.aside).then_some(id))),
         ]);
         self.told.set(true);
         Audit::of(repo).append("snapshot.published", Some(&worktree.worktree_id), data)?;
         repo.sys.files.rename_new(&staging, &repo.snapshot(id))?;
         repo.sys.files.sync_dir(&repo.control("snapshots"))?;
-        worktree.head = Some(id);
-        worktree.save(repo)?;
+        if !descriptor.aside {
+            worktree.head = Some(id);
+            worktree.save(repo)?;
+        }
         Ok(descriptor)
+    }
+
+    /// Whether somebody has the lock: the head of a worktree is its holder's.
+    fn is_locked(&self, worktree: &Worktree) -> Result<bool> {
+        match self.lock.is_free() {
+            _ if worktree.isolation == Isolation::Shared => Ok(false),
+            Ok(()) => Ok(false),
+            Err(error) if error.class() == Class::LockConflict => Ok(true),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// A failure that came when everybody could see the snapshot already says so: whoever tries again makes a second
+    /// one.
+    fn told_if_visible(&self, error: Error) -> Error {
+        let said = match self.repo.is_there(&self.repo.snapshot(self.id)) {
+            Ok(false) => return error,
+            Ok(true) => format!("{error}; all the same the snapshot {} is published", self.id),
+            Err(_) => format!("{error}; it cannot be told whether the snapshot {} is published", self.id),
+        };
+        let hint =
+            "do not repeat it, that would make another snapshot: `jvs doctor --repair` completes this one";
+        Error::new(error.class(), said).hint(hint).detail("published", self.id.to_string())
     }
 
     fn descriptor(
@@ -191,6 +219,7 @@ impl Publisher<'_> {
             symlinks: summary.symlinks,
             bytes: summary.bytes,
             skipped: summary.skipped,
+            aside: false,
         })
     }
 }

@@ -56,7 +56,7 @@ fn after_publish(repo: &Repo, worktree_id: &str, id: OpId) -> Result<()> {
         return abandoned(repo, worktree_id, id);
     }
     let Ok((descriptor, _)) = snapshot::load(repo, id) else { return Ok(()) };
-    set_head(repo, worktree_id, descriptor.parent, id)
+    if descriptor.aside { Ok(()) } else { set_head(repo, worktree_id, descriptor.parent, id) }
 }
 
 fn set_head(repo: &Repo, worktree_id: &str, before: Option<OpId>, head: OpId) -> Result<()> {

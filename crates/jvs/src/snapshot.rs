@@ -81,6 +81,14 @@ pub struct Descriptor {
     pub bytes: u64,
     /// How many pipes, sockets and devices were left out.
     pub skipped: u64,
+    /// Whether somebody else held the lock, so that it did not become the head.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub aside: bool,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "that is how serde asks")]
+const fn is_false(value: &bool) -> bool {
+    !*value
 }
 
 /// What vouches for a snapshot. It has a hash of its own, so that it can be told which file was changed.
