@@ -108,12 +108,9 @@ pub fn restore(
     }
     let seen = match unsaved {
         Unsaved::Lose => None,
-        Unsaved::Refuse => Some(saved(
-            repo,
-            worktree,
-            "replace it with --force, or keep it with --snapshot-first",
-            progress,
-        )?),
+        Unsaved::Refuse => {
+            Some(saved(repo, worktree, "keep it with --snapshot-first, or lose it with --force", progress)?)
+        }
     };
     let task = Task::Restore { worktree_id: worktree.worktree_id.clone(), from, head: worktree.head };
     let intent = begin(repo, task, Some(from))?;
@@ -215,7 +212,11 @@ pub fn rename(repo: &Repo, worktree: &Worktree, to: WorktreeName) -> Result<Work
 /// When it is locked, or its payload is not that of its head.
 pub fn remove(repo: &Repo, worktree: &Worktree, force: bool, progress: &Progress) -> Result<()> {
     movable(worktree)?;
-    let seen = if force { None } else { Some(saved(repo, worktree, "remove it with --force", progress)?) };
+    let seen = if force {
+        None
+    } else {
+        Some(saved(repo, worktree, "take a snapshot first, or remove it with --force", progress)?)
+    };
     let intent = repo.alone_with(&[&worktree.worktree_id], || {
         Lock::of(repo, worktree)?.is_free()?;
         let payload = repo.payload(&worktree.name);
@@ -265,7 +266,7 @@ pub fn saved(repo: &Repo, worktree: &Worktree, otherwise: &str, progress: &Progr
     }
     let said = format!("the payload of '{}' is not in any snapshot as it is", worktree.name);
     Err(Error::new(Class::UnsavedChanges, said)
-        .hint(format!("`jvs status` shows what is unsaved; take a snapshot first, or {otherwise}")))
+        .hint(format!("`jvs status` shows what is unsaved; {otherwise}")))
 }
 
 /// That nobody has written to a payload since it was looked at.
