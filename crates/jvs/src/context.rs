@@ -4,10 +4,12 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use holdfast_kernel::{Lease, Millis};
 use holdfast_sys::os::effective_user;
 use holdfast_sys::{Liveness, ProcessId, Sys};
+use signal_hook::SigId;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 use crate::cli::Global;
@@ -68,18 +70,20 @@ impl Context {
         self.wait.unwrap_or(Millis::ZERO)
     }
 
-    /// Lets signals end a wait, for commands that listen to them and so are not ended by them.
+    /// Lets signals end a wait, for commands that listen to them and so are not ended by them, until this is dropped.
     ///
     /// # Errors
     /// When the system cannot listen.
-    pub fn stop_waiting_at_signals(&self) -> Result<()> {
+    pub fn stop_waiting_at_signals(&self) -> Result<Listening> {
+        let mut listening = Listening { ids: Vec::new(), flag: Arc::clone(&self.waits.signal) };
         for signal in [SIGINT, SIGTERM, SIGHUP] {
             let flag = Arc::clone(&self.waits.signal);
             let number = usize::try_from(signal).unwrap_or(usize::MAX);
-            signal_hook::flag::register_usize(signal, flag, number)
+            let id = signal_hook::flag::register_usize(signal, flag, number)
                 .map_err(|error| holdfast_sys::Error::new("listen for", Path::new("signals"), error))?;
+            listening.ids.push(id);
         }
-        Ok(())
+        Ok(listening)
     }
 
     /// Who works here.
@@ -212,6 +216,22 @@ impl Context {
             Liveness::Dead => Some(false),
             Liveness::Unknown => None,
         }
+    }
+}
+
+/// Waits end at signals while this is there.
+#[must_use]
+pub struct Listening {
+    ids: Vec<SigId>,
+    flag: Arc<AtomicUsize>,
+}
+
+impl Drop for Listening {
+    fn drop(&mut self) {
+        for id in self.ids.drain(..) {
+            signal_hook::low_level::unregister(id);
+        }
+        self.flag.store(0, Ordering::SeqCst);
     }
 }
 

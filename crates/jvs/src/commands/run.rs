@@ -47,11 +47,12 @@ pub(super) fn run(
     // From here on a signal is the command's, even if it comes before the command: one that ended this program
     // would leave the command behind, running without the lock.
     let signals = listen()?;
-    context.stop_waiting_at_signals()?;
+    let waiting = context.stop_waiting_at_signals()?;
     let wait = context.wait_for_lock();
     let (session, granted) =
         take_within(&repo, &name, &Shell::own(&context.sys, &context.shell.user)?, &path, lease_ms, wait)
             .map_err(|error| context.explained(&repo, &name, error))?;
+    drop(waiting);
     let worktree = Worktree::named(&repo, &name)?;
     let every = repo.config.policy.renew_interval(lease_ms.unwrap_or(repo.config.policy.lease_duration_ms));
     let ended = Lock::of(&repo, &worktree).and_then(|lock| {
@@ -59,7 +60,11 @@ pub(super) fn run(
         attend(lock, &session, child, signals, every)
     });
     let released = repo.on_lock(&worktree.worktree_id, || Lock::of(&repo, &worktree)?.release(&session));
-    session.forget(&repo.sys);
+    // Without its session nobody could give back a lock that is still there.
+    if !matches!(&released, Err(error) if matches!(error.class(), Class::Busy | Class::Io | Class::AuditChainBroken))
+    {
+        session.forget(&repo.sys);
+    }
     let status = ended?;
     released?;
     let code = status.code().or_else(|| status.signal().map(|signal| 128 + signal)).unwrap_or(1);

@@ -96,3 +96,17 @@ fn a_lost_lock_stops_the_command() {
     }
     Answer::from(child.wait_with_output().unwrap()).refused_as("E_LOCK_NOT_HELD");
 }
+
+#[test]
+fn the_session_of_a_running_command_is_its_own() {
+    let bench = Bench::new();
+    // The shell ends at once, and what it started goes on.
+    let script = format!("{JVS} lock run -- sh -c 'echo > ready; cat ../wait' >/dev/null 2>&1 & :");
+    assert!(Command::new("mkfifo").arg(bench.root().join("wait")).status().unwrap().success());
+    let shell = bench.dressed(Command::new("sh"), &bench.main()).args(["-c", &script]).status().unwrap();
+    assert!(shell.success());
+    until("the command runs", || bench.main().join("ready").exists());
+    assert_eq!(bench.findings(), Vec::<String>::new(), "the session is in use");
+    std::fs::write(bench.root().join("wait"), "").unwrap();
+    until("the lock is given back", || bench.jvs(&["lock", "status"]).ok().json()["state"] == "free");
+}
