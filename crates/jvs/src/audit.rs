@@ -1,9 +1,11 @@
 //! The audit log of a repository: one line for every transition of a lock and for everything that is
 //! published, restored, renamed, removed or repaired, written **before** it happens.
 //!
-//! A line holds the hash of the one before it, so that none can be changed, added or taken out unnoticed. It
-//! must never be written without its guard, and nothing may happen whose line could not be made durable.
+//! A line holds the hash of the one before it, so that none can be changed, added or taken out unnoticed, and an
+//! anchor beside the log says where it ends. It must never be written without its guard, and nothing may happen
+//! whose line could not be made durable.
 
+mod anchor;
 mod check;
 mod entry;
 mod repair;
@@ -15,11 +17,13 @@ use holdfast_store::{rfc3339, whole};
 use holdfast_sys::{Guard, Handle, LockMode, Open, Sys};
 use serde_json::{Map, Value};
 
+pub use anchor::Anchor;
+use anchor::Anchored;
 pub use check::{Break, Chain};
 pub use entry::Entry;
 
 use crate::error::{Class, Error, Result};
-use crate::repo::Repo;
+use crate::repo::{AUDIT_GUARD, Repo};
 use tail::Tail;
 
 const CURRENT: &str = "audit.jsonl";
@@ -27,6 +31,13 @@ const CURRENT: &str = "audit.jsonl";
 const LONGEST_SEGMENT: u64 = 1 << 20;
 /// The longest line; what is written here is far shorter.
 const LONGEST_LINE: usize = 16 * 1_024;
+
+/// What a line carries from which on the log has an anchor.
+const ANCHORED: &str = "anchored";
+
+fn marked() -> Map<String, Value> {
+    Map::from_iter([(ANCHORED.to_owned(), Value::Bool(true))])
+}
 
 /// The audit log.
 #[derive(Clone)]
@@ -59,26 +70,69 @@ impl Audit {
     /// When it could not be written, or the log is broken. What was to be recorded must not happen then.
     pub fn append(&self, event: &str, worktree_id: Option<&str>, data: Map<String, Value>) -> Result<()> {
         self.alone(|| {
-            let tail = self.mended_tail()?;
-            let entry = Entry {
-                seq: tail.seq + 1,
-                prev: tail.hash.clone(),
-                at: rfc3339(&self.sys.clock.now()?),
-                actor: self.actor.clone(),
-                event: event.to_owned(),
-                worktree_id: worktree_id.map(ToOwned::to_owned),
-                data,
-            };
-            let line = entry.line();
-            if line.len() > LONGEST_LINE {
-                return Err(Error::new(Class::AuditChainBroken, format!("a line about {event} is too long")));
+            if self.anchored()? == Anchored::Absent {
+                self.anchor_an_old_log()?;
             }
-            self.write(&self.rotated(tail)?, &line)
+            self.add(event, worktree_id, data)
         })
     }
 
+    /// Writes the first line of all.
+    ///
+    /// # Errors
+    /// When it could not be written.
+    pub fn begin(&self, event: &str, worktree_id: &str) -> Result<()> {
+        self.alone(|| self.add(event, Some(worktree_id), marked()))
+    }
+
+    /// A log that an earlier version wrote gets its anchor with the first line that this one adds.
+    fn anchor_an_old_log(&self) -> Result<()> {
+        let chain = self.chain(&mut |_| {})?;
+        if chain.broken.as_ref().is_some_and(|found| !found.torn) {
+            chain.whole()?;
+        }
+        self.add("audit.anchored", None, marked())
+    }
+
+    /// Adds a line and says where the log ends.
+    fn add(&self, event: &str, worktree_id: Option<&str>, data: Map<String, Value>) -> Result<()> {
+        let tail = self.mended_tail()?;
+        self.reaches_its_anchor(&tail)?;
+        let entry = Entry {
+            seq: tail.seq + 1,
+            prev: tail.hash.clone(),
+            at: rfc3339(&self.sys.clock.now()?),
+            actor: self.actor.clone(),
+            event: event.to_owned(),
+            worktree_id: worktree_id.map(ToOwned::to_owned),
+            data,
+        };
+        let broken = |why: String| Error::new(Class::AuditChainBroken, why);
+        let (line, hash) = entry.line().map_err(|why| broken(format!("a line about {event}: {why}")))?;
+        if line.len() > LONGEST_LINE {
+            return Err(broken(format!("a line about {event} is too long")));
+        }
+        self.write(&self.rotated(tail)?, &line)?;
+        self.anchor_at(entry.seq, hash)
+    }
+
+    /// That the log does not end before the place where it is known to have ended. Nothing is added to one that
+    /// does: the next line would cover up what is missing.
+    fn reaches_its_anchor(&self, tail: &Tail) -> Result<()> {
+        match self.anchored()? {
+            Anchored::Spoilt => Err(self.broken(anchor::NAME, anchor::SPOILT)),
+            Anchored::At(anchor) if anchor.seq > tail.seq => {
+                Err(self.broken(CURRENT, check::cut(tail.seq, anchor.seq)))
+            }
+            Anchored::At(anchor) if anchor.seq == tail.seq && anchor.hash != tail.hash => {
+                Err(self.broken(CURRENT, "its last line is not the one that was written"))
+            }
+            Anchored::At(_) | Anchored::Absent => Ok(()),
+        }
+    }
+
     fn alone<T>(&self, act: impl FnOnce() -> Result<T>) -> Result<T> {
-        let mut guard = Guard::open(&self.sys, &self.file("audit.guard"), 0o600)?;
+        let mut guard = Guard::open(&self.sys, &self.file(AUDIT_GUARD), 0o600)?;
         let _section = guard.enter(&self.sys, LockMode::Exclusive)?;
         act()
     }

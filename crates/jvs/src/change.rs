@@ -1,6 +1,7 @@
 //! Changes of worktrees: made, restored, renamed, removed. Each is an intent, then long work out of sight, then
 //! a few steps under the guard that a crash cannot leave halfway without the doctor knowing how to go on.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use holdfast_store::whole;
@@ -10,11 +11,12 @@ use serde_json::{Map, json};
 use crate::audit::Audit;
 use crate::config::Config;
 use crate::error::{Class, Error, Result};
-use crate::intent::{Intent, Task};
+use crate::intent::{Intent, Task, abandoned};
 use crate::lock::Lock;
 use crate::lock::session::Session;
 use crate::names::{MAIN, OpId, WorktreeName};
-use crate::payload::Progress;
+use crate::payload::{Progress, Scan};
+use crate::pins;
 use crate::repo::{Actor, Repo, make_dir};
 use crate::snapshot::{self, PAYLOAD};
 use crate::worktree::{Isolation, Worktree};
@@ -31,9 +33,9 @@ pub(crate) const LEAVING: &str = "leaving";
 pub fn found(sys: &Sys, root: &Path, actor: &Actor) -> Result<Config> {
     Repo::init(sys, root, |control| {
         let main = Worktree::fresh(sys, WorktreeName::new(MAIN)?, Isolation::Exclusive, None)?;
-        whole::replace(sys, &Worktree::file(control, &main.worktree_id), &main.bytes(), 0o644)?;
+        whole::replace(sys, &Worktree::file(control, &main.worktree_id), &main.bytes()?, 0o644)?;
         let audit = Audit::at(sys, control.join("audit"), &actor.name);
-        audit.append("repo.created", Some(&main.worktree_id), Map::new())
+        audit.begin("repo.created", &main.worktree_id)
     })
 }
 
@@ -55,8 +57,11 @@ pub fn create(
     let made = fetch(repo, intent.id, from, progress).and_then(|()| {
         repo.alone(|| {
             is_available(repo, &worktree.name)?;
-            let data =
-                Map::from_iter([("name".to_owned(), json!(worktree.name)), ("from".to_owned(), json!(from))]);
+            let data = Map::from_iter([
+                ("name".to_owned(), json!(worktree.name)),
+                ("from".to_owned(), json!(from)),
+                ("head".to_owned(), json!(from)),
+            ]);
             Audit::of(repo).append("worktree.created", Some(&worktree.worktree_id), data)?;
             make_dir(&repo.sys, &repo.root.join("worktrees"))?;
             let staging = repo.staging(intent.id);
@@ -70,6 +75,15 @@ pub fn create(
     made.map(|()| worktree)
 }
 
+/// What becomes of a payload that is in no snapshot.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Unsaved {
+    /// It stays, and nothing happens.
+    Refuse,
+    /// It is lost: somebody said so.
+    Lose,
+}
+
 /// Puts a snapshot in the place of the payload of a worktree.
 ///
 /// # Errors
@@ -80,6 +94,7 @@ pub fn restore(
     from: OpId,
     reason: &str,
     session: Option<&Session>,
+    unsaved: Unsaved,
     progress: &Progress,
 ) -> Result<()> {
     let lock = Lock::of(repo, worktree)?;
@@ -91,25 +106,54 @@ pub fn restore(
             return Err(Error::new(Class::LockNotHeld, said).hint("run `jvs lock acquire`"));
         }
     }
+    let seen = match unsaved {
+        Unsaved::Lose => None,
+        Unsaved::Refuse => {
+            Some(saved(repo, worktree, "keep it with --snapshot-first, or lose it with --force", progress)?)
+        }
+    };
     let task = Task::Restore { worktree_id: worktree.worktree_id.clone(), from, head: worktree.head };
     let intent = begin(repo, task, Some(from))?;
     let restored = fetch(repo, intent.id, Some(from), progress).and_then(|()| {
-        let swap = || swap(repo, &worktree.worktree_id, intent.id, from, reason);
-        repo.alone(|| match session {
+        let swap = || {
+            is_as_seen(repo, &worktree.payload(repo)?, seen.as_ref())?;
+            swap(repo, &worktree.worktree_id, intent.id, from, reason)
+        };
+        repo.alone_with(&[&worktree.worktree_id], || match session {
             Some(session) => lock.write(session, |_| swap()),
             None => swap(),
         })
     });
-    settle(repo, intent, &restored);
+    settle_restore(repo, intent, worktree, &restored);
     restored
+}
+
+/// As [`settle`]. The audit may have heard of a restore that did not happen; it hears that too, or the doctor says
+/// so.
+fn settle_restore(repo: &Repo, intent: Intent, worktree: &Worktree, done: &Result<()>) {
+    let began = repo.is_there(&repo.staging(intent.id).join(OLD));
+    let said = began.and_then(|began| match done {
+        Err(_) if !began => abandoned(repo, &worktree.worktree_id, intent.id),
+        _ => Ok(()),
+    });
+    if said.is_err() {
+        return;
+    }
+    settle(repo, intent, done);
 }
 
 /// Takes the old payload out and puts the new one in. In between there is none, which the doctor completes.
 fn swap(repo: &Repo, worktree_id: &str, id: OpId, from: OpId, reason: &str) -> Result<()> {
     let mut worktree = Worktree::load(repo, worktree_id)?
         .ok_or_else(|| Error::not_found("worktree", worktree_id, "it was removed meanwhile"))?;
-    let data = Map::from_iter([("from".to_owned(), json!(from)), ("reason".to_owned(), json!(reason))]);
+    let data = Map::from_iter([
+        ("from".to_owned(), json!(from)),
+        ("reason".to_owned(), json!(reason)),
+        ("operation".to_owned(), json!(id)),
+        ("head".to_owned(), json!(from)),
+    ]);
     Audit::of(repo).append("worktree.restored", Some(worktree_id), data)?;
+    keep_reachable(repo, &worktree, from)?;
     let (payload, staging) = (worktree.payload(repo)?, repo.staging(id));
     repo.sys.files.rename_new(&payload, &staging.join(OLD))?;
     repo.sys.files.sync_dir(&staging)?;
@@ -119,13 +163,33 @@ fn swap(repo: &Repo, worktree_id: &str, id: OpId, from: OpId, reason: &str) -> R
     worktree.save(repo)
 }
 
+/// Pins the head that a restore leaves behind, with everything that it descends from, unless it can be reached in
+/// another way: what was published after the snapshot that is restored must not become garbage by that.
+fn keep_reachable(repo: &Repo, worktree: &Worktree, from: OpId) -> Result<()> {
+    let Some(left) = worktree.head else { return Ok(()) };
+    let all: BTreeMap<OpId, Option<OpId>> =
+        snapshot::all(repo)?.into_iter().map(|one| (one.snapshot_id, one.parent)).collect();
+    let others = Worktree::survey(repo)?.readable.into_iter();
+    let others = others.filter(|one| one.worktree_id != worktree.worktree_id).filter_map(|one| one.head);
+    let reaches = |head: OpId| {
+        let mut seen = BTreeSet::new();
+        let line = std::iter::successors(Some(head), |id| all.get(id).copied().flatten());
+        line.take_while(|id| seen.insert(*id)).any(|id| id == left)
+    };
+    if others.chain([from]).any(reaches) {
+        return Ok(());
+    }
+    let reason = format!("the head of '{}' before {from} was restored", worktree.name);
+    pins::write(repo, left, Some(&reason), true).map(drop)
+}
+
 /// Gives a worktree another name.
 ///
 /// # Errors
 /// When it is locked, or the name is taken.
 pub fn rename(repo: &Repo, worktree: &Worktree, to: WorktreeName) -> Result<Worktree> {
     movable(worktree)?;
-    repo.alone(|| {
+    repo.alone_with(&[&worktree.worktree_id], || {
         Lock::of(repo, worktree)?.is_free()?;
         is_available(repo, &to)?;
         let (worktree_id, from) = (worktree.worktree_id.clone(), worktree.name.clone());
@@ -148,16 +212,15 @@ pub fn rename(repo: &Repo, worktree: &Worktree, to: WorktreeName) -> Result<Work
 /// When it is locked, or its payload is not that of its head.
 pub fn remove(repo: &Repo, worktree: &Worktree, force: bool, progress: &Progress) -> Result<()> {
     movable(worktree)?;
-    let seen = if force { None } else { Some(saved(repo, worktree, progress)?) };
-    let intent = repo.alone(|| {
+    let seen = if force {
+        None
+    } else {
+        Some(saved(repo, worktree, "take a snapshot first, or remove it with --force", progress)?)
+    };
+    let intent = repo.alone_with(&[&worktree.worktree_id], || {
         Lock::of(repo, worktree)?.is_free()?;
         let payload = repo.payload(&worktree.name);
-        if let Some(seen) = &seen {
-            let again = repo.trees.scan(&payload)?;
-            if let Some(path) = seen.difference(&again) {
-                return Err(Error::changed(path));
-            }
-        }
+        is_as_seen(repo, &payload, seen.as_ref())?;
         let (worktree_id, name) = (worktree.worktree_id.clone(), worktree.name.clone());
         let task = Task::Remove { worktree_id, name: name.clone() };
         let intent = Intent::begin(repo, OpId::fresh(&repo.sys)?, task)?;
@@ -190,21 +253,29 @@ pub(crate) fn take_out(repo: &Repo, payload: &Path, id: OpId) -> Result<()> {
     }
 }
 
-/// That the payload is empty or the same as the head; gives what it looked like.
-fn saved(repo: &Repo, worktree: &Worktree, progress: &Progress) -> Result<crate::payload::Scan> {
+/// That a payload is in a snapshot as it is, or empty; gives what it looked like.
+///
+/// # Errors
+/// When something in it would be lost with it; the hint says what else can be done.
+pub fn saved(repo: &Repo, worktree: &Worktree, otherwise: &str, progress: &Progress) -> Result<Scan> {
     let payload = worktree.payload(repo)?;
     let scan = repo.trees.scan(&payload)?;
-    let root = repo.trees.digest(&payload, progress)?.root;
-    let head = worktree.head.map(|head| snapshot::load(repo, head)).transpose()?;
-    let same = match head {
-        Some((descriptor, _)) => descriptor.root()? == root,
-        None => scan.entries.is_empty(),
-    };
-    if same {
+    let root = repo.trees.digest(&payload, progress)?.root.to_string();
+    if scan.entries.is_empty() || snapshot::all(repo)?.iter().any(|one| one.payload_root_hash == root) {
         return Ok(scan);
     }
     let said = format!("the payload of '{}' is not in any snapshot as it is", worktree.name);
-    Err(Error::new(Class::UnsavedChanges, said).hint("take a snapshot first, or remove it with --force"))
+    Err(Error::new(Class::UnsavedChanges, said)
+        .hint(format!("`jvs status` shows what is unsaved; {otherwise}")))
+}
+
+/// That nobody has written to a payload since it was looked at.
+fn is_as_seen(repo: &Repo, payload: &Path, seen: Option<&Scan>) -> Result<()> {
+    let Some(seen) = seen else { return Ok(()) };
+    match seen.difference(&repo.trees.scan(payload)?) {
+        Some(path) => Err(Error::changed(path)),
+        None => Ok(()),
+    }
 }
 
 fn movable(worktree: &Worktree) -> Result<()> {
@@ -217,8 +288,9 @@ fn movable(worktree: &Worktree) -> Result<()> {
 
 /// That no worktree has the name, and nothing is in its place.
 fn is_available(repo: &Repo, name: &WorktreeName) -> Result<()> {
-    let taken = Worktree::all(repo)?.iter().any(|worktree| worktree.name == *name);
-    if taken || repo.sys.files.stat(&repo.payload(name)).is_ok() {
+    // A record that cannot be read may have the name too, but then the payload is in its place.
+    let taken = Worktree::survey(repo)?.readable.iter().any(|worktree| worktree.name == *name);
+    if taken || repo.is_there(&repo.payload(name))? {
         let said = format!("there is already a worktree, or a file, called '{name}'");
         return Err(Error::new(Class::Exists, said).hint("choose another name"));
     }
@@ -259,8 +331,9 @@ fn fetch(repo: &Repo, id: OpId, from: Option<OpId>, progress: &Progress) -> Resu
 /// needs the intent to know how to go on.
 fn settle(repo: &Repo, intent: Intent, done: &Result<()>) {
     let staging = repo.staging(intent.id);
-    let underway = [OLD, LEAVING].iter().any(|name| repo.sys.files.stat(&staging.join(name)).is_ok());
-    if done.is_err() && underway {
+    // What cannot be told may be underway.
+    let is_there = |name: &&str| repo.is_there(&staging.join(name)).unwrap_or(true);
+    if done.is_err() && [OLD, LEAVING].iter().any(is_there) {
         return;
     }
     if repo.trees.remove(&staging).is_ok() {

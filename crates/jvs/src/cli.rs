@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use holdfast_kernel::Millis;
 
 /// One writer per worktree, and snapshots that can be trusted.
 #[derive(Parser, Debug)]
@@ -36,6 +37,28 @@ pub struct Global {
     /// The file with the credentials of the session; else `JVS_SESSION_FILE`, else one of the calling shell's own
     #[arg(long, value_name = "FILE", global = true)]
     pub session_file: Option<PathBuf>,
+    /// How long to wait for others at most: for those who are inside a guard (10 seconds if not given), and in
+    /// `lock acquire` and `lock run` for the lock (not at all if not given)
+    #[arg(long, value_name = "SECONDS", global = true, value_parser = seconds)]
+    pub wait: Option<Millis>,
+}
+
+/// The longest wait: a week.
+const LONGEST_WAIT: Millis = Millis::from_secs(7 * 24 * 3_600);
+
+/// A number of seconds, with up to three digits behind the point.
+fn seconds(text: &str) -> Result<Millis, String> {
+    let wrong =
+        || format!("not a number of seconds from 0 to {}, such as 30 or 0.5", LONGEST_WAIT.get() / 1_000);
+    let (whole, part) = text.split_once('.').unwrap_or((text, "0"));
+    let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    if !digits(whole) || !digits(part) || part.len() > 3 {
+        return Err(wrong());
+    }
+    let whole: u64 = whole.parse().map_err(|_| wrong())?;
+    let part: u64 = format!("{part:0<3}").parse().map_err(|_| wrong())?;
+    let span = whole.checked_mul(1_000).and_then(|ms| ms.checked_add(part)).map(Millis::new);
+    span.filter(|span| *span <= LONGEST_WAIT).ok_or_else(wrong)
 }
 
 /// What to do.
@@ -96,7 +119,46 @@ pub enum Command {
         /// The worktree to replace the payload of; the one of this directory if not given
         #[arg(long, value_name = "NAME", requires = "inplace")]
         worktree: Option<String>,
+        /// Even if the payload is in no snapshot: what is unsaved is lost
+        #[arg(long, requires = "inplace", conflicts_with = "snapshot_first")]
+        force: bool,
+        /// Take a snapshot of the payload first if it is in none
+        #[arg(long, requires = "inplace")]
+        snapshot_first: bool,
     },
+    /// Show the head and the lock of a worktree, and what is unsaved
+    Status {
+        /// The worktree; the one of this directory if not given
+        #[arg(long, value_name = "NAME")]
+        worktree: Option<String>,
+    },
+    /// Show what differs: head and payload, a snapshot and the payload, or two snapshots
+    #[command(after_help = "Examples:\n  jvs diff\n  jvs diff 1767225600000-0badcafe\n  \
+                            jvs diff 1767225600000-0badcafe 1767229200000-0defaced")]
+    Diff {
+        /// The earlier snapshot; the head if not given
+        from: Option<String>,
+        /// The later snapshot; the payload if not given
+        to: Option<String>,
+        /// The worktree; the one of this directory if not given
+        #[arg(long, value_name = "NAME")]
+        worktree: Option<String>,
+    },
+    /// Keep a snapshot, whatever becomes of the heads
+    Pin {
+        /// The snapshot
+        id: String,
+        /// Why
+        #[arg(long, value_name = "TEXT")]
+        reason: Option<String>,
+    },
+    /// Let a snapshot go that was pinned
+    Unpin {
+        /// The snapshot
+        id: String,
+    },
+    /// List the pinned snapshots
+    Pins,
     /// Check that snapshots and audit are what was published; the head of the worktree if nothing is named
     Verify {
         /// This snapshot
@@ -205,6 +267,19 @@ pub enum Lock {
         #[arg(long, value_name = "NAME")]
         worktree: Option<String>,
     },
+    /// End a lock that nobody can release, whoever has it
+    #[command(
+        after_help = "Example:\n  jvs lock break --reason 'its machine is gone'\n\nWhoever had the lock is \
+                            refused from then on. The audit log keeps who broke it, from whom and why."
+    )]
+    Break {
+        /// Why; it goes into the audit log
+        #[arg(long, value_name = "TEXT")]
+        reason: String,
+        /// The worktree; the one of this directory if not given
+        #[arg(long, value_name = "NAME")]
+        worktree: Option<String>,
+    },
     /// Run a command while holding the lock; it is stopped if the lock is lost
     #[command(after_help = "Example:\n  jvs lock run -- make test\n\nThe command finds the session in \
                             JVS_SESSION_FILE, so it can call `jvs snapshot`.")]
@@ -258,4 +333,22 @@ pub enum Consistency {
     Quiesced,
     /// Somebody may have: the snapshot carries a risk label
     BestEffort,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn seconds_are_read_to_the_millisecond() {
+        for (text, ms) in
+            [("0", 0), ("30", 30_000), ("0.5", 500), ("1.25", 1_250), ("0.001", 1), ("604800", 604_800_000)]
+        {
+            assert_eq!(seconds(text), Ok(Millis::new(ms)), "{text}");
+        }
+        for text in ["", ".", "1.", ".5", "-1", "+1", "1s", "1e3", "0.0001", "604801", "99999999999999999999"]
+        {
+            assert!(seconds(text).is_err(), "{text}");
+        }
+    }
 }

@@ -2,15 +2,18 @@
 
 mod audit;
 mod completions;
+mod diff;
 mod doctor;
 mod gc;
 mod history;
 mod info;
 mod init;
 mod lock;
+mod pin;
 mod restore;
 mod run;
 mod snapshot;
+mod status;
 mod verify;
 mod worktree;
 
@@ -33,10 +36,18 @@ pub fn run(context: &Context, command: Command) -> Result<Report> {
             snapshot::run(context, note.as_deref(), consistency, worktree.as_deref())
         }
         Command::History { limit, worktree } => history::run(context, limit, worktree.as_deref()),
-        Command::Restore { id, name, inplace, reason, worktree } => {
-            let place = restore::Place::new(name.as_deref(), inplace, reason.as_deref(), worktree.as_deref());
-            restore::run(context, &id, &place)
+        Command::Restore { id, name, inplace: false, .. } => restore::beside(context, &id, name.as_deref()),
+        Command::Restore { id, reason, worktree, force, snapshot_first, .. } => {
+            let unsaved = restore::Unsaved::new(force, snapshot_first);
+            restore::in_place(context, &id, worktree.as_deref(), reason.as_deref(), unsaved)
         }
+        Command::Status { worktree } => status::run(context, worktree.as_deref()),
+        Command::Diff { from, to, worktree } => {
+            diff::run(context, from.as_deref(), to.as_deref(), worktree.as_deref())
+        }
+        Command::Pin { id, reason } => pin::add(context, &id, reason.as_deref()),
+        Command::Unpin { id } => pin::remove(context, &id),
+        Command::Pins => pin::list(context),
         Command::Verify { snapshot, all } => verify::run(context, snapshot.as_deref(), all),
         Command::Gc(command) => gc::run(context, &command),
         Command::Doctor { strict, repair } => doctor::run(context, strict, repair),

@@ -44,6 +44,10 @@ pub enum Kind {
     DanglingHead,
     /// Something among the snapshots that is not whole.
     PartialSnapshot,
+    /// A snapshot that was published and is gone.
+    MissingSnapshot,
+    /// A worktree whose head is not the one that was last set.
+    MovedHead,
 }
 
 impl Kind {
@@ -64,6 +68,8 @@ impl Kind {
             Self::MissingPayload => "missing_payload",
             Self::DanglingHead => "dangling_head",
             Self::PartialSnapshot => "partial_snapshot",
+            Self::MissingSnapshot => "missing_snapshot",
+            Self::MovedHead => "moved_head",
         }
     }
 }
@@ -79,6 +85,8 @@ pub enum Remedy {
     MendAudit(Box<Break>),
     /// Set a damaged lock of this worktree aside; whoever held it has lost it.
     SetLockAside(String),
+    /// Write down that a snapshot is lost.
+    WriteOff(OpId),
     /// Nothing that a program should do by itself.
     None,
 }
@@ -105,6 +113,7 @@ impl Remedy {
             Self::Remove(_) => "remove it",
             Self::MendAudit(_) => "keep the broken part aside and begin anew behind the good lines",
             Self::SetLockAside(_) => "set it aside; whoever held the lock has lost it",
+            Self::WriteOff(_) => "write down in the audit log that it is lost",
             Self::None => "nothing: a person has to look",
         }
     }

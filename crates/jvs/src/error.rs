@@ -10,7 +10,8 @@ use holdfast_kernel::{Lease, Refusal};
 use holdfast_store::rfc3339;
 use serde_json::{Map, Value, json};
 
-use crate::lock::codec::HOLDER_ID;
+use crate::guards::{Busy, Stopped};
+use crate::holder::holder_of;
 
 /// The result of anything here.
 pub type Result<T> = std::result::Result<T, Error>;
@@ -22,19 +23,22 @@ macro_rules! classes {
         #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
         pub enum Class {
             $($(#[$doc])+ $class,)+
+            /// A command could not be started; with the exit code of shells for that.
+            CannotRun(u8),
             /// A signal ended it.
             Interrupted(u8),
         }
 
         impl Class {
             /// All of them.
-            pub const ALL: &'static [Self] = &[$(Self::$class,)+ Self::Interrupted(0)];
+            pub const ALL: &'static [Self] = &[$(Self::$class,)+ Self::CannotRun(127), Self::Interrupted(0)];
 
             /// The code that scripts compare with.
             #[must_use]
             pub const fn code(self) -> &'static str {
                 match self {
                     $(Self::$class => $code,)+
+                    Self::CannotRun(_) => "E_CANNOT_RUN",
                     Self::Interrupted(_) => "E_INTERRUPTED",
                 }
             }
@@ -77,6 +81,8 @@ classes! {
     Exists = "E_EXISTS",
     /// Something would be lost.
     UnsavedChanges = "E_UNSAVED_CHANGES",
+    /// Somebody has been inside a guard for too long.
+    Busy = "E_BUSY",
     /// The operating system failed.
     Io = "E_IO",
     /// What was typed is no command.
@@ -91,6 +97,7 @@ impl Class {
     pub const fn exit(self) -> u8 {
         match self {
             Self::Usage => 2,
+            Self::CannotRun(code) => code,
             Self::Interrupted(signal) => 128_u8.saturating_add(signal),
             _ => 1,
         }
@@ -169,6 +176,12 @@ impl Error {
         Self::new(Class::Usage, message)
     }
 
+    /// A signal asked to stop.
+    #[must_use]
+    pub fn interrupted(signal: u8) -> Self {
+        Self::new(Class::Interrupted(signal), format!("stopped by signal {signal}; nothing was changed"))
+    }
+
     /// There is no such thing.
     #[must_use]
     pub fn not_found(what: &str, name: &str, hint: &str) -> Self {
@@ -207,8 +220,33 @@ impl Error {
     }
 }
 
+/// What a wait ended with, if that is what failed.
+fn waited(error: &holdfast_sys::Error) -> Option<Error> {
+    let inner = error.source.get_ref()?;
+    if let Some(stopped) = inner.downcast_ref::<Stopped>() {
+        return Some(Error::interrupted(stopped.signal));
+    }
+    let busy = inner.downcast_ref::<Busy>()?;
+    let inside: Vec<Value> = busy
+        .inside
+        .iter()
+        .map(|one| json!({ "pid": one.pid, "command": one.command, "running_ms": one.running_ms, "stopped": one.is_stopped }))
+        .collect();
+    let stopped = busy.inside.iter().find(|one| one.is_stopped);
+    let hint = stopped.map_or_else(
+        || "nothing was changed; try again, or wait longer with --wait".to_owned(),
+        |one| format!("nothing was changed; let it go on with `kill -CONT {}`, or end it", one.pid),
+    );
+    let said = format!("{} is busy: {busy}", busy.path.display());
+    let told = Error::new(Class::Busy, said).hint(hint).detail("inside", inside);
+    Some(told.detail("waited_ms", busy.waited.get()))
+}
+
 impl From<holdfast_sys::Error> for Error {
     fn from(error: holdfast_sys::Error) -> Self {
+        if let Some(told) = waited(&error) {
+            return told;
+        }
         let full = error.kind() == std::io::ErrorKind::StorageFull;
         let told = Self::new(Class::Io, format!("{error}: {}", error.source));
         if full { told.hint("make room on the disk and try again; nothing was published") } else { told }
@@ -236,12 +274,6 @@ impl From<Refusal> for Error {
     fn from(refusal: Refusal) -> Self {
         refused(&refusal)
     }
-}
-
-/// Who holds a lease, as others may know it.
-#[must_use]
-pub fn holder_of(lease: &Lease) -> String {
-    lease.tags.get(HOLDER_ID).map_or_else(|| "an unknown holder".to_owned(), ToString::to_string)
 }
 
 fn about(error: Error, lease: &Lease) -> Error {

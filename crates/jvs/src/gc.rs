@@ -9,6 +9,7 @@ use crate::audit::Audit;
 use crate::error::{Class, Error, Result};
 use crate::intent::{Intent, Task};
 use crate::names::OpId;
+use crate::pins;
 use crate::repo::{Repo, make_dir};
 use crate::snapshot::{self, Descriptor};
 use crate::worktree::Worktree;
@@ -49,9 +50,11 @@ fn make_plan(repo: &Repo) -> Result<Plan> {
 
 /// The heads with all their ancestors, the pinned ones, and those that somebody is working with.
 fn needed(repo: &Repo, all: &BTreeMap<OpId, Descriptor>) -> Result<BTreeSet<OpId>> {
-    let mut needed: BTreeSet<OpId> = repo.ids("pins")?.into_iter().collect();
+    let pins = pins::all(repo)?;
+    let mut needed: BTreeSet<OpId> = pins.iter().map(|pin| pin.snapshot_id).collect();
     let mut lines: Vec<OpId> =
         Worktree::all(repo)?.into_iter().filter_map(|worktree| worktree.head).collect();
+    lines.extend(pins.iter().filter(|pin| pin.with_ancestors).map(|pin| pin.snapshot_id));
     for found in Intent::all(repo)? {
         lines.push(found.id());
         match found.task() {

@@ -7,7 +7,9 @@ use std::path::PathBuf;
 
 use holdfast_sys::{Handle, LockMode, Open};
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, json};
 
+use crate::audit::Audit;
 use crate::error::Result;
 use crate::names::{OpId, WorktreeName};
 use crate::repo::{FORMAT, Repo, line};
@@ -96,7 +98,7 @@ impl Intent {
         let path = path(repo, id);
         let file = repo.sys.files.open(&path, Open::New { mode: 0o600 })?;
         file.lock(LockMode::Exclusive)?;
-        file.write_all_at(&line(&Wire { format: FORMAT, id, work: task.clone() }), 0)?;
+        file.write_all_at(&line(&Wire { format: FORMAT, id, work: task.clone() })?, 0)?;
         file.sync()?;
         repo.sys.files.sync_dir(&repo.control("intents"))?;
         Ok(Self { id, task: Some(task), path, _lock: file })
@@ -158,4 +160,13 @@ impl Found {
             Self::Abandoned(intent) => intent.task.as_ref(),
         }
     }
+}
+
+/// Writes down that something did not happen which the audit may have heard of.
+///
+/// # Errors
+/// When it could not be written.
+pub fn abandoned(repo: &Repo, worktree_id: &str, id: OpId) -> Result<()> {
+    let data = Map::from_iter([("operation".to_owned(), json!(id))]);
+    Audit::of(repo).append("operation.abandoned", Some(worktree_id), data)
 }

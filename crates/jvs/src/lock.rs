@@ -11,16 +11,17 @@ use std::io::ErrorKind;
 use std::sync::Arc;
 
 use holdfast_kernel::{
-    Acquire, Answer, Command, Fence, Lease, Millis, Mode, Name, Request, Standing, Tags, Text,
+    Acquire, Answer, Command, Fence, Holder, Lease, Millis, Mode, Name, Request, Standing, Tags, Text,
 };
 use holdfast_store::record::{Paths, Record, Settings};
 use holdfast_store::{CounterId, Held, Medium, View};
 
 use crate::error::{Class, Error, Result};
+use crate::holder::{HOLDER_ID, holder_of};
 use crate::repo::Repo;
 use crate::snapshot;
 use crate::worktree::{Isolation, Worktree};
-use codec::{HOLDER_ID, LockCodec, RENEW_INTERVAL};
+use codec::{LockCodec, RENEW_INTERVAL};
 use session::Session;
 use witness::AuditWitness;
 
@@ -88,7 +89,7 @@ impl Lock {
             tags: tags(&session.holder_id, policy.renew_interval(ms))?,
             dead: Vec::new(),
         };
-        let answer = self.record.transact(&policy.rules(), &Command::Acquire(wanted))?;
+        let answer = self.transact(&Command::Acquire(wanted))?;
         let (lease, already_held) = match answer {
             Answer::Granted(lease) => (lease, false),
             Answer::AlreadyHeld(lease) => (lease, true),
@@ -104,7 +105,7 @@ impl Lock {
     /// When it is not the session's, or is over.
     pub fn renew(&self, session: &Session) -> Result<Lease> {
         let command = Command::Renew { lease: session.lock_id, holder: session.holder()?, ttl: None };
-        match self.record.transact(&self.repo.config.policy.rules(), &command)? {
+        match self.transact(&command)? {
             Answer::Renewed(lease) => Ok(lease),
             other => Err(unexpected(&other)),
         }
@@ -116,8 +117,28 @@ impl Lock {
     /// When it is not the session's.
     pub fn release(&self, session: &Session) -> Result<Lease> {
         let command = Command::Release { lease: session.lock_id, holder: session.holder()? };
-        match self.record.transact(&self.repo.config.policy.rules(), &command)? {
+        match self.transact(&command)? {
             Answer::Released(lease) => Ok(lease),
+            other => Err(unexpected(&other)),
+        }
+    }
+
+    /// Ends the lock, whoever has it; gives what was ended. The next grant has a larger token, so whoever had it
+    /// is refused from now on.
+    ///
+    /// # Errors
+    /// When nobody has it.
+    pub fn break_open(&self, reason: &str) -> Result<Lease> {
+        let wrong = |error: &dyn std::fmt::Display| Error::usage(format!("the reason: {error}"));
+        let reason = Text::new(reason).map_err(|error| wrong(&error))?;
+        let by = Name::new(&self.repo.actor.name).map_err(|error| wrong(&error))?;
+        let place = Name::new("lock-break").map_err(|error| wrong(&error))?;
+        let held = self.view()?.table.iter().next().map(|lease| lease.id);
+        let lease = held.ok_or_else(|| {
+            Error::new(Class::LockNotHeld, format!("nobody holds the lock of '{}'", self.worktree.name))
+        })?;
+        match self.transact(&Command::Evict { lease, by: Holder { agent: by, place }, reason })? {
+            Answer::Evicted(lease) => Ok(lease),
             other => Err(unexpected(&other)),
         }
     }
@@ -130,7 +151,14 @@ impl Lock {
     pub fn write<T>(&self, session: &Session, act: impl FnOnce(&Held<'_>) -> Result<T>) -> Result<T> {
         let claim = session.claim(&self.resource)?;
         let medium: &dyn Medium = &self.record;
-        medium.write(&claim, act)?
+        self.repo.on_lock_only(&self.worktree.worktree_id, || medium.write(&claim, act)?)
+    }
+
+    /// What the lock answers. Its guard and that of the audit are entered at once, because the audit hears of
+    /// every transition before it happens.
+    fn transact(&self, command: &Command) -> Result<Answer> {
+        let rules = self.repo.config.policy.rules();
+        self.repo.on_lock_only(&self.worktree.worktree_id, || Ok(self.record.transact(&rules, command)?))
     }
 
     /// Whether the token of the session is in force at the moment. Long work asks before it begins.
@@ -159,8 +187,7 @@ impl Lock {
         let View { table, now, .. } = self.view()?;
         let held = table.iter().find(|lease| !matches!(lease.standing(&now), Standing::Open { .. }));
         let Some(lease) = held else { return Ok(()) };
-        let said =
-            format!("the worktree '{}' is locked by {}", self.worktree.name, crate::error::holder_of(lease));
+        let said = format!("the worktree '{}' is locked by {}", self.worktree.name, holder_of(lease));
         Err(Error::new(Class::LockConflict, said)
             .hint("wait until the lock is released or over; `jvs lock status` shows it")
             .detail("fencing_token", lease.fence.get()))

@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use holdfast_terminal::{Notes, clean, json_line, print, typed_wrong};
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::cli::Global;
-use crate::error::{Class, Error};
+use crate::error::{Class, Error, Result};
 use crate::payload::Progress;
 
 /// How often progress is shown.
@@ -29,8 +29,14 @@ pub struct Report {
 impl Report {
     /// A report of something that went well.
     pub fn new(text: impl Into<String>, json: &impl Serialize) -> Self {
-        // These are types of ours, whose keys are text: they always have a JSON form.
-        Self { text: text.into(), json: serde_json::to_value(json).unwrap_or_default(), exit: 0 }
+        match serde_json::to_value(json) {
+            Ok(json) => Self { text: text.into(), json, exit: 0 },
+            Err(error) => {
+                let error =
+                    Error::new(Class::Io, format!("a bug in jvs: the answer has no JSON form: {error}"));
+                Self { text: format!("{error}\n"), json: error.document(), exit: error.class().exit() }
+            }
+        }
     }
 
     /// This report, of something that ended like this.
@@ -38,6 +44,17 @@ impl Report {
     pub const fn exit(mut self, exit: u8) -> Self {
         self.exit = exit;
         self
+    }
+}
+
+/// The fields of a record of ours.
+///
+/// # Errors
+/// When it has none, which would be a bug.
+pub fn document(record: &impl Serialize) -> Result<Map<String, Value>> {
+    match serde_json::to_value(record) {
+        Ok(Value::Object(fields)) => Ok(fields),
+        other => Err(Error::new(Class::Io, format!("a bug in jvs: a record is no JSON object: {other:?}"))),
     }
 }
 
@@ -85,6 +102,11 @@ impl Printer {
     /// Prints a warning.
     pub fn warn(&self, text: &str) {
         self.notes.warning(text);
+    }
+
+    /// Prints what somebody who waits wants to know.
+    pub fn note(&self, text: &str) {
+        self.notes.note(text);
     }
 
     /// Does `work`, and shows how far it is if somebody is looking.

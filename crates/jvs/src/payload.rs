@@ -110,6 +110,23 @@ impl Scan {
     }
 }
 
+/// Everything in a tree, and what was read of it.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Listing {
+    /// The entries.
+    pub scan: Scan,
+    /// What each of them holds, in the same order.
+    pub hashed: Vec<Hashed>,
+}
+
+impl Listing {
+    /// The hash of everything.
+    #[must_use]
+    pub fn root(&self) -> RootHash {
+        hash::root(&self.scan, &self.hashed)
+    }
+}
+
 /// What is known of a tree once all of it was read.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Summary {
@@ -166,7 +183,16 @@ pub trait Trees: Send + Sync {
     ///
     /// # Errors
     /// When it cannot be read.
-    fn digest(&self, root: &Path, progress: &Progress) -> Result<Summary>;
+    fn read(&self, root: &Path, progress: &Progress) -> Result<Listing>;
+
+    /// What everything below `root` amounts to.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    fn digest(&self, root: &Path, progress: &Progress) -> Result<Summary> {
+        let Listing { scan, hashed } = self.read(root, progress)?;
+        Ok(Summary::new(&scan, &hashed, false))
+    }
 
     /// Removes a tree with its root; what is gone already is no failure.
     ///

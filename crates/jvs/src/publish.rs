@@ -2,6 +2,7 @@
 //! repository's guard and the lock's, after the token was compared with the one in force. Before that rename
 //! nobody sees anything; after it everything is there and durable.
 
+use std::cell::Cell;
 use std::path::Path;
 
 use holdfast_kernel::Millis;
@@ -10,7 +11,7 @@ use serde_json::{Map, json};
 
 use crate::audit::Audit;
 use crate::error::{Class, Error, Result};
-use crate::intent::{Intent, Task};
+use crate::intent::{Intent, Task, abandoned};
 use crate::lock::Lock;
 use crate::lock::session::Session;
 use crate::names::OpId;
@@ -36,7 +37,7 @@ pub struct Wanted<'a> {
 ///
 /// # Errors
 /// When the session does not hold the lock, the payload changed, or something failed. Nothing is visible
-/// then.
+/// then, unless the error says so.
 pub fn publish(
     repo: &Repo,
     worktree: &Worktree,
@@ -52,8 +53,9 @@ pub fn publish(
     let id = OpId::fresh(&repo.sys)?;
     let task = Task::Snapshot { worktree_id: worktree.worktree_id.clone() };
     let intent = repo.together(|| Intent::begin(repo, id, task))?;
-    let published = Publisher { repo, worktree, wanted, lock: &lock, id }.run(progress);
-    clear(repo, intent, published.is_err());
+    let publisher = Publisher { repo, worktree, wanted, lock: &lock, id, told: Cell::new(false) };
+    let published = publisher.run(progress).map_err(|error| publisher.told_if_visible(error));
+    clear(repo, intent, worktree, published.is_err(), publisher.told.get());
     published
 }
 
@@ -68,8 +70,12 @@ fn not_held(worktree: &Worktree) -> Error {
 
 /// Removes what is of no use to anybody. What cannot be removed is left to the doctor, and so is a snapshot
 /// that became visible although its publishing failed.
-fn clear(repo: &Repo, intent: Intent, failed: bool) {
-    if failed && repo.sys.files.stat(&repo.snapshot(intent.id)).is_ok() {
+fn clear(repo: &Repo, intent: Intent, worktree: &Worktree, failed: bool, told: bool) {
+    if failed && repo.is_there(&repo.snapshot(intent.id)).unwrap_or(true) {
+        return;
+    }
+    // What the audit heard of and did not happen is said there too; otherwise the doctor says it.
+    if failed && told && abandoned(repo, &worktree.worktree_id, intent.id).is_err() {
         return;
     }
     if !failed || repo.trees.remove(&repo.staging(intent.id)).is_ok() {
@@ -83,6 +89,8 @@ struct Publisher<'a> {
     wanted: &'a Wanted<'a>,
     lock: &'a Lock,
     id: OpId,
+    /// Whether the audit has heard of it.
+    told: Cell<bool>,
 }
 
 impl Publisher<'_> {
@@ -98,7 +106,7 @@ impl Publisher<'_> {
         if self.wanted.consistency == Consistency::Quiesced {
             self.unchanged(&payload, &before)?;
         }
-        self.repo.alone(|| match self.wanted.session {
+        self.repo.alone_with(&[&self.worktree.worktree_id], || match self.wanted.session {
             Some(session) => self.lock.write(session, |held| self.commit(&summary, Some(held))),
             None => self.commit(&summary, None),
         })
@@ -131,12 +139,15 @@ impl Publisher<'_> {
 
     /// The steps that nobody may come between.
     fn commit(&self, summary: &Summary, held: Option<&Held<'_>>) -> Result<Descriptor> {
-        let Self { repo, id, .. } = *self;
+        let (repo, id) = (self.repo, self.id);
         let current = Worktree::load(repo, &self.worktree.worktree_id)?;
         let mut worktree = current.ok_or_else(|| {
             Error::not_found("worktree", self.worktree.name.as_str(), "it was removed meanwhile")
         })?;
-        let descriptor = self.descriptor(&worktree, summary, held)?;
+        let descriptor = Descriptor {
+            aside: held.is_none() && self.is_locked(&worktree)?,
+            ..self.descriptor(&worktree, summary, held)?
+        };
         let staging = repo.staging(id);
         let hash = descriptor.write(repo, &staging)?;
         let data = Map::from_iter([
@@ -144,13 +155,41 @@ impl Publisher<'_> {
             ("payload_root_hash".to_owned(), json!(descriptor.payload_root_hash)),
             ("descriptor_hash".to_owned(), json!(hash)),
             ("fencing_token".to_owned(), json!(descriptor.fencing_token)),
+            ("parent".to_owned(), json!(descriptor.parent)),
+            ("head".to_owned(), json!((!descriptor.aside).then_some(id))),
         ]);
+        self.told.set(true);
         Audit::of(repo).append("snapshot.published", Some(&worktree.worktree_id), data)?;
         repo.sys.files.rename_new(&staging, &repo.snapshot(id))?;
         repo.sys.files.sync_dir(&repo.control("snapshots"))?;
-        worktree.head = Some(id);
-        worktree.save(repo)?;
+        if !descriptor.aside {
+            worktree.head = Some(id);
+            worktree.save(repo)?;
+        }
         Ok(descriptor)
+    }
+
+    /// Whether somebody has the lock: the head of a worktree is its holder's.
+    fn is_locked(&self, worktree: &Worktree) -> Result<bool> {
+        match self.lock.is_free() {
+            _ if worktree.isolation == Isolation::Shared => Ok(false),
+            Ok(()) => Ok(false),
+            Err(error) if error.class() == Class::LockConflict => Ok(true),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// A failure that came when everybody could see the snapshot already says so: whoever tries again makes a second
+    /// one.
+    fn told_if_visible(&self, error: Error) -> Error {
+        let said = match self.repo.is_there(&self.repo.snapshot(self.id)) {
+            Ok(false) => return error,
+            Ok(true) => format!("{error}; all the same the snapshot {} is published", self.id),
+            Err(_) => format!("{error}; it cannot be told whether the snapshot {} is published", self.id),
+        };
+        let hint =
+            "do not repeat it, that would make another snapshot: `jvs doctor --repair` completes this one";
+        Error::new(error.class(), said).hint(hint).detail("published", self.id.to_string())
     }
 
     fn descriptor(
@@ -180,6 +219,7 @@ impl Publisher<'_> {
             symlinks: summary.symlinks,
             bytes: summary.bytes,
             skipped: summary.skipped,
+            aside: false,
         })
     }
 }

@@ -1,11 +1,9 @@
 //! Going on where somebody stopped: for every kind of work what a crash at any step leaves, and whether it is
 //! completed or undone. Doing it twice is doing it once, because this can be cut off as well.
 
-use std::path::Path;
-
 use crate::change::{LEAVING, OLD, forget, take_out};
 use crate::error::Result;
-use crate::intent::{Intent, Task};
+use crate::intent::{Intent, Task, abandoned};
 use crate::names::{OpId, WorktreeName};
 use crate::repo::{Repo, make_dir};
 use crate::snapshot::{self, PAYLOAD};
@@ -35,8 +33,10 @@ pub fn settle(repo: &Repo, intent: &Intent) -> Result<()> {
 fn firm(repo: &Repo, id: OpId) -> Result<()> {
     let control = ["worktrees", "snapshots", "staging"].map(|name| repo.control(name));
     let others = [repo.root.clone(), repo.root.join("worktrees"), repo.staging(id)];
-    for directory in control.iter().chain(&others).filter(|directory| is_there(repo, directory)) {
-        repo.sys.files.sync_dir(directory)?;
+    for directory in control.iter().chain(&others) {
+        if repo.is_there(directory)? {
+            repo.sys.files.sync_dir(directory)?;
+        }
     }
     Ok(())
 }
@@ -52,8 +52,11 @@ pub fn clear(repo: &Repo, intent: Intent) -> Result<()> {
 
 /// A snapshot that became visible stays, and its worktree gets to know it, unless it has gone on since.
 fn after_publish(repo: &Repo, worktree_id: &str, id: OpId) -> Result<()> {
+    if !repo.is_there(&repo.snapshot(id))? {
+        return abandoned(repo, worktree_id, id);
+    }
     let Ok((descriptor, _)) = snapshot::load(repo, id) else { return Ok(()) };
-    set_head(repo, worktree_id, descriptor.parent, id)
+    if descriptor.aside { Ok(()) } else { set_head(repo, worktree_id, descriptor.parent, id) }
 }
 
 fn set_head(repo: &Repo, worktree_id: &str, before: Option<OpId>, head: OpId) -> Result<()> {
@@ -66,9 +69,9 @@ fn set_head(repo: &Repo, worktree_id: &str, before: Option<OpId>, head: OpId) ->
 /// A payload that left the staging directory is the worktree's; one that did not is of no use.
 fn after_create(repo: &Repo, worktree: &Worktree, id: OpId) -> Result<()> {
     let staging = repo.staging(id);
-    let left = is_there(repo, &staging.join(LEAVING)) && !is_there(repo, &staging.join(PAYLOAD));
+    let left = repo.is_there(&staging.join(LEAVING))? && !repo.is_there(&staging.join(PAYLOAD))?;
     let known = Worktree::load(repo, &worktree.worktree_id)?.is_some();
-    if left && !known && is_there(repo, &repo.payload(&worktree.name)) {
+    if left && !known && repo.is_there(&repo.payload(&worktree.name))? {
         worktree.save(repo)?;
     }
     Ok(())
@@ -78,11 +81,12 @@ fn after_create(repo: &Repo, worktree: &Worktree, id: OpId) -> Result<()> {
 fn after_restore(repo: &Repo, worktree_id: &str, id: OpId, from: OpId, head: Option<OpId>) -> Result<()> {
     let staging = repo.staging(id);
     let Some(worktree) = Worktree::load(repo, worktree_id)? else { return Ok(()) };
-    if !is_there(repo, &staging.join(OLD)) {
-        return Ok(());
+    if !repo.is_there(&staging.join(OLD))? {
+        // Either it had not begun, or all of it was done and cleared away.
+        return if worktree.head == Some(from) { Ok(()) } else { abandoned(repo, worktree_id, id) };
     }
     let payload = repo.payload(&worktree.name);
-    if !is_there(repo, &payload) {
+    if !repo.is_there(&payload)? {
         repo.sys.files.rename_new(&staging.join(PAYLOAD), &payload)?;
     }
     repo.sys.files.sync_dir(holdfast_store::whole::parent(&payload))?;
@@ -94,7 +98,7 @@ fn after_rename(repo: &Repo, worktree_id: &str, from: &WorktreeName, to: &Worktr
     let Some(worktree) = Worktree::load(repo, worktree_id)?.filter(|worktree| worktree.name == *from) else {
         return Ok(());
     };
-    if is_there(repo, &repo.payload(to)) && !is_there(repo, &repo.payload(from)) {
+    if repo.is_there(&repo.payload(to))? && !repo.is_there(&repo.payload(from))? {
         Worktree { name: to.clone(), ..worktree }.save(repo)?;
     }
     Ok(())
@@ -102,7 +106,7 @@ fn after_rename(repo: &Repo, worktree_id: &str, from: &WorktreeName, to: &Worktr
 
 /// A worktree whose file is gone is removed with its payload.
 fn after_remove(repo: &Repo, worktree_id: &str, name: &WorktreeName, id: OpId) -> Result<()> {
-    if is_there(repo, &repo.staging(id).join(OLD)) && Worktree::load(repo, worktree_id)?.is_some() {
+    if repo.is_there(&repo.staging(id).join(OLD))? && Worktree::load(repo, worktree_id)?.is_some() {
         forget(repo, worktree_id)?;
     }
     let somebodys = Worktree::all(repo)?.iter().any(|worktree| worktree.name == *name);
@@ -111,8 +115,4 @@ fn after_remove(repo: &Repo, worktree_id: &str, name: &WorktreeName, id: OpId) -
     }
     make_dir(&repo.sys, &repo.staging(id))?;
     take_out(repo, &repo.payload(name), id)
-}
-
-fn is_there(repo: &Repo, path: &Path) -> bool {
-    repo.sys.files.stat(path).is_ok()
 }

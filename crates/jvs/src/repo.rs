@@ -1,20 +1,22 @@
 //! A repository: where everything in it is, and the guard that keeps its shape.
 //!
 //! The guard is held shared by whatever only works on one lock, and alone by whatever publishes, renames or
-//! removes. Nobody copies or hashes inside of it: long work has an intent instead. The order of locks is
-//! always this guard, then the guard of a lock, then that of the audit log.
+//! removes. Nobody copies or hashes inside of it: long work has an intent instead. Whoever needs the guard of a
+//! lock or of the audit log as well takes all of them at once, see [`crate::guards`].
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use holdfast_kernel::LeaseId;
+use holdfast_store::record::Paths;
 use holdfast_store::{rfc3339, whole};
-use holdfast_sys::{Guard, Kind, LockMode, Sys};
+use holdfast_sys::{Kind, LockMode, Sys};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::config::{Config, Policy};
 use crate::error::{Class, Error, Result};
+use crate::guards::{Waits, Wanted, enter, patient};
 use crate::names::{OpId, WorktreeName};
 use crate::payload::Trees;
 
@@ -22,6 +24,9 @@ use crate::payload::Trees;
 pub const FORMAT: u64 = 1;
 /// The directory that makes a directory a repository.
 pub const CONTROL: &str = ".jvs";
+
+/// The guard of the audit log, in its directory.
+pub const AUDIT_GUARD: &str = "audit.guard";
 
 /// The directories in it.
 const DIRECTORIES: [&str; 8] =
@@ -40,6 +45,8 @@ pub struct Repo {
     pub config: Config,
     /// Who works here.
     pub actor: Actor,
+    /// How guards are waited for.
+    pub waits: Waits,
 }
 
 /// Who works in a repository.
@@ -56,7 +63,13 @@ impl Repo {
     ///
     /// # Errors
     /// When there is none, or it cannot be used.
-    pub fn open(sys: &Sys, trees: &Arc<dyn Trees>, root: &Path, actor: &Actor) -> Result<Self> {
+    pub fn open(
+        sys: &Sys,
+        trees: &Arc<dyn Trees>,
+        root: &Path,
+        actor: &Actor,
+        waits: &Waits,
+    ) -> Result<Self> {
         let control = root.join(CONTROL);
         let path = control.join("format_version");
         let version = whole::read(sys, &path)?.ok_or_else(|| Error::corrupt(&path, "it is missing"))?;
@@ -75,8 +88,9 @@ impl Repo {
         if let Some(problem) = config.policy.problem() {
             return Err(Error::corrupt(&path, problem));
         }
-        let (sys, trees) = (sys.clone(), Arc::clone(trees));
-        Ok(Self { sys, trees, root: root.to_path_buf(), config, actor: actor.clone() })
+        let (sys, trees) = (patient(sys, waits), Arc::clone(trees));
+        let (root, actor, waits) = (root.to_path_buf(), actor.clone(), waits.clone());
+        Ok(Self { sys, trees, root, config, actor, waits })
     }
 
     /// The directory of the repository that `start` is in.
@@ -153,26 +167,85 @@ impl Repo {
         self.control("staging").join(id.to_string())
     }
 
+    /// Whether something is at a path. That it cannot be told is an error, never a no.
+    ///
+    /// # Errors
+    /// When it cannot be told.
+    pub fn is_there(&self, path: &Path) -> Result<bool> {
+        match self.sys.files.stat(path) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(false),
+            found => Ok(found.map(|_| true)?),
+        }
+    }
+
     /// Runs `act` while nobody changes the shape of the repository.
     ///
     /// # Errors
     /// What `act` fails with, or when the guard cannot be had.
     pub fn together<T>(&self, act: impl FnOnce() -> Result<T>) -> Result<T> {
-        self.inside(LockMode::Shared, act)
+        self.inside(&[self.own_guard(LockMode::Shared)], act)
     }
 
-    /// Runs `act` while nobody else is inside.
+    /// Runs `act`, which works on the lock of a worktree, while nobody changes the shape of the repository.
     ///
     /// # Errors
-    /// What `act` fails with, or when the guard cannot be had.
-    pub fn alone<T>(&self, act: impl FnOnce() -> Result<T>) -> Result<T> {
-        self.inside(LockMode::Exclusive, act)
+    /// What `act` fails with, or when a guard cannot be had.
+    pub fn on_lock<T>(&self, worktree_id: &str, act: impl FnOnce() -> Result<T>) -> Result<T> {
+        let lock = self.lock_guard(worktree_id, true);
+        self.inside(&[self.own_guard(LockMode::Shared), lock, self.audit_guard()], act)
     }
 
-    fn inside<T>(&self, mode: LockMode, act: impl FnOnce() -> Result<T>) -> Result<T> {
-        let mut guard = Guard::open(&self.sys, &self.control("repo.guard"), 0o600)?;
-        let _section = guard.enter(&self.sys, mode)?;
+    /// Runs `act`, which only reads what is there and what the audit says about it.
+    ///
+    /// # Errors
+    /// What `act` fails with, or when a guard cannot be had.
+    pub fn reading<T>(&self, act: impl FnOnce() -> Result<T>) -> Result<T> {
+        self.inside(&[self.own_guard(LockMode::Shared), self.audit_guard()], act)
+    }
+
+    /// Runs `act`, which works on the lock of a worktree and on nothing else.
+    ///
+    /// # Errors
+    /// What `act` fails with, or when a guard cannot be had.
+    pub fn on_lock_only<T>(&self, worktree_id: &str, act: impl FnOnce() -> Result<T>) -> Result<T> {
+        self.inside(&[self.lock_guard(worktree_id, true), self.audit_guard()], act)
+    }
+
+    /// Runs `act` while nobody else is inside. Nothing in it may touch a lock.
+    ///
+    /// # Errors
+    /// What `act` fails with, or when a guard cannot be had.
+    pub fn alone<T>(&self, act: impl FnOnce() -> Result<T>) -> Result<T> {
+        self.alone_with(&[], act)
+    }
+
+    /// Runs `act`, which looks at the locks of these worktrees, while nobody else is inside.
+    ///
+    /// # Errors
+    /// What `act` fails with, or when a guard cannot be had.
+    pub fn alone_with<T>(&self, worktree_ids: &[&str], act: impl FnOnce() -> Result<T>) -> Result<T> {
+        let mut wanted = vec![self.own_guard(LockMode::Exclusive)];
+        wanted.extend(worktree_ids.iter().map(|id| self.lock_guard(id, false)));
+        wanted.push(self.audit_guard());
+        self.inside(&wanted, act)
+    }
+
+    fn inside<T>(&self, wanted: &[Wanted], act: impl FnOnce() -> Result<T>) -> Result<T> {
+        let _inside = enter(&self.sys, &self.waits, wanted)?;
         act()
+    }
+
+    fn own_guard(&self, mode: LockMode) -> Wanted {
+        Wanted { path: self.control("repo.guard"), mode, make: true }
+    }
+
+    fn lock_guard(&self, worktree_id: &str, make: bool) -> Wanted {
+        let path = Paths::new(&self.control("locks"), worktree_id).guard;
+        Wanted { path, mode: LockMode::Exclusive, make }
+    }
+
+    fn audit_guard(&self) -> Wanted {
+        Wanted { path: self.control("audit").join(AUDIT_GUARD), mode: LockMode::Exclusive, make: true }
     }
 
     /// The ids that entries of a control directory have as names, sorted.
@@ -218,14 +291,17 @@ pub fn read_json<T: DeserializeOwned>(sys: &Sys, path: &Path) -> Result<Option<T
 /// # Errors
 /// When that failed.
 pub fn write_json(sys: &Sys, path: &Path, value: &impl Serialize) -> Result<()> {
-    Ok(whole::replace(sys, path, &line(value), 0o644)?)
+    Ok(whole::replace(sys, path, &line(value)?, 0o644)?)
 }
 
 /// A value as one line of JSON.
-#[must_use]
-pub fn line(value: &impl Serialize) -> Vec<u8> {
-    // These are types of ours, whose keys are text: they always have a JSON form.
-    let mut bytes = serde_json::to_vec(value).unwrap_or_default();
+///
+/// # Errors
+/// When it has no such form, which would be a bug: these are types of ours, whose keys are text.
+pub fn line(value: &impl Serialize) -> Result<Vec<u8>> {
+    let mut bytes = serde_json::to_vec(value).map_err(|error| {
+        Error::new(Class::Io, format!("a bug in jvs: a record has no JSON form: {error}"))
+    })?;
     bytes.push(b'\n');
-    bytes
+    Ok(bytes)
 }

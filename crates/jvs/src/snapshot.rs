@@ -81,6 +81,14 @@ pub struct Descriptor {
     pub bytes: u64,
     /// How many pipes, sockets and devices were left out.
     pub skipped: u64,
+    /// Whether somebody else held the lock, so that it did not become the head.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub aside: bool,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "that is how serde asks")]
+const fn is_false(value: &bool) -> bool {
+    !*value
 }
 
 /// What vouches for a snapshot. It has a hash of its own, so that it can be told which file was changed.
@@ -95,7 +103,7 @@ struct Ready {
 }
 
 impl Ready {
-    fn new(descriptor: &Descriptor, descriptor_hash: &str) -> Self {
+    fn new(descriptor: &Descriptor, descriptor_hash: &str) -> Result<Self> {
         let mut ready = Self {
             format: FORMAT,
             snapshot_id: descriptor.snapshot_id,
@@ -103,13 +111,13 @@ impl Ready {
             payload_root_hash: descriptor.payload_root_hash.clone(),
             checksum: String::new(),
         };
-        ready.checksum = blake3::hash(&line(&ready)).to_hex().to_string();
-        ready
+        ready.checksum = blake3::hash(&line(&ready)?).to_hex().to_string();
+        Ok(ready)
     }
 
-    fn is_itself(&self) -> bool {
+    fn is_itself(&self) -> Result<bool> {
         let bare = Self { checksum: String::new(), ..self.clone() };
-        blake3::hash(&line(&bare)).to_hex().as_str() == self.checksum
+        Ok(blake3::hash(&line(&bare)?).to_hex().as_str() == self.checksum)
     }
 }
 
@@ -119,10 +127,10 @@ impl Descriptor {
     /// # Errors
     /// When that failed.
     pub fn write(&self, repo: &Repo, directory: &Path) -> Result<String> {
-        let bytes = line(self);
+        let bytes = line(self)?;
         let hash = blake3::hash(&bytes).to_hex().to_string();
         whole::replace(&repo.sys, &directory.join(DESCRIPTOR), &bytes, 0o644)?;
-        whole::replace(&repo.sys, &directory.join(READY), &line(&Ready::new(self, &hash)), 0o644)?;
+        whole::replace(&repo.sys, &directory.join(READY), &line(&Ready::new(self, &hash)?)?, 0o644)?;
         Ok(hash)
     }
 
@@ -143,7 +151,7 @@ impl Descriptor {
 /// When one of the three parts is missing or does not agree; the class says which.
 pub fn load(repo: &Repo, id: OpId) -> Result<(Descriptor, String)> {
     let directory = repo.snapshot(id);
-    if repo.sys.files.stat(&directory).is_err() {
+    if !repo.is_there(&directory)? {
         return Err(Error::not_found("snapshot", &id.to_string(), "`jvs history` lists the snapshots"));
     }
     let ready = ready(repo, id, &directory.join(READY))?;
@@ -165,7 +173,7 @@ pub fn load(repo: &Repo, id: OpId) -> Result<(Descriptor, String)> {
 fn ready(repo: &Repo, id: OpId, path: &Path) -> Result<Ready> {
     let Some(bytes) = whole::read(&repo.sys, path)? else { return Err(partial(path, "it is missing")) };
     let ready: Ready = serde_json::from_slice(&bytes).map_err(|error| partial(path, error))?;
-    if line(&ready) != bytes || !ready.is_itself() || ready.snapshot_id != id {
+    if line(&ready)? != bytes || !ready.is_itself()? || ready.snapshot_id != id {
         return Err(partial(path, "it is not the one that was published"));
     }
     Ok(ready)
@@ -186,7 +194,8 @@ pub fn payload(repo: &Repo, id: OpId) -> Result<PathBuf> {
     match repo.sys.files.stat(&path) {
         Ok(stat) if stat.kind == Kind::Directory => Ok(path),
         Ok(_) => Err(Error::path_escape(&path)),
-        Err(_) => Err(partial(&path, "it is missing")),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Err(partial(&path, "it is missing")),
+        Err(error) => Err(error.into()),
     }
 }
 

@@ -1,111 +1,78 @@
 //! Whether what is there is what was published: payload against descriptor, descriptor against `.READY`, and
 //! all of it against the audit log, whose own chain is checked as well. It never writes.
 
-use std::collections::BTreeMap;
+mod ledger;
 
-use crate::audit::{Audit, Chain, Entry};
+pub use ledger::{Ledger, vanished};
+
+use crate::audit::{Audit, Chain};
 use crate::error::{Class, Error, Result};
 use crate::lock::Lock;
 use crate::names::OpId;
 use crate::payload::Progress;
 use crate::repo::Repo;
 use crate::snapshot;
-use crate::worktree::Worktree;
+use crate::worktree::{Survey, Worktree};
 
-/// What the audit says that must be.
-#[derive(Default)]
-pub struct Ledger {
-    /// Every snapshot that was published, with the hash of its descriptor.
-    published: BTreeMap<OpId, String>,
-    /// The largest token of every worktree.
-    tokens: BTreeMap<String, u64>,
-    /// Whether a part was lost and somebody has said that they know.
-    repaired: bool,
+/// What the audit log is, and what does not agree with it.
+pub struct Audited {
+    /// What it says.
+    pub ledger: Ledger,
+    /// Its chain, which is whole.
+    pub chain: Chain,
+    /// Worktrees and locks that cannot be read, and so not be compared with it.
+    pub unreadable: Vec<(String, Error)>,
+    /// Worktrees whose tokens it has not heard of.
+    pub unheard: Vec<Error>,
+    /// Worktrees whose head is not the one that was last set.
+    pub heads: Vec<(Worktree, Error)>,
+    /// Snapshots that were published and are gone.
+    pub missing: Vec<OpId>,
 }
 
-impl Ledger {
-    /// Reads the audit log.
-    ///
-    /// # Errors
-    /// When its chain is broken.
-    pub fn read(repo: &Repo) -> Result<(Self, Chain)> {
-        let mut ledger = Self::default();
-        let chain = Audit::of(repo).read(&mut |entry| ledger.note(entry))?;
-        Ok((ledger, chain.whole()?))
-    }
-
-    fn note(&mut self, entry: &Entry) {
-        let text = |key: &str| entry.data.get(key).and_then(|value| value.as_str());
-        match (entry.event.as_str(), &entry.worktree_id) {
-            ("snapshot.published", _) => {
-                if let Some((id, hash)) =
-                    text("snapshot_id").and_then(|id| id.parse().ok()).zip(text("descriptor_hash"))
-                {
-                    self.published.insert(id, hash.to_owned());
-                }
-            }
-            ("audit.repaired", _) => self.repaired = true,
-            (event, Some(worktree)) if event.starts_with("lock.") => {
-                let token = entry.data.get("fencing_token").and_then(serde_json::Value::as_u64).unwrap_or(0);
-                let largest = self.tokens.entry(worktree.clone()).or_insert(0);
-                *largest = token.max(*largest);
-            }
-            _ => {}
-        }
-    }
-
-    /// That the audit has the line about a snapshot.
-    ///
-    /// # Errors
-    /// When it has none, or one about another descriptor.
-    pub fn vouches(&self, id: OpId, descriptor_hash: &str) -> Result<()> {
-        match self.published.get(&id) {
-            Some(hash) if hash == descriptor_hash => Ok(()),
-            None if self.repaired => Ok(()),
-            Some(_) => Err(Error::new(
-                Class::DescriptorCorrupt,
-                format!("the audit log has another descriptor for {id} than the one that is there"),
-            )),
-            None => Err(missing(&format!("it has no line about the snapshot {id}, which is there"))),
-        }
-    }
-
-    /// That the audit has heard of every token of a worktree: a grant is in the audit before its token is in
-    /// the counter. The other way round proves nothing, because what was written down may not have happened.
-    ///
-    /// # Errors
-    /// When a line must be missing.
-    pub fn knows(&self, repo: &Repo, worktree: &Worktree) -> Result<()> {
-        if self.repaired {
-            return Ok(());
-        }
-        let view = Lock::of(repo, worktree)?.view()?;
-        let known = self.tokens.get(&worktree.worktree_id).copied().unwrap_or(0);
-        let given = view.next.get() - 1;
-        if view.counter.is_some() && given > known {
-            let said =
-                format!("token {given} of '{}' was given out, the last line knows {known}", worktree.name);
-            return Err(missing(&said));
-        }
-        Ok(())
+impl Audited {
+    /// Everything that does not agree, and what it is about.
+    #[must_use]
+    pub fn wrong(self) -> Vec<(String, Error)> {
+        let unheard = self.unheard.into_iter().map(|error| ("audit".to_owned(), error));
+        let heads =
+            self.heads.into_iter().map(|(worktree, error)| (format!("worktree {}", worktree.name), error));
+        let missing = self.missing.into_iter().map(|id| (id.to_string(), vanished(id)));
+        unheard.chain(heads).chain(missing).chain(self.unreadable).collect()
     }
 }
 
-fn missing(what: &str) -> Error {
-    Error::new(Class::AuditChainBroken, format!("lines are missing from the audit log: {what}"))
-        .hint("somebody cut the log; `jvs audit` shows what is left of it")
-}
-
-/// Checks the audit log by itself and against the locks.
+/// Checks the audit log by itself, and against locks, worktrees and snapshots.
 ///
 /// # Errors
-/// When it is not what was written.
-pub fn audit(repo: &Repo) -> Result<(Ledger, Chain)> {
-    let (ledger, chain) = Ledger::read(repo)?;
-    for worktree in Worktree::all(repo)? {
-        ledger.knows(repo, &worktree)?;
+/// When its chain is broken, or it cannot be looked at.
+pub fn audit(repo: &Repo) -> Result<Audited> {
+    let Survey { readable, damaged } = Worktree::survey(repo)?;
+    let (mut views, mut unreadable) = (Vec::new(), Vec::new());
+    unreadable.extend(damaged.into_iter().map(|one| (format!("worktree {}", one.worktree_id), one.error)));
+    for worktree in readable {
+        match Lock::of(repo, &worktree).and_then(|lock| lock.view()) {
+            Ok(view) => views.push((view, worktree)),
+            Err(error) => unreadable.push((format!("lock of {}", worktree.name), error)),
+        }
     }
-    Ok((ledger, chain))
+    repo.reading(|| {
+        let mut ledger = Ledger::default();
+        let chain = Audit::of(repo).read(&mut |entry| ledger.note(entry))?.whole()?;
+        let unheard =
+            views.iter().filter_map(|(view, worktree)| ledger.knows(worktree, view).err()).collect();
+        let underway = repo.ids("intents")?;
+        let mut heads = Vec::new();
+        for (_, worktree) in &views {
+            // It may have been changed or removed since.
+            let Ok(Some(worktree)) = Worktree::load(repo, &worktree.worktree_id) else { continue };
+            if let Err(error) = ledger.agrees(&worktree, &underway) {
+                heads.push((worktree, error));
+            }
+        }
+        let missing = ledger.missing(repo, &underway)?;
+        Ok(Audited { ledger, chain, unreadable, unheard, heads, missing })
+    })
 }
 
 /// Checks one snapshot, payload and all.

@@ -40,6 +40,23 @@ pub struct Worktree {
     pub created_at: String,
 }
 
+/// All worktrees of a repository.
+#[derive(Default)]
+pub struct Survey {
+    /// Those that can be read, by name.
+    pub readable: Vec<Worktree>,
+    /// The others.
+    pub damaged: Vec<Damaged>,
+}
+
+/// A worktree that cannot be read.
+pub struct Damaged {
+    /// Its id.
+    pub worktree_id: String,
+    /// What is wrong.
+    pub error: Error,
+}
+
 impl Worktree {
     /// A worktree with a fresh id.
     ///
@@ -58,8 +75,10 @@ impl Worktree {
     }
 
     /// The bytes of its file.
-    #[must_use]
-    pub fn bytes(&self) -> Vec<u8> {
+    ///
+    /// # Errors
+    /// When it has none, which would be a bug.
+    pub fn bytes(&self) -> Result<Vec<u8>> {
         line(self)
     }
 
@@ -84,20 +103,39 @@ impl Worktree {
         Ok(Some(worktree))
     }
 
-    /// All worktrees, by name.
+    /// The ids of all worktrees, whether or not they can be read.
+    ///
+    /// # Errors
+    /// When they cannot be listed.
+    pub fn ids(repo: &Repo) -> Result<Vec<String>> {
+        let names = repo.sys.files.list(&repo.control("worktrees"))?;
+        let id = |name: &std::ffi::OsString| Some(name.to_str()?.strip_suffix(".json")?.to_owned());
+        Ok(names.iter().filter_map(id).filter(|id| id.parse::<LeaseId>().is_ok()).collect())
+    }
+
+    /// All worktrees that can be read, by name, and what is wrong with the others.
+    ///
+    /// # Errors
+    /// When they cannot be listed.
+    pub fn survey(repo: &Repo) -> Result<Survey> {
+        let mut survey = Survey::default();
+        for id in Self::ids(repo)? {
+            match Self::load(repo, &id) {
+                Ok(worktree) => survey.readable.extend(worktree),
+                Err(error) => survey.damaged.push(Damaged { worktree_id: id, error }),
+            }
+        }
+        survey.readable.sort_by(|a, b| a.name.cmp(&b.name));
+        Ok(survey)
+    }
+
+    /// All worktrees, by name, for whoever has to know every one of them.
     ///
     /// # Errors
     /// When one cannot be read.
     pub fn all(repo: &Repo) -> Result<Vec<Self>> {
-        let mut all = Vec::new();
-        for name in repo.sys.files.list(&repo.control("worktrees"))? {
-            let id = name.to_str().and_then(|name| name.strip_suffix(".json"));
-            if let Some(id) = id.filter(|id| id.parse::<LeaseId>().is_ok()) {
-                all.extend(Self::load(repo, id)?);
-            }
-        }
-        all.sort_by(|a, b| a.name.cmp(&b.name));
-        Ok(all)
+        let Survey { readable, damaged } = Self::survey(repo)?;
+        damaged.into_iter().next().map_or(Ok(readable), |one| Err(one.error))
     }
 
     /// The worktree with this name.
@@ -105,10 +143,16 @@ impl Worktree {
     /// # Errors
     /// When there is none.
     pub fn named(repo: &Repo, name: &WorktreeName) -> Result<Self> {
-        let found = Self::all(repo)?.into_iter().find(|worktree| worktree.name == *name);
-        found.ok_or_else(|| {
-            Error::not_found("worktree", name.as_str(), "`jvs worktree list` shows all of them")
-        })
+        let Survey { readable, damaged } = Self::survey(repo)?;
+        if let Some(found) = readable.into_iter().find(|worktree| worktree.name == *name) {
+            return Ok(found);
+        }
+        let Some(one) = damaged.first() else {
+            return Err(Error::not_found("worktree", name.as_str(), "`jvs worktree list` shows all of them"));
+        };
+        let said =
+            format!("there is no worktree '{name}', unless it is one that cannot be read: {}", one.error);
+        Err(Error::new(one.error.class(), said).hint("`jvs doctor` names the records that are damaged"))
     }
 
     /// The payload, which must be a directory and no symbolic link.

@@ -37,12 +37,11 @@ struct Line<'a> {
 }
 
 impl Entry {
-    /// The line for it.
-    pub(super) fn line(&self) -> Vec<u8> {
-        // A type of ours, whose keys are text: it always has a JSON form.
-        let entry = serde_json::to_string(self).unwrap_or_default();
-        let hash = blake3::hash(entry.as_bytes()).to_hex();
-        framed(&entry, hash.as_str())
+    /// The line for it, and its hash.
+    pub(super) fn line(&self) -> serde_json::Result<(Vec<u8>, String)> {
+        let entry = serde_json::to_string(self)?;
+        let hash = blake3::hash(entry.as_bytes()).to_hex().to_string();
+        Ok((framed(&entry, &hash), hash))
     }
 
     /// What a line says, with its hash; otherwise what is wrong with it.
@@ -82,8 +81,8 @@ mod tests {
 
     #[test]
     fn a_line_reads_back_and_every_flipped_bit_is_noticed() {
-        let line = entry().line();
-        assert_eq!(Entry::read(&line).unwrap().0, entry());
+        let (line, hash) = entry().line().unwrap();
+        assert_eq!(Entry::read(&line).unwrap(), (entry(), hash));
         assert_eq!(line.iter().filter(|byte| **byte == b'\n').count(), 1);
         for bit in 0..line.len() * 8 {
             let mut flipped = line.clone();

@@ -16,7 +16,11 @@ use crate::verify;
 pub(super) fn run(context: &Context, command: Option<&cli::Audit>, limit: Option<usize>) -> Result<Report> {
     let repo = context.repo()?;
     if let Some(cli::Audit::Verify) = command {
-        let (_, chain) = verify::audit(&repo)?;
+        let audited = verify::audit(&repo)?;
+        let chain = audited.chain.clone();
+        if let Some((_, error)) = audited.wrong().into_iter().next() {
+            return Err(error);
+        }
         let text =
             format!("{} entries in {} segments, every one in its place\n", chain.entries, chain.segments);
         let json = json!({ "ok": true, "entries": chain.entries, "segments": chain.segments });

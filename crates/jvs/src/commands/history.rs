@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::context::Context;
 use crate::error::Result;
 use crate::names::OpId;
-use crate::output::Report;
+use crate::output::{Report, document};
 use crate::snapshot::{self, Descriptor};
 use crate::worktree::Worktree;
 
@@ -22,7 +22,7 @@ pub(super) fn run(context: &Context, limit: Option<usize>, name: Option<&str>) -
     let ours = |one: &&Descriptor| one.worktree_id == worktree.worktree_id || line.contains(&one.snapshot_id);
     let shown: Vec<&Descriptor> = all.values().rev().filter(ours).take(limit.unwrap_or(usize::MAX)).collect();
     let rows: Vec<[String; 6]> = shown.iter().map(|one| row(one, &worktree)).collect();
-    let entries: Vec<Value> = shown.iter().map(|one| entry(one, &worktree)).collect();
+    let entries = shown.iter().map(|one| entry(one, &worktree)).collect::<Result<Vec<Value>>>()?;
     let json = json!({ "worktree": worktree.name, "count": entries.len(), "snapshots": entries });
     Ok(Report::new(table(["ID", "CREATED", "TOKEN", "FILES", "RISK", "NOTE"], &rows), &json))
 }
@@ -48,10 +48,8 @@ fn row(one: &Descriptor, worktree: &Worktree) -> [String; 6] {
     ]
 }
 
-fn entry(one: &Descriptor, worktree: &Worktree) -> Value {
-    let mut entry = serde_json::to_value(one).unwrap_or_default();
-    if let Some(fields) = entry.as_object_mut() {
-        fields.insert("head".to_owned(), json!(worktree.head == Some(one.snapshot_id)));
-    }
-    entry
+fn entry(one: &Descriptor, worktree: &Worktree) -> Result<Value> {
+    let mut entry = document(one)?;
+    entry.insert("head".to_owned(), json!(worktree.head == Some(one.snapshot_id)));
+    Ok(Value::Object(entry))
 }

@@ -7,12 +7,16 @@ use crate::error::Result;
 use crate::output::Report;
 use crate::repo::FORMAT;
 use crate::snapshot;
-use crate::worktree::Worktree;
+use crate::worktree::{Survey, Worktree};
 
 /// Shows what holds.
 pub(super) fn run(context: &Context) -> Result<Report> {
     let repo = context.repo()?;
-    let (worktrees, snapshots) = (Worktree::all(&repo)?, snapshot::all(&repo)?);
+    let Survey { readable: worktrees, damaged } = Worktree::survey(&repo)?;
+    for one in &damaged {
+        context.printer.warn(&format!("a worktree is not counted: {}", one.error));
+    }
+    let snapshots = snapshot::all(&repo)?;
     let risky: Vec<&str> = worktrees
         .iter()
         .filter(|worktree| {

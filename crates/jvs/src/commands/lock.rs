@@ -7,12 +7,13 @@ use serde_json::{Value, json};
 use crate::cli;
 use crate::config::{LONGEST_MS, SHORTEST_MS};
 use crate::context::Context;
-use crate::error::{Class, Error, Result, holder_of};
+use crate::error::{Class, Error, Result};
+use crate::holder::holder_of;
 use crate::lock::codec::LockRecord;
 use crate::lock::session::Session;
-use crate::lock::take::take;
+use crate::lock::take::take_within;
 use crate::lock::{Granted, Lock};
-use crate::output::Report;
+use crate::output::{Report, document};
 use crate::repo::Repo;
 use crate::worktree::{Isolation, Worktree};
 
@@ -23,6 +24,7 @@ pub(super) fn run(context: &Context, command: &cli::Lock) -> Result<Report> {
         cli::Lock::Renew { worktree } => renew(context, worktree.as_deref()),
         cli::Lock::Release { worktree } => release(context, worktree.as_deref()),
         cli::Lock::Status { worktree } => status(context, worktree.as_deref()),
+        cli::Lock::Break { reason, worktree } => break_open(context, worktree.as_deref(), reason),
         cli::Lock::Run { worktree, lease_ms, command } => {
             super::run::run(context, worktree.as_deref(), *lease_ms, command)
         }
@@ -40,14 +42,12 @@ pub(super) fn bounded(lease_ms: Option<u64>) -> Result<()> {
 }
 
 /// A lock as others may see it.
-fn shown(lease: &Lease, counter: CounterId) -> Value {
-    let mut shown = serde_json::to_value(LockRecord::of(lease, counter)).unwrap_or_default();
-    if let Some(fields) = shown.as_object_mut() {
-        for secret in ["holder_nonce", "created_boot", "renewed_boot", "format"] {
-            fields.remove(secret);
-        }
+fn shown(lease: &Lease, counter: CounterId) -> Result<Value> {
+    let mut shown = document(&LockRecord::of(lease, counter))?;
+    for secret in ["holder_nonce", "created_boot", "renewed_boot", "format"] {
+        shown.remove(secret);
     }
-    shown
+    Ok(Value::Object(shown))
 }
 
 fn acquire(context: &Context, name: Option<&str>, lease_ms: Option<u64>) -> Result<Report> {
@@ -56,7 +56,8 @@ fn acquire(context: &Context, name: Option<&str>, lease_ms: Option<u64>) -> Resu
     let name = context.name(&repo, name)?;
     let path = |worktree: &Worktree| context.session_path(&repo, worktree);
     let (session, Granted { lease, counter, already_held }) =
-        take(&repo, &name, &context.shell, &path, lease_ms)?;
+        take_within(&repo, &name, &context.shell, &path, lease_ms, context.wait_for_lock())
+            .map_err(|error| context.explained(&repo, &name, error))?;
     let verb = if already_held { "already held" } else { "locked" };
     let record = LockRecord::of(&lease, counter);
     let text = format!(
@@ -67,24 +68,23 @@ fn acquire(context: &Context, name: Option<&str>, lease_ms: Option<u64>) -> Resu
         session.path.display()
     );
     let json = json!({
-        "worktree": name, "lock": shown(&lease, counter), "already_held": already_held,
+        "worktree": name, "lock": shown(&lease, counter)?, "already_held": already_held,
         "session_file": session.path,
     });
     Ok(Report::new(text, &json))
 }
 
-/// The lock of a worktree that is meant, and the session of this shell on it.
-fn mine(context: &Context, repo: &Repo, name: Option<&str>) -> Result<(Worktree, Lock, Session)> {
-    let worktree = context.worktree(repo, name)?;
-    let session = context.needed_session(repo, &worktree)?;
-    let lock = Lock::of(repo, &worktree)?;
-    Ok((worktree, lock, session))
+/// The lock of a worktree, and the session of this shell on it.
+fn mine(context: &Context, repo: &Repo, worktree: &Worktree) -> Result<(Lock, Session)> {
+    let session = context.needed_session(repo, worktree)?;
+    Ok((Lock::of(repo, worktree)?, session))
 }
 
 fn renew(context: &Context, name: Option<&str>) -> Result<Report> {
     let repo = context.repo()?;
-    repo.together(|| {
-        let (worktree, lock, session) = mine(context, &repo, name)?;
+    let worktree = context.worktree(&repo, name)?;
+    repo.on_lock(&worktree.worktree_id, || {
+        let (lock, session) = mine(context, &repo, &worktree)?;
         let lease = lock.renew(&session).map_err(|error| match error.class() {
             Class::Io | Class::AuditChainBroken => {
                 error.hint("the renewal is not safe on disk: stop writing now")
@@ -93,15 +93,16 @@ fn renew(context: &Context, name: Option<&str>) -> Result<Report> {
         })?;
         let counter = counter(&lock)?;
         let until = LockRecord::of(&lease, counter).lease_expires_at;
-        let json = json!({ "worktree": worktree.name, "lock": shown(&lease, counter) });
+        let json = json!({ "worktree": worktree.name, "lock": shown(&lease, counter)? });
         Ok(Report::new(format!("renewed '{}' until {until}\n", worktree.name), &json))
     })
 }
 
 fn release(context: &Context, name: Option<&str>) -> Result<Report> {
     let repo = context.repo()?;
-    repo.together(|| {
-        let (worktree, lock, session) = mine(context, &repo, name)?;
+    let worktree = context.worktree(&repo, name)?;
+    repo.on_lock(&worktree.worktree_id, || {
+        let (lock, session) = mine(context, &repo, &worktree)?;
         let lease = lock.release(&session)?;
         session.forget(&repo.sys);
         let json = json!({
@@ -109,6 +110,20 @@ fn release(context: &Context, name: Option<&str>) -> Result<Report> {
         });
         Ok(Report::new(format!("released '{}'\n", worktree.name), &json))
     })
+}
+
+fn break_open(context: &Context, name: Option<&str>, reason: &str) -> Result<Report> {
+    super::restore::is_a_reason(reason)?;
+    let repo = context.repo()?;
+    let worktree = context.worktree(&repo, name)?;
+    let lease = repo.on_lock(&worktree.worktree_id, || Lock::of(&repo, &worktree)?.break_open(reason))?;
+    let by = holder_of(&lease);
+    let json = json!({
+        "worktree": worktree.name, "lock_id": lease.id.to_string(), "fencing_token": lease.fence.get(),
+        "holder_id": by, "reason": reason,
+    });
+    let text = format!("broke the lock of '{}', which {by} had with token {}\n", worktree.name, lease.fence);
+    Ok(Report::new(text, &json))
 }
 
 fn counter(lock: &Lock) -> Result<CounterId> {
@@ -135,9 +150,10 @@ fn status(context: &Context, name: Option<&str>) -> Result<Report> {
     });
     let mine = context.session(&repo, &worktree).ok().flatten();
     let mine = mine.zip(held).is_some_and(|(session, (lease, _))| session.lock_id == lease.id);
+    let lock = held.map(|(lease, counter)| shown(lease, counter)).transpose()?;
     let json = json!({
         "worktree": worktree.name, "isolation": "exclusive", "state": state, "remaining_ms": remaining,
-        "mine": mine, "lock": held.map(|(lease, counter)| shown(lease, counter)),
+        "mine": mine, "lock": lock,
     });
     Ok(Report::new(text, &json))
 }

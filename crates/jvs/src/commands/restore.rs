@@ -5,72 +5,101 @@ use serde_json::json;
 use super::snapshot::{held_session, kept};
 use crate::change;
 use crate::context::Context;
-use crate::error::{Error, Result};
+use crate::error::{Class, Error, Result};
 use crate::names::OpId;
 use crate::output::Report;
 use crate::payload::Progress;
+use crate::publish::{Wanted, publish};
+use crate::snapshot::Consistency;
 use crate::worktree::Isolation;
 
 /// The longest reason, in bytes.
 const LONGEST_REASON: usize = 1_024;
 
-/// Where a snapshot goes.
-pub(super) enum Place<'a> {
-    /// Into a worktree of its own, with this name if there is one.
-    Worktree(Option<&'a str>),
-    /// In the place of the payload of a worktree.
-    InPlace {
-        /// Which worktree.
-        worktree: Option<&'a str>,
-        /// Why.
-        reason: &'a str,
-    },
+/// What becomes of a payload that is in no snapshot.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Unsaved {
+    /// It stays, and nothing happens.
+    Refuse,
+    /// It is lost.
+    Lose,
+    /// A snapshot of it is taken.
+    Save,
 }
 
-impl<'a> Place<'a> {
+impl Unsaved {
     /// What the flags say.
-    pub(super) fn new(
-        name: Option<&'a str>,
-        inplace: bool,
-        reason: Option<&'a str>,
-        worktree: Option<&'a str>,
-    ) -> Self {
-        if inplace {
-            Self::InPlace { worktree, reason: reason.unwrap_or_default() }
-        } else {
-            Self::Worktree(name)
+    pub(super) const fn new(force: bool, snapshot_first: bool) -> Self {
+        match (force, snapshot_first) {
+            (true, _) => Self::Lose,
+            (false, true) => Self::Save,
+            (false, false) => Self::Refuse,
         }
     }
 }
 
-/// Brings a snapshot back.
-pub(super) fn run(context: &Context, id: &str, place: &Place<'_>) -> Result<Report> {
+/// Brings a snapshot back as a worktree of its own.
+pub(super) fn beside(context: &Context, id: &str, name: Option<&str>) -> Result<Report> {
     let from = OpId::typed(id)?;
-    match place {
-        Place::Worktree(name) => {
-            let name = name.map_or_else(|| format!("restored-{from}"), str::to_owned);
-            super::worktree::create(context, &name, Some(id), Isolation::Exclusive)
-        }
-        Place::InPlace { worktree, reason } => in_place(context, from, *worktree, reason),
-    }
+    let name = name.map_or_else(|| format!("restored-{from}"), str::to_owned);
+    super::worktree::create(context, &name, Some(id), Isolation::Exclusive)
 }
 
-fn in_place(context: &Context, from: OpId, name: Option<&str>, reason: &str) -> Result<Report> {
-    if reason.trim().is_empty() || reason.len() > LONGEST_REASON {
+/// That something was typed as a reason, and not a book.
+pub(super) fn is_a_reason(text: &str) -> Result<()> {
+    if text.trim().is_empty() || text.len() > LONGEST_REASON {
         return Err(Error::usage(format!("a reason has 1 to {LONGEST_REASON} bytes")));
     }
+    Ok(())
+}
+
+/// Puts a snapshot in the place of a payload.
+pub(super) fn in_place(
+    context: &Context,
+    id: &str,
+    name: Option<&str>,
+    reason: Option<&str>,
+    unsaved: Unsaved,
+) -> Result<Report> {
+    let from = OpId::typed(id)?;
+    let reason = reason.ok_or_else(|| Error::usage("--inplace needs --reason"))?;
+    is_a_reason(reason)?;
     let repo = context.repo()?;
-    let worktree = context.worktree(&repo, name)?;
+    let mut worktree = context.worktree(&repo, name)?;
     let session = held_session(context, &repo, &worktree)?;
     let progress = Progress::default();
-    let work = || change::restore(&repo, &worktree, from, reason, session.as_ref(), &progress);
+    let mut first = None;
+    if unsaved == Unsaved::Save {
+        // There is no use in saving what is to be replaced by something that is not there.
+        crate::snapshot::load(&repo, from)?;
+        let saved =
+            context.printer.watch("comparing", &progress, || change::saved(&repo, &worktree, "", &progress));
+        match saved {
+            Err(error) if error.class() == Class::UnsavedChanges => {
+                let note = Some(format!("before {from} was restored"));
+                let wanted = Wanted { note, consistency: Consistency::Quiesced, session: session.as_ref() };
+                let work = || publish(&repo, &worktree, &wanted, &progress);
+                let work = || context.printer.watch("copying", &progress, work);
+                first = Some(kept(&repo, &worktree, session.as_ref(), work)?.snapshot_id);
+                worktree = context.worktree(&repo, name)?;
+            }
+            saved => drop(saved?),
+        }
+    }
+    let left = worktree.head;
+    let unsaved = if unsaved == Unsaved::Lose { change::Unsaved::Lose } else { change::Unsaved::Refuse };
+    let work = || change::restore(&repo, &worktree, from, reason, session.as_ref(), unsaved, &progress);
     kept(&repo, &worktree, session.as_ref(), || context.printer.watch("copying", &progress, work))?;
     let path = repo.payload(&worktree.name);
+    let saved = first.map_or_else(String::new, |id| format!("what was unsaved is in {id}\n"));
     let text = format!(
-        "'{}' is {from} again\na shell that is inside has to enter {} anew\n",
+        "{saved}'{}' is {from} again\na shell that is inside has to enter {} anew\n",
         worktree.name,
         path.display()
     );
-    let json = json!({ "worktree": worktree.name, "restored": from, "reason": reason, "path": path });
+    let json = json!({
+        "worktree": worktree.name, "restored": from, "reason": reason, "path": path, "head_before": left,
+        "snapshot_first": first,
+    });
     Ok(Report::new(text, &json))
 }

@@ -5,7 +5,6 @@
 use std::ffi::OsString;
 use std::io::IsTerminal;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
-use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus};
 use std::sync::mpsc::{Receiver, channel};
 use std::thread::JoinHandle;
@@ -18,11 +17,11 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::{Handle, Signals};
 
 use crate::context::Context;
-use crate::error::{Error, Result};
+use crate::error::{Class, Error, Result};
 use crate::lock::Lock;
 use crate::lock::keeper::Keeper;
-use crate::lock::session::Session;
-use crate::lock::take::take;
+use crate::lock::session::{Session, Shell};
+use crate::lock::take::take_within;
 use crate::output::Report;
 use crate::repo::Repo;
 use crate::worktree::Worktree;
@@ -40,31 +39,37 @@ pub(super) fn run(
     super::lock::bounded(lease_ms)?;
     let repo = context.repo()?;
     let name = context.name(&repo, name)?;
-    let file = repo.control("sessions").join(format!("run-{:032x}.json", context.sys.entropy.nonce()?));
-    let path = |worktree: &Worktree| named(&file, worktree);
+    let nonce = context.sys.entropy.nonce()?;
+    // It begins with the id of its worktree, so that the doctor knows whose it is.
+    let path = |worktree: &Worktree| {
+        Ok(repo.control("sessions").join(format!("{}.run-{nonce:032x}.json", worktree.worktree_id)))
+    };
     // From here on a signal is the command's, even if it comes before the command: one that ended this program
     // would leave the command behind, running without the lock.
     let signals = listen()?;
-    let (session, granted) = take(&repo, &name, &context.shell, &path, lease_ms)?;
+    let waiting = context.stop_waiting_at_signals()?;
+    let wait = context.wait_for_lock();
+    let (session, granted) =
+        take_within(&repo, &name, &Shell::own(&context.sys, &context.shell.user)?, &path, lease_ms, wait)
+            .map_err(|error| context.explained(&repo, &name, error))?;
+    drop(waiting);
     let worktree = Worktree::named(&repo, &name)?;
     let every = repo.config.policy.renew_interval(lease_ms.unwrap_or(repo.config.policy.lease_duration_ms));
     let ended = Lock::of(&repo, &worktree).and_then(|lock| {
         let child = start(&repo, &worktree, &session, command)?;
         attend(lock, &session, child, signals, every)
     });
-    let released = repo.together(|| Lock::of(&repo, &worktree)?.release(&session));
-    session.forget(&repo.sys);
+    let released = repo.on_lock(&worktree.worktree_id, || Lock::of(&repo, &worktree)?.release(&session));
+    // Without its session nobody could give back a lock that is still there.
+    if !matches!(&released, Err(error) if matches!(error.class(), Class::Busy | Class::Io | Class::AuditChainBroken))
+    {
+        session.forget(&repo.sys);
+    }
     let status = ended?;
     released?;
     let code = status.code().or_else(|| status.signal().map(|signal| 128 + signal)).unwrap_or(1);
     let json = json!({ "worktree": name, "fencing_token": granted.lease.fence.get(), "exit": code });
     Ok(Report { text: String::new(), ..Report::new("", &json) }.exit(u8::try_from(code).unwrap_or(1)))
-}
-
-/// The file of a session begins with the id of its worktree, so that the doctor knows whose it is.
-fn named(file: &std::path::Path, worktree: &Worktree) -> PathBuf {
-    let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    file.with_file_name(format!("{}.{name}", worktree.worktree_id))
 }
 
 fn start(repo: &Repo, worktree: &Worktree, session: &Session, command: &[OsString]) -> Result<Child> {
@@ -76,8 +81,15 @@ fn start(repo: &Repo, worktree: &Worktree, session: &Session, command: &[OsStrin
         // Whatever the command starts is stopped with it. With a terminal that would cost it its input.
         prepared.process_group(0);
     }
-    let failed = |error| holdfast_sys::Error::new("start", std::path::Path::new(program), error).into();
-    prepared.spawn().map_err(failed)
+    prepared.spawn().map_err(|error| not_started(program, error))
+}
+
+/// Why a command did not start, with the exit code that shells have for it.
+fn not_started(program: &OsString, error: std::io::Error) -> Error {
+    let code = if error.kind() == std::io::ErrorKind::NotFound { 127 } else { 126 };
+    let error = holdfast_sys::Error::new("start", std::path::Path::new(program), error);
+    let said = format!("{error}: {}", error.source);
+    Error::new(Class::CannotRun(code), said).hint("the lock was given back; nothing ran")
 }
 
 /// Renews until the command ends, and stops the command if that fails. Nothing here may fail before it has ended.

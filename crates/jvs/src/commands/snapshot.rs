@@ -46,11 +46,18 @@ pub(super) fn run(
     }
     let token = done.fencing_token.map_or_else(|| "no token".to_owned(), |token| format!("token {token}"));
     let risk = done.risk.as_ref().map_or_else(String::new, |risk| format!(", risk {risk}"));
+    let aside = match done.aside {
+        true => format!(
+            "somebody else holds the lock: the head stays; keep it with `jvs pin {}`\n",
+            done.snapshot_id
+        ),
+        false => String::new(),
+    };
     let text = format!(
-        "{}\n{} files, {} bytes, {token}{risk}\nhash {}\n",
+        "{}\n{} files, {} bytes, {token}{risk}\nhash {}\n{aside}",
         done.snapshot_id, done.files, done.bytes, done.payload_root_hash
     );
-    Ok(Report::new(text, &json!({ "snapshot": done })))
+    Ok(Report::new(text, &json!({ "snapshot": done, "is_head": !done.aside })))
 }
 
 /// The session of this shell; a shared worktree has none.

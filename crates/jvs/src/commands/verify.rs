@@ -16,19 +16,21 @@ pub(super) fn run(context: &Context, id: Option<&str>, all: bool) -> Result<Repo
     let ids = chosen(context, &repo, id, all)?;
     let progress = Progress::default();
     let mut wrong: Vec<(String, Error)> = Vec::new();
-    let ledger = match verify::audit(&repo) {
-        Ok((ledger, _)) => Some(ledger),
+    let audited = match verify::audit(&repo) {
+        Ok(audited) => Some(audited),
         Err(error) => {
             wrong.push(("audit".to_owned(), error));
             None
         }
     };
     for id in &ids {
-        let check = || verify::snapshot(&repo, ledger.as_ref(), *id, &progress);
+        let ledger = audited.as_ref().map(|audited| &audited.ledger);
+        let check = || verify::snapshot(&repo, ledger, *id, &progress);
         if let Err(error) = context.printer.watch("hashing", &progress, check) {
             wrong.push((id.to_string(), error));
         }
     }
+    wrong.extend(audited.into_iter().flat_map(verify::Audited::wrong));
     Ok(report(ids.len(), &wrong))
 }
 

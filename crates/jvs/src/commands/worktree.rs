@@ -10,7 +10,7 @@ use crate::error::Result;
 use crate::names::{OpId, WorktreeName};
 use crate::output::Report;
 use crate::payload::Progress;
-use crate::worktree::{Isolation, Worktree};
+use crate::worktree::{Isolation, Survey, Worktree};
 
 /// Does what was typed.
 pub(super) fn run(context: &Context, command: &cli::Worktree) -> Result<Report> {
@@ -50,7 +50,11 @@ pub(super) fn create(
 
 fn list(context: &Context) -> Result<Report> {
     let repo = context.repo()?;
-    let all = Worktree::all(&repo)?;
+    let Survey { readable: all, damaged } = Worktree::survey(&repo)?;
+    for one in &damaged {
+        context.printer.warn(&format!("a worktree cannot be shown: {}", one.error));
+    }
+    let damaged: Vec<&str> = damaged.iter().map(|one| one.worktree_id.as_str()).collect();
     let rows: Vec<[String; 4]> = all
         .iter()
         .map(|worktree| {
@@ -63,7 +67,7 @@ fn list(context: &Context) -> Result<Report> {
             [worktree.name.to_string(), isolation.to_owned(), head, path]
         })
         .collect();
-    let json = json!({ "count": all.len(), "worktrees": all });
+    let json = json!({ "count": all.len(), "worktrees": all, "damaged": damaged });
     Ok(Report::new(table(["NAME", "ISOLATION", "HEAD", "PATH"], &rows), &json))
 }
 

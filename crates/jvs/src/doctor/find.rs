@@ -4,7 +4,6 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use holdfast_kernel::LeaseId;
 use holdfast_store::whole::leftover_of;
 use holdfast_sys::Open;
 
@@ -17,8 +16,8 @@ use crate::lock::session::Session;
 use crate::names::OpId;
 use crate::repo::Repo;
 use crate::snapshot;
-use crate::verify::Ledger;
-use crate::worktree::Worktree;
+use crate::verify::{self, vanished};
+use crate::worktree::{Damaged, Worktree};
 
 /// The directories that small files are replaced in.
 const REPLACED_IN: [&str; 6] = ["", "audit", "intents", "locks", "sessions", "worktrees"];
@@ -32,7 +31,9 @@ const TICK_MS: i64 = 20;
 /// When it cannot be looked at.
 pub fn find(repo: &Repo, strict: bool) -> Result<Vec<Finding>> {
     let mut findings = Vec::new();
-    repo.alone(|| {
+    let ids = Worktree::ids(repo)?;
+    let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
+    repo.alone_with(&ids, || {
         let busy = if strict { left_over(repo, &mut findings)? } else { BTreeSet::new() };
         worktrees(repo, &mut findings)?;
         snapshots(repo, &busy, &mut findings)
@@ -92,24 +93,13 @@ fn left_over(repo: &Repo, findings: &mut Vec<Finding>) -> Result<BTreeSet<OpId>>
 }
 
 fn worktrees(repo: &Repo, findings: &mut Vec<Finding>) -> Result<()> {
-    let directory = repo.control("worktrees");
-    for name in repo.sys.files.list(&directory)? {
-        let Some(id) = name.to_str().and_then(|name| name.strip_suffix(".json")) else { continue };
-        if id.parse::<LeaseId>().is_err() {
-            continue;
-        }
-        match Worktree::load(repo, id) {
-            Ok(Some(worktree)) => worktree_is_whole(repo, &worktree, findings),
-            Ok(None) => {}
-            Err(error) => {
-                findings.push(finding(
-                    Kind::DamagedWorktree,
-                    directory.join(&name),
-                    error.to_string(),
-                    Remedy::None,
-                ));
-            }
-        }
+    let survey = Worktree::survey(repo)?;
+    for worktree in &survey.readable {
+        worktree_is_whole(repo, worktree, findings);
+    }
+    for Damaged { worktree_id, error } in survey.damaged {
+        let path = Worktree::file(&repo.control(""), &worktree_id);
+        findings.push(finding(Kind::DamagedWorktree, path, error.to_string(), Remedy::None));
     }
     Ok(())
 }
@@ -147,22 +137,17 @@ fn snapshots(repo: &Repo, busy: &BTreeSet<OpId>, findings: &mut Vec<Finding>) ->
     Ok(())
 }
 
+/// Sessions whose shell is known to be gone. What cannot be read is not known to be over.
 fn sessions(repo: &Repo, findings: &mut Vec<Finding>) -> Result<()> {
-    let worktrees = Worktree::all(repo).unwrap_or_default();
     for name in repo.sys.files.list(&repo.control("sessions"))? {
         let path = repo.control("sessions").join(&name);
-        let id = name.to_str().and_then(|name| name.split('.').next()).unwrap_or_default().to_owned();
-        let worktree = worktrees.iter().find(|worktree| worktree.worktree_id == id);
-        let orphan = match worktree {
-            _ if leftover_of(&name).is_some() => false,
-            Some(worktree) => Session::load(repo, worktree, &path)
-                .ok()
-                .flatten()
-                .is_some_and(|one| one.is_orphan(&repo.sys)),
-            None => true,
-        };
-        if orphan {
-            let text = "the shell that it belongs to is gone, or the worktree is";
+        if leftover_of(&name).is_some() {
+            continue;
+        }
+        if let Ok(Some(session)) = Session::read(repo, &path)
+            && session.is_orphan(&repo.sys)
+        {
+            let text = "the shell that it belongs to is gone";
             findings.push(finding(Kind::OrphanedSession, path.clone(), text, Remedy::Remove(path)));
         }
     }
@@ -173,24 +158,61 @@ fn audit(repo: &Repo, findings: &mut Vec<Finding>) -> Result<()> {
     let chain = Audit::of(repo).read(&mut |_| {})?;
     if let Some(found) = chain.broken {
         let kind = if found.torn { Kind::TornAuditTail } else { Kind::AuditBroken };
-        let text = format!("line {}: {}", found.line, found.why);
+        let text = match found.line {
+            0 => found.why.clone(),
+            line => format!("line {line}: {}", found.why),
+        };
         findings.push(finding(kind, found.file.clone(), text, Remedy::MendAudit(Box::new(found))));
         return Ok(());
     }
-    let (ledger, _) = Ledger::read(repo)?;
-    for worktree in Worktree::all(repo).unwrap_or_default() {
-        if let Err(error) = ledger.knows(repo, &worktree)
-            && error.class() == Class::AuditChainBroken
-        {
-            findings.push(finding(Kind::AuditBroken, repo.control("audit"), error.to_string(), Remedy::None));
+    let audited = verify::audit(repo)?;
+    for error in audited.unheard {
+        findings.push(finding(Kind::AuditBroken, repo.control("audit"), error.to_string(), Remedy::None));
+    }
+    for (worktree, error) in audited.heads {
+        let path = Worktree::file(&repo.control(""), &worktree.worktree_id);
+        findings.push(finding(Kind::MovedHead, path, error.to_string(), Remedy::None));
+    }
+    for id in audited.missing {
+        let text = vanished(id).to_string();
+        findings.push(finding(Kind::MissingSnapshot, repo.snapshot(id), text, Remedy::WriteOff(id)));
+    }
+    Ok(())
+}
+
+/// A clock that is not where it should be: further from the file system's than half of what clocks may be apart, or
+/// moved by more than that since the audit was last written to. The file system of the same machine has the same
+/// clock, so the first is about file systems of others; the second compares the wall clock with the boot-time
+/// clock, which nobody can set.
+fn clock(repo: &Repo, findings: &mut Vec<Finding>) -> Result<()> {
+    let most = repo.config.policy.max_clock_skew_ms / 2;
+    let mut told = |offset: u64, text: String| {
+        if offset > most {
+            let text = format!("{text}; {most} ms are allowed");
+            findings.push(finding(Kind::ClockOffset, repo.root.clone(), text, Remedy::None));
+        }
+    };
+    let offset = offset_of_files(repo)?;
+    told(offset, format!("the clock is {offset} ms away from the file system's"));
+    let Some(last) = Audit::of(repo).last_written()? else { return Ok(()) };
+    let now = repo.sys.clock.now()?;
+    match (last.at.boot(), now.boot()) {
+        (Some(then), Some(boot)) if then.id == boot.id => {
+            let expected = last.at.wall_ms().saturating_add(boot.ms.saturating_sub(then.ms));
+            let moved = now.wall_ms().abs_diff(expected);
+            told(moved, format!("the clock was moved by {moved} ms since the last entry of the audit log"));
+        }
+        _ => {
+            let ahead = last.at.wall_ms().saturating_sub(now.wall_ms());
+            told(ahead, format!("the last entry of the audit log is {ahead} ms in the future"));
         }
     }
     Ok(())
 }
 
-/// A clock that is further from the file system's than half of what clocks may be apart. The file is made
-/// between two looks at the clock, so that a slow machine is not taken for a wrong clock.
-fn clock(repo: &Repo, findings: &mut Vec<Finding>) -> Result<()> {
+/// How far the clock is from the file system's. A file is made between two looks at the clock, so that a slow
+/// machine is not taken for a wrong clock.
+fn offset_of_files(repo: &Repo) -> Result<u64> {
     let path = repo.control("intents").join(format!("clock.{:032x}.tmp", repo.sys.entropy.nonce()?));
     let wall_ms =
         || Ok::<_, crate::Error>(i64::try_from(repo.sys.clock.now()?.wall_ms()).unwrap_or(i64::MAX));
@@ -199,11 +221,5 @@ fn clock(repo: &Repo, findings: &mut Vec<Finding>) -> Result<()> {
     let made = file.stat().map(|stat| stat.modified_ms);
     repo.sys.files.remove_file(&path)?;
     let (made, after) = (made?, wall_ms()?);
-    let offset = (before - TICK_MS - made).max(made - after).max(0).unsigned_abs();
-    let most = repo.config.policy.max_clock_skew_ms / 2;
-    if offset > most {
-        let text = format!("the clock is {offset} ms away from the file system's; {most} ms are allowed");
-        findings.push(finding(Kind::ClockOffset, repo.root.clone(), text, Remedy::None));
-    }
-    Ok(())
+    Ok((before - TICK_MS - made).max(made - after).max(0).unsigned_abs())
 }

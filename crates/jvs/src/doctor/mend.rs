@@ -39,6 +39,10 @@ fn remedied(repo: &Repo, finding: &Finding) -> Result<bool> {
         }
         Remedy::MendAudit(found) => Audit::of(repo).repair(found).map(|()| true),
         Remedy::SetLockAside(worktree_id) => set_lock_aside(repo, finding, worktree_id),
+        Remedy::WriteOff(id) => {
+            let data = Map::from_iter([("snapshot_id".to_owned(), json!(id))]);
+            Audit::of(repo).append("snapshot.lost", None, data).map(|()| true)
+        }
         Remedy::EndWork(id) => end_work(repo, finding, *id),
         Remedy::Remove(path) => {
             noted(repo, finding)?;
@@ -79,7 +83,7 @@ fn end_work(repo: &Repo, finding: &Finding, id: OpId) -> Result<bool> {
 }
 
 fn set_lock_aside(repo: &Repo, finding: &Finding, worktree_id: &str) -> Result<bool> {
-    repo.alone(|| {
+    repo.alone_with(&[worktree_id], || {
         let Some(worktree) = Worktree::load(repo, worktree_id)? else { return Ok(false) };
         noted(repo, finding)?;
         Ok(!Lock::of(repo, &worktree)?.record().set_aside()?.is_empty())

@@ -7,10 +7,9 @@ use holdfast_kernel::{Boot, BootId, Fence, Holder, Lease, Millis, Mode, Name, St
 use holdfast_store::{Codec, CounterId, Stored, Unreadable, rfc3339, wall_ms};
 use serde::{Deserialize, Serialize};
 
+use crate::holder::HOLDER_ID;
 use crate::repo::{FORMAT, line};
 
-/// The tag that says who holds the lock: `host:user:pid:start_time`.
-pub const HOLDER_ID: &str = "holder_id";
 /// The tag that says how often the holder means to renew.
 pub const RENEW_INTERVAL: &str = "renew_interval_ms";
 
@@ -139,7 +138,8 @@ struct Versioned {
 
 impl Codec for LockCodec {
     fn write(&self, lease: &Lease, counter: CounterId) -> Vec<u8> {
-        line(&LockRecord::of(lease, counter))
+        // A record without bytes is none, and is not written: what is written has to read back first.
+        line(&LockRecord::of(lease, counter)).unwrap_or_else(|_| Vec::new())
     }
 
     fn read(&self, bytes: &[u8]) -> Result<Stored, Unreadable> {

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use super::Lock;
 use super::session::Session;
-use crate::error::{Error, Result};
+use crate::error::{Class, Error, Result};
 
 /// A thread that renews a lock.
 pub struct Keeper {
@@ -30,9 +30,15 @@ impl Keeper {
                     Err(RecvTimeoutError::Timeout) => {}
                     Ok(()) | Err(RecvTimeoutError::Disconnected) => return Ok(()),
                 }
-                if let Err(error) = lock.renew(&session) {
-                    lost(&error);
-                    return Err(error);
+                match lock.renew(&session) {
+                    Ok(_) => {}
+                    // Somebody is inside the guard for too long: nothing was changed, and as long as the lease
+                    // lasts it can be tried again.
+                    Err(error) if error.class() == Class::Busy && lock.check(&session).is_ok() => {}
+                    Err(error) => {
+                        lost(&error);
+                        return Err(error);
+                    }
                 }
             }
         });

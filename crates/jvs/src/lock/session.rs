@@ -1,7 +1,9 @@
 //! The credentials of a session: what proves that a command comes from the shell that took the lock.
 //!
-//! They are in a file of mode 0600 that goes by the number and the start time of that shell, so that an
-//! ex-holder on the same machine never picks up its successor's. A file that others may read is not believed,
+//! A session belongs to the process that took it, and whatever that process starts acts for it: a subshell, a
+//! pipeline, `timeout 20 jvs …`. The credentials are in a file of mode 0600 that goes by the number and the start
+//! time of that process, and they are looked for at every process above the one that asks. So an ex-holder on
+//! the same machine never picks up its successor's, and neither do two jobs of one terminal each other's. A file that others may read is not believed,
 //! and neither is one of another user's. It need not survive the power: neither does the shell.
 
 use std::path::{Path, PathBuf};
@@ -57,23 +59,45 @@ struct Wire {
     process: Option<Owner>,
 }
 
+/// Programs that start another one, wait for it and end with it: a session of theirs would be of no use to
+/// anybody.
+const PASSING: [&str; 9] =
+    ["timeout", "time", "strace", "ltrace", "sudo", "doas", "setsid", "script", "unbuffer"];
+
 /// The shell that a command was started from.
 #[derive(Clone, Debug)]
 pub struct Shell {
-    /// Which process it is.
+    /// The process that a session which is taken now belongs to.
     pub process: ProcessId,
+    /// Every process whose session may be used, the nearest first.
+    pub above: Vec<ProcessId>,
     /// The user that it acts for.
     pub user: String,
 }
 
 impl Shell {
-    /// The process that started this one.
+    /// The shell that started this process. A subshell is a copy of its shell and ends before it, so the shell
+    /// is meant; the same goes for programs that only start another one.
     ///
     /// # Errors
     /// When the system cannot tell.
     pub fn calling(sys: &Sys, user: &str) -> Result<Self> {
-        let process = sys.processes.find(sys.processes.parent()?)?;
-        Ok(Self { process, user: user.to_owned() })
+        let above = sys.processes.ancestors()?;
+        let lasting = above.iter().find(|one| !one.is_copy && !PASSING.contains(&one.name.as_str()));
+        let process = match lasting.or(above.first()) {
+            Some(one) => one.process.clone(),
+            None => sys.processes.find(sys.processes.parent()?)?,
+        };
+        let above = above.into_iter().map(|one| one.process).collect();
+        Ok(Self { process, above, user: user.to_owned() })
+    }
+
+    /// This very process, for a session that is handed on by other means.
+    ///
+    /// # Errors
+    /// When the system cannot tell.
+    pub fn own(sys: &Sys, user: &str) -> Result<Self> {
+        Ok(Self { process: sys.processes.me()?, above: Vec::new(), user: user.to_owned() })
     }
 
     /// Who it is for others.
@@ -85,16 +109,21 @@ impl Shell {
 }
 
 /// The text with nothing in it that could be taken for something else.
-fn plain(text: &str) -> String {
+#[must_use]
+pub fn plain(text: &str) -> String {
     let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
     let kept: String = text.chars().take(64).map(|c| if allowed(c) { c } else { '_' }).collect();
     if kept.is_empty() { "_".to_owned() } else { kept }
 }
 
-/// Where the session of a shell on a worktree is.
+fn refused(path: &Path, why: &str) -> Error {
+    Error::new(Class::LockNotHeld, format!("the session in {} is not believed: {why}", path.display()))
+}
+
+/// Where the session of a process on a worktree is.
 #[must_use]
-pub fn place(repo: &Repo, worktree: &Worktree, shell: &Shell) -> PathBuf {
-    let ProcessId { pid, start, .. } = shell.process;
+pub fn place(repo: &Repo, worktree: &Worktree, process: &ProcessId) -> PathBuf {
+    let ProcessId { pid, start, .. } = process;
     repo.control("sessions").join(format!("{}.{pid}-{start}.json", worktree.worktree_id))
 }
 
@@ -125,13 +154,21 @@ impl Session {
     /// # Errors
     /// When the file is not a session's, or others could have read or written it.
     pub fn load(repo: &Repo, worktree: &Worktree, path: &Path) -> Result<Option<Self>> {
+        match Self::read(repo, path)? {
+            Some(session) if session.worktree_id != worktree.worktree_id => {
+                Err(refused(path, &format!("it is for another worktree than '{}'", worktree.name)))
+            }
+            session => Ok(session),
+        }
+    }
+
+    /// The session in a file, if there is one, whatever worktree it is for.
+    ///
+    /// # Errors
+    /// When the file is not a session's, or others could have read or written it.
+    pub fn read(repo: &Repo, path: &Path) -> Result<Option<Self>> {
         let sys = &repo.sys;
-        let refused = |why: &str| {
-            Error::new(
-                Class::LockNotHeld,
-                format!("the session in {} is not believed: {why}", path.display()),
-            )
-        };
+        let refused = |why: &str| refused(path, why);
         let stat = match sys.files.stat(path) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
             stat => stat?,
@@ -145,11 +182,8 @@ impl Session {
         if stat.owner != repo.actor.user {
             return Err(refused("it belongs to another user"));
         }
-        let bytes = whole::read(sys, path)?.unwrap_or_default();
+        let Some(bytes) = whole::read(sys, path)? else { return Ok(None) };
         let wire: Wire = serde_json::from_slice(&bytes).map_err(|error| refused(&error.to_string()))?;
-        if wire.worktree_id != worktree.worktree_id {
-            return Err(refused(&format!("it is for another worktree than '{}'", worktree.name)));
-        }
         Self::from_wire(wire, path).map(Some).ok_or_else(|| refused("a field holds what cannot be there"))
     }
 
@@ -198,11 +232,12 @@ impl Session {
     }
 
     fn write_beside(&self, sys: &Sys) -> Result<PathBuf> {
-        let mut name = self.path.file_name().unwrap_or_default().to_os_string();
+        let name = self.path.file_name().ok_or_else(|| refused(&self.path, "that is no name of a file"))?;
+        let mut name = name.to_os_string();
         name.push(format!(".{:032x}.tmp", sys.entropy.nonce()?));
         let beside = self.path.with_file_name(name);
         let file = sys.files.open(&beside, Open::New { mode: 0o600 })?;
-        file.write_all_at(&line(&self.wire()), 0).inspect_err(|_| drop(sys.files.remove_file(&beside)))?;
+        file.write_all_at(&line(&self.wire())?, 0).inspect_err(|_| drop(sys.files.remove_file(&beside)))?;
         Ok(beside)
     }
 

@@ -1,12 +1,12 @@
 //! What the audit hears of a lock: one line for each transition, before it happens. If the line cannot be
 //! written, the transition does not happen.
 
-use holdfast_kernel::{Event, Lease, Table};
+use holdfast_kernel::{Cause, Event, Lease, Table};
 use holdfast_store::Witness;
 use serde_json::{Map, Value, json};
 
 use crate::audit::Audit;
-use crate::error::holder_of;
+use crate::holder::holder_of;
 use crate::repo::Repo;
 use crate::worktree::Worktree;
 
@@ -63,6 +63,11 @@ fn described(event: &Event, before: Option<&Lease>) -> (&'static str, Map<String
         Event::Released { .. } => {
             before.iter().for_each(|lease| about(lease, &mut put));
             "lock.released"
+        }
+        Event::Evicted { cause: Cause::Forced { reason, .. }, .. } => {
+            before.iter().for_each(|lease| about(lease, &mut put));
+            put("reason", json!(reason.as_str()));
+            "lock.broken"
         }
         Event::Evicted { .. } => {
             before.iter().for_each(|lease| about(lease, &mut put));

@@ -24,7 +24,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{CWD, Mode, OFlags, ResolveFlags};
 use rustix::io::Errno;
 
-use super::{Progress, Scan, Summary, Trees};
+use super::{Listing, Progress, Scan, Summary, Trees};
 use crate::error::Result;
 
 /// Trees on the real machine.
@@ -40,8 +40,8 @@ impl Trees for OsTrees {
         copy::copy(from, scan, to, progress)
     }
 
-    fn digest(&self, root: &Path, progress: &Progress) -> Result<Summary> {
-        digest::digest(root, progress)
+    fn read(&self, root: &Path, progress: &Progress) -> Result<Listing> {
+        digest::read(root, progress)
     }
 
     fn remove(&self, root: &Path) -> Result<()> {

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use holdfast_sys::{Kind, Open, Stat, Sys};
 
-use super::{Content, Entry, Hashed, Mark, Progress, Scan, Summary, Trees, What};
+use super::{Content, Entry, Hashed, Listing, Mark, Progress, Scan, Summary, Trees, What};
 use crate::error::{Error, Result};
 
 /// How much is read at once.
@@ -129,12 +129,12 @@ impl Trees for PlainTrees {
         Ok(Summary::new(scan, &hashed, false))
     }
 
-    fn digest(&self, root: &Path, progress: &Progress) -> Result<Summary> {
+    fn read(&self, root: &Path, progress: &Progress) -> Result<Listing> {
         let scan = self.scan(root)?;
         progress.expect(scan.size());
         let hashed = scan.entries.iter().map(|entry| self.hashed(root, entry, progress));
         let hashed = hashed.collect::<Result<Vec<_>>>()?;
-        Ok(Summary::new(&scan, &hashed, false))
+        Ok(Listing { scan, hashed })
     }
 
     fn remove(&self, root: &Path) -> Result<()> {

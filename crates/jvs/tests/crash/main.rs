@@ -10,6 +10,7 @@ mod stage;
 mod strike;
 mod trial;
 
+use holdfast_sys::sim::Choice;
 use scenes::SCENES;
 use strike::PLANS;
 use trial::Trial;
@@ -33,6 +34,16 @@ fn a_snapshot_survives_every_cut() {
 #[test]
 fn a_steal_survives_every_cut() {
     assert!(every_cut("a steal") > 200);
+}
+
+#[test]
+fn whoever_failed_to_take_a_lock_can_try_again() {
+    let scene = SCENES.iter().find(|scene| scene.name == "a steal").unwrap();
+    let mut cuts = 0;
+    for plan in PLANS.iter().filter(|plan| plan.what != Choice::PowerLoss) {
+        cuts += (0..).take_while(|nth| Trial::new(scene, *plan, *nth).retried()).count();
+    }
+    assert!(cuts > 100, "{cuts}");
 }
 
 #[test]

@@ -1,12 +1,13 @@
 //! What is cut off, and what has to be there before.
 
+use holdfast_jvs::change::Unsaved;
 use holdfast_jvs::error::Result;
 use holdfast_jvs::intent::{Intent, Task};
 use holdfast_jvs::names::OpId;
 use holdfast_jvs::payload::Progress;
 use holdfast_jvs::repo::make_dir;
 use holdfast_jvs::worktree::Isolation;
-use holdfast_jvs::{change, doctor, gc};
+use holdfast_jvs::{change, doctor, gc, pins};
 use holdfast_kernel::Millis;
 
 use crate::stage::{Stage, name_of};
@@ -59,7 +60,8 @@ fn snapshot(stage: &Stage) -> Result<()> {
 
 fn restore(stage: &Stage) -> Result<()> {
     let (main, session) = (stage.worktree("main")?, stage.session()?);
-    change::restore(&stage.repo, &main, head(stage)?, "wrong", Some(&session), &Progress::default())
+    let progress = Progress::default();
+    change::restore(&stage.repo, &main, head(stage)?, "wrong", Some(&session), Unsaved::Lose, &progress)
 }
 
 fn create(stage: &Stage) -> Result<()> {
@@ -87,7 +89,10 @@ fn unneeded(stage: &Stage) {
     let session = stage.session().unwrap();
     stage.snapshot(&session).unwrap();
     let main = stage.worktree("main").unwrap();
-    change::restore(&stage.repo, &main, first, "wrong", Some(&session), &Progress::default()).unwrap();
+    let progress = Progress::default();
+    let second = main.head.unwrap();
+    change::restore(&stage.repo, &main, first, "wrong", Some(&session), Unsaved::Refuse, &progress).unwrap();
+    pins::remove(&stage.repo, second).unwrap();
 }
 
 fn collect(stage: &Stage) -> Result<()> {

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use holdfast_jvs::change;
 use holdfast_jvs::error::Result;
+use holdfast_jvs::guards::Waits;
 use holdfast_jvs::lock::session::{Session, Shell};
 use holdfast_jvs::lock::take::take;
 use holdfast_jvs::names::{OpId, WorktreeName};
@@ -42,7 +43,7 @@ impl Stage {
     /// Opens the repository, where the disk may fail.
     pub(crate) fn try_open(sys: Sys) -> Result<Self> {
         let trees: Arc<dyn Trees> = Arc::new(PlainTrees::new(sys.clone()));
-        Ok(Self { repo: Repo::open(&sys, &trees, Path::new(ROOT), &actor())? })
+        Ok(Self { repo: Repo::open(&sys, &trees, Path::new(ROOT), &actor(), &Waits::default())? })
     }
 
     pub(crate) fn worktree(&self, name: &str) -> Result<Worktree> {
@@ -69,8 +70,8 @@ impl Stage {
 
     /// Takes the lock of main for the session in a file.
     pub(crate) fn take(&self, file: &str, lease_ms: Option<u64>) -> Result<Session> {
-        let shell = Shell { process: self.repo.sys.processes.me()?, user: "u".into() };
-        let taken = take(&self.repo, &name_of("main"), &shell, &|_| PathBuf::from(file), lease_ms);
+        let shell = Shell::own(&self.repo.sys, "u")?;
+        let taken = take(&self.repo, &name_of("main"), &shell, &|_| Ok(PathBuf::from(file)), lease_ms);
         taken.map(|(session, _)| session)
     }
 

@@ -85,6 +85,23 @@ impl<'a> Trial<'a> {
         true
     }
 
+    /// Whether an acquisition was cut off at this call. Whoever tries it again with the same session gets the lock:
+    /// what failed or died has not locked itself out.
+    pub(crate) fn retried(mut self) -> bool {
+        let (before, act) = (self.scene.before, self.scene.act);
+        self.process(move |sys| before(&Stage::found(sys))).unwrap();
+        self.armed.store(true, Ordering::SeqCst);
+        self.process(move |sys| Stage::try_open(sys).and_then(|stage| act(&stage)).is_ok());
+        if self.armed.swap(false, Ordering::SeqCst) {
+            return false;
+        }
+        let shown = self.shown.clone();
+        self.process(move |sys| {
+            Stage::open(sys).take("/other.json", None).unwrap_or_else(|error| panic!("{shown}: {error}"));
+        });
+        true
+    }
+
     /// Nothing partial is visible and nothing is lost, whether or not somebody has repaired anything.
     fn judge(&mut self, before: &Seen, done: bool) {
         let shown = self.shown.clone();
@@ -119,7 +136,10 @@ impl<'a> Trial<'a> {
         let (after, worktrees) = self
             .process(move |sys| {
                 let stage = Stage::open(sys);
-                verify::audit(&stage.repo).unwrap_or_else(|error| panic!("{shown}: {error}"));
+                let audited = verify::audit(&stage.repo).unwrap_or_else(|error| panic!("{shown}: {error}"));
+                if let Some((what, error)) = audited.wrong().first() {
+                    panic!("{shown}: {what}: {error}");
+                }
                 let names: Vec<String> =
                     Worktree::all(&stage.repo).unwrap().iter().map(|one| one.name.to_string()).collect();
                 for name in &names {

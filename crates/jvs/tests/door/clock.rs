@@ -43,3 +43,22 @@ fn the_doctor_notices_a_clock_that_is_not_the_file_systems() {
     assert_eq!(seen.json()["findings"][0]["finding"], "clock_offset");
     assert_eq!(bench.findings(), Vec::<String>::new());
 }
+
+/// On one machine the times of files come from the same clock, so they agree with it however wrong it is.
+#[test]
+fn the_doctor_notices_a_clock_that_was_moved_together_with_the_times_of_files() {
+    if !has("faketime") {
+        return;
+    }
+    let bench = Bench::new();
+    bench.jvs(&["lock", "acquire"]).ok();
+    for offset in ["+1h", "-1h"] {
+        let mut command = bench.dressed(Command::new("faketime"), &bench.main());
+        command.args(["--exclude-monotonic", "-f", offset, JVS, "--json", "doctor", "--strict"]);
+        let seen = Answer::from(command.output().unwrap()).fails(1).json();
+        assert_eq!(seen["findings"].as_array().unwrap().len(), 1, "{seen}");
+        assert_eq!(seen["findings"][0]["finding"], "clock_offset");
+        assert!(seen["findings"][0]["message"].as_str().unwrap().contains("was moved by"), "{seen}");
+    }
+    assert_eq!(bench.findings(), Vec::<String>::new());
+}

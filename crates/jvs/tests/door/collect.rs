@@ -2,8 +2,15 @@
 
 use crate::bench::{Bench, Refusal};
 
-/// A line of three snapshots, with the head set back to the first.
+/// A line of three snapshots, with the head set back to the first and nothing that keeps the others.
 fn branched(bench: &Bench) -> [String; 3] {
+    let ids = set_back(bench);
+    bench.jvs(&["unpin", &ids[2]]).ok();
+    ids
+}
+
+/// A line of three snapshots, with the head set back to the first.
+fn set_back(bench: &Bench) -> [String; 3] {
     let ids = [0, 1, 2].map(|n| {
         bench.put("f", &n.to_string());
         bench.snapshot()
@@ -61,4 +68,40 @@ fn nothing_is_deleted_while_an_ancestor_cannot_be_read() {
     });
     std::fs::remove_file(bench.control("snapshots").join(&ids[1]).join(".READY")).unwrap();
     bench.jvs(&["gc", "plan"]).refused_as("E_PARTIAL_SNAPSHOT");
+}
+
+#[test]
+fn what_was_published_after_a_restored_snapshot_stays_reachable() {
+    let bench = Bench::new();
+    let [first, second, third] = set_back(&bench);
+    assert_eq!(plan(&bench).1, Vec::<String>::new(), "the head that was left is pinned with its ancestors");
+    let pins = bench.jvs(&["pins"]).ok().json();
+    assert_eq!((&pins["count"], &pins["pins"][0]["snapshot_id"]), (&1.into(), &third.as_str().into()));
+    assert!(pins["pins"][0]["reason"].as_str().unwrap().contains(&first), "{pins}");
+    // Forward again: the way back is an ancestor, so nothing more has to be kept.
+    bench.run_at(&bench.root(), &["restore", &third, "--inplace", "--reason", "forward"]).ok();
+    assert_eq!(bench.jvs(&["pins"]).ok().json()["count"], 1);
+    bench.jvs(&["unpin", &third]).ok();
+    assert_eq!(plan(&bench).1, Vec::<String>::new());
+    assert_eq!(bench.history(), [third, second, first]);
+    bench.jvs(&["verify", "--all"]).ok();
+}
+
+#[test]
+fn a_pin_keeps_one_snapshot_until_it_is_taken_away() {
+    let bench = Bench::new();
+    let [first, second, third] = branched(&bench);
+    bench.jvs(&["pin", &second, "--reason", "the release"]).ok();
+    assert_eq!(plan(&bench).1, std::slice::from_ref(&third));
+    std::fs::write(bench.control("pins").join(&first), "kept by hand\n").unwrap();
+    let pins = bench.jvs(&["pins"]).ok().json();
+    assert_eq!((&pins["count"], &pins["pins"][1]["reason"]), (&2.into(), &"the release".into()), "{pins}");
+    bench.jvs(&["pin", "1700000000000-00000000"]).refused_as("E_NOT_FOUND");
+    bench.jvs(&["pin", "../x"]).refused_as("E_NAME_INVALID");
+    bench.jvs(&["unpin", &third]).refused_as("E_NOT_FOUND");
+    bench.jvs(&["unpin", &second]).ok();
+    assert_eq!(plan(&bench).1, [second, third]);
+    let seen = bench.jvs(&["audit", "--limit", "1"]).ok().json();
+    assert_eq!(seen["entries"][0]["event"], "snapshot.unpinned");
+    assert_eq!(bench.findings(), Vec::<String>::new());
 }

@@ -90,7 +90,8 @@ fn odd_files_survive_a_round_trip() {
     }
     let ids: Vec<String> = bench.history();
     bench.put("later", "gone again");
-    let restored = bench.run_at(&bench.root(), &["restore", &ids[0], "--inplace", "--reason", "r"]).ok();
+    let restored =
+        bench.run_at(&bench.root(), &["restore", &ids[0], "--inplace", "--reason", "r", "--force"]).ok();
     assert!(!bench.main().join("later").exists(), "{restored}");
     assert_eq!(portrait(&bench.main()), portrait(&bench.root().join("worktrees/back")));
     bench.run_at(&bench.root(), &["worktree", "remove", "back"]).ok();

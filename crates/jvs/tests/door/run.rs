@@ -15,8 +15,20 @@ fn a_command_holds_the_lock_while_it_runs_and_its_exit_code_is_the_answer() {
     assert_eq!(bench.history().len(), 1);
     assert_eq!(bench.jvs(&["lock", "status"]).ok().json()["state"], "free");
     assert_eq!(std::fs::read_dir(bench.control("sessions")).unwrap().count(), 0);
-    bench.jvs(&["lock", "run", "--", "/nowhere/at/all"]).refused_as("E_IO");
-    assert_eq!(bench.jvs(&["lock", "status"]).ok().json()["state"], "free");
+}
+
+#[test]
+fn a_command_that_cannot_be_started_has_the_exit_code_that_shells_give_it() {
+    let bench = Bench::new();
+    bench.put("no-program", "text");
+    for (program, code) in
+        [("/nowhere/at/all", 127), ("no-such-program", 127), ("./no-program", 126), (".", 126)]
+    {
+        let answer = bench.jvs(&["lock", "run", "--", program]).fails(code);
+        assert_eq!(answer.json()["error"], "E_CANNOT_RUN", "{answer}");
+        assert_eq!(bench.jvs(&["lock", "status"]).ok().json()["state"], "free");
+    }
+    assert_eq!(std::fs::read_dir(bench.control("sessions")).unwrap().count(), 0);
 }
 
 #[test]
@@ -83,4 +95,18 @@ fn a_lost_lock_stops_the_command() {
         std::fs::remove_file(path).unwrap();
     }
     Answer::from(child.wait_with_output().unwrap()).refused_as("E_LOCK_NOT_HELD");
+}
+
+#[test]
+fn the_session_of_a_running_command_is_its_own() {
+    let bench = Bench::new();
+    // The shell ends at once, and what it started goes on.
+    let script = format!("{JVS} lock run -- sh -c 'echo > ready; cat ../wait' >/dev/null 2>&1 & :");
+    assert!(Command::new("mkfifo").arg(bench.root().join("wait")).status().unwrap().success());
+    let shell = bench.dressed(Command::new("sh"), &bench.main()).args(["-c", &script]).status().unwrap();
+    assert!(shell.success());
+    until("the command runs", || bench.main().join("ready").exists());
+    assert_eq!(bench.findings(), Vec::<String>::new(), "the session is in use");
+    std::fs::write(bench.root().join("wait"), "").unwrap();
+    until("the lock is given back", || bench.jvs(&["lock", "status"]).ok().json()["state"] == "free");
 }

@@ -1,11 +1,11 @@
 //! Publishing: what is promised, what is refused, what is shown.
 
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use holdfast_trial::Answer;
+use holdfast_trial::{Answer, has};
 
-use crate::bench::{Bench, Refusal, id};
+use crate::bench::{Bench, JVS, Refusal, id};
 
 #[test]
 fn a_quiesced_snapshot_needs_the_lock_and_a_risky_one_says_so() {
@@ -83,5 +83,77 @@ fn two_snapshots_at_once_are_both_published() {
     assert_eq!(seen, ids);
     let plan = bench.jvs(&["gc", "plan"]).ok().json();
     assert_eq!(plan["kept"], 4, "each is an ancestor of the head: {plan}");
+    bench.jvs(&["verify", "--all"]).ok();
+}
+
+#[test]
+fn a_risky_snapshot_moves_no_head_that_is_somebody_elses() {
+    let bench = Bench::new();
+    bench.put("f", "one");
+    bench.other("a", &["lock", "acquire", "--lease-ms", "600000"]).ok();
+    let first = id(&bench.other("a", &["snapshot"]).ok());
+    bench.put("f", "two");
+    let risky = bench.jvs(&["snapshot", "--consistency", "best_effort"]).ok().json();
+    let beside = risky["snapshot"]["snapshot_id"].as_str().unwrap().to_owned();
+    assert_eq!((&risky["is_head"], &risky["snapshot"]["aside"]), (&false.into(), &true.into()), "{risky}");
+    assert_eq!(bench.jvs(&["status"]).ok().json()["head"], first.as_str());
+    assert_eq!(bench.history(), [beside.clone(), first.clone()], "it is there");
+    bench.jvs(&["verify", "--all"]).ok();
+    assert_eq!(bench.findings(), Vec::<String>::new());
+    let next = bench.other("a", &["snapshot"]).ok().json();
+    assert_eq!((&next["is_head"], &next["snapshot"]["parent"]), (&true.into(), &first.as_str().into()));
+    bench.other("a", &["lock", "release"]).ok();
+    let risky = bench.jvs(&["snapshot", "--consistency", "best_effort"]).ok().json();
+    assert_eq!(
+        (&risky["is_head"], &risky["snapshot"]["aside"]),
+        (&true.into(), &().into()),
+        "nobody has the lock"
+    );
+}
+
+/// A flush that fails, one after the other: before the snapshot is visible nothing is there, and after that the failure
+/// says that it is.
+#[test]
+fn a_failure_says_whether_the_snapshot_is_published() {
+    if !has("strace") {
+        return;
+    }
+    let bench = Bench::new();
+    bench.put("f", "one");
+    bench.jvs(&["lock", "acquire", "--lease-ms", "600000"]).ok();
+    let (mut hidden, mut visible) = (0, 0);
+    for nth in 1.. {
+        let before = bench.history();
+        let mut command = bench.dressed(Command::new("strace"), &bench.main());
+        command.args([
+            "-qq",
+            "-o",
+            "/dev/null",
+            "-f",
+            "-e",
+            &format!("inject=fsync,fdatasync:error=EIO:when={nth}"),
+        ]);
+        let answer = Answer::from(command.args([JVS, "--json", "snapshot"]).output().unwrap());
+        let more: Vec<String> = bench.history().into_iter().filter(|id| !before.contains(id)).collect();
+        if answer.code == Some(0) {
+            break;
+        }
+        let told = answer.json();
+        match told["published"].as_str() {
+            Some(id) => {
+                assert_eq!(more, [id], "{answer}");
+                assert!(told["hint"].as_str().unwrap().contains("do not repeat it"), "{answer}");
+                visible += 1;
+            }
+            None => {
+                assert_eq!(more, [""; 0], "{answer}");
+                hidden += 1;
+            }
+        }
+        bench.jvs(&["doctor", "--repair"]).ok();
+        let head = bench.jvs(&["status"]).ok().json()["head"].clone();
+        assert_eq!(head.as_str(), bench.history().first().map(String::as_str), "after {answer}");
+    }
+    assert!(hidden > 0 && visible > 0, "{hidden} before and {visible} after it was visible");
     bench.jvs(&["verify", "--all"]).ok();
 }

@@ -78,7 +78,8 @@ fn a_displaced_holder_restores_nothing() {
     let first = crate::bench::id(&bench.other("z", &["snapshot"]).ok());
     bench.other("z", &["lock", "release"]).ok();
     bench.put("new", "kept");
-    let mut command = bench.command(&["restore", &first, "--inplace", "--reason", "r"], &bench.root());
+    let mut command =
+        bench.command(&["restore", &first, "--inplace", "--reason", "r", "--force"], &bench.root());
     command.env("JVS_SESSION_FILE", bench.dir().join("a.session"));
     displaced(&bench, command).refused_as("E_FENCING_MISMATCH");
     assert_eq!(std::fs::read_to_string(bench.main().join("new")).unwrap(), "kept");

@@ -191,3 +191,122 @@ fn grow(path: &Path, note: &str) {
     }
     std::fs::write(path, log).unwrap();
 }
+
+/// The record of main, which is the only worktree.
+fn record(bench: &Bench) -> PathBuf {
+    let mut all = std::fs::read_dir(bench.control("worktrees")).unwrap();
+    all.next().unwrap().unwrap().path()
+}
+
+#[test]
+fn a_snapshot_that_vanished_is_missed_until_it_is_written_off() {
+    let bench = Bench::new();
+    let (first, path) = published(&bench);
+    bench.put("d/f", "more");
+    let second = bench.snapshot();
+    std::fs::remove_dir_all(path).unwrap();
+    let told = bench.jvs(&["verify", "--all"]).refused_as("E_PARTIAL_SNAPSHOT").json();
+    assert_eq!(
+        (&told["failed"][0]["what"], &told["audit"]),
+        (&first.as_str().into(), &"ok".into()),
+        "{told}"
+    );
+    assert_eq!(
+        bench.jvs(&["audit", "verify"]).refused_as("E_PARTIAL_SNAPSHOT").json()["snapshot_id"],
+        *first
+    );
+    assert_eq!(bench.findings(), ["missing_snapshot"]);
+    bench.jvs(&["lock", "renew"]).ok();
+    bench.heals();
+    assert_eq!(bench.history(), [second]);
+    let seen = bench.jvs(&["audit"]).ok().json();
+    let lost = seen["entries"].as_array().unwrap().iter().find(|entry| entry["event"] == "snapshot.lost");
+    assert_eq!(lost.unwrap()["data"]["snapshot_id"], *first);
+}
+
+#[test]
+fn a_head_that_was_set_back_is_noticed() {
+    let bench = Bench::new();
+    let (first, _) = published(&bench);
+    let old = std::fs::read(record(&bench)).unwrap();
+    bench.put("d/f", "more");
+    let second = bench.snapshot();
+    let good = std::fs::read_to_string(record(&bench)).unwrap();
+    for bad in [old, good.replacen(&format!("\"{second}\""), "null", 1).into_bytes()] {
+        std::fs::write(record(&bench), bad).unwrap();
+        let told = bench.jvs(&["verify", "--all"]).refused_as("E_DESCRIPTOR_CORRUPT").json();
+        assert!(told["message"].as_str().unwrap().contains(&second), "{told}");
+        bench.jvs(&["audit", "verify"]).refused_as("E_DESCRIPTOR_CORRUPT");
+        assert_eq!(bench.findings(), ["moved_head"]);
+    }
+    std::fs::write(record(&bench), good).unwrap();
+    bench.jvs(&["verify", "--all"]).ok();
+    // A head that goes back because somebody asked for it is in the audit.
+    bench.run_at(&bench.root(), &["restore", &first, "--inplace", "--reason", "back"]).ok();
+    bench.jvs(&["verify", "--all"]).ok();
+    assert_eq!(bench.findings(), Vec::<String>::new());
+}
+
+#[test]
+fn a_log_that_was_cut_at_any_line_is_missed_and_nothing_is_added_to_it() {
+    let bench = Bench::new();
+    published(&bench);
+    bench.jvs(&["lock", "renew"]).ok();
+    bench.jvs(&["lock", "release"]).ok();
+    bench.jvs(&["audit", "verify"]).ok();
+    let path = bench.control("audit/audit.jsonl");
+    let good = std::fs::read(&path).unwrap();
+    let lines: Vec<&[u8]> = good.split_inclusive(|byte| *byte == b'\n').collect();
+    assert_eq!(lines.len(), 5, "made, acquired, published, renewed, released");
+    for kept in 0..lines.len() {
+        std::fs::write(&path, lines[..kept].concat()).unwrap();
+        bench.jvs(&["audit", "verify"]).refused_as("E_AUDIT_CHAIN_BROKEN");
+        bench.jvs(&["verify", "--all"]).refused_as("E_AUDIT_CHAIN_BROKEN");
+        assert_eq!(bench.findings(), ["audit_broken"], "{kept}");
+        bench.jvs(&["lock", "acquire"]).refused_as("E_AUDIT_CHAIN_BROKEN");
+        assert_eq!(std::fs::read(&path).unwrap(), lines[..kept].concat());
+    }
+    std::fs::remove_file(&path).unwrap();
+    assert_eq!(bench.findings(), ["audit_broken"]);
+    std::fs::write(&path, &good).unwrap();
+    bench.jvs(&["audit", "verify"]).ok();
+    // Without its anchor the log says itself that there was one.
+    let anchor = bench.control("audit/audit.anchor");
+    for spoilt in [None, Some(&b""[..]), Some(b"0 0 0\n"), Some(&[0; 356])] {
+        match spoilt {
+            None => std::fs::remove_file(&anchor).unwrap(),
+            Some(bytes) => std::fs::write(&anchor, bytes).unwrap(),
+        }
+        bench.jvs(&["audit", "verify"]).refused_as("E_AUDIT_CHAIN_BROKEN");
+        bench.jvs(&["lock", "acquire"]).refused_as("E_AUDIT_CHAIN_BROKEN");
+        assert_eq!(bench.findings(), ["audit_broken"]);
+    }
+    bench.heals();
+    std::fs::write(&path, lines[..2].concat()).unwrap();
+    bench.heals();
+    bench.jvs(&["lock", "acquire"]).ok();
+    bench.jvs(&["audit", "verify"]).ok();
+}
+
+/// The log as an earlier version wrote it: nothing says that there is an anchor, and there is none.
+#[test]
+fn a_log_without_an_anchor_gets_one_with_its_next_line() {
+    let bench = Bench::new();
+    let path = bench.control("audit/audit.jsonl");
+    let entry = "{\"seq\":1,\"prev\":\"0000000000000000000000000000000000000000000000000000000000000000\",\
+                 \"at\":\"2026-01-01T00:00:00.000Z\",\"actor\":\"a\",\"event\":\"repo.created\",\"worktree_id\":null,\
+                 \"data\":{}}";
+    let hash = blake3::hash(entry.as_bytes()).to_hex();
+    std::fs::write(&path, format!("{{\"entry\":{entry},\"hash\":\"{hash}\"}}\n")).unwrap();
+    let anchor = bench.control("audit/audit.anchor");
+    std::fs::remove_file(&anchor).unwrap();
+    bench.jvs(&["audit", "verify"]).ok();
+    assert_eq!(bench.findings(), Vec::<String>::new());
+    bench.jvs(&["lock", "acquire"]).ok();
+    assert!(anchor.exists());
+    let seen = bench.jvs(&["audit"]).ok().json();
+    let events: Vec<_> =
+        seen["entries"].as_array().unwrap().iter().map(|entry| entry["event"].clone()).collect();
+    assert_eq!(events, ["repo.created", "audit.anchored", "lock.acquired"]);
+    bench.jvs(&["audit", "verify"]).ok();
+}

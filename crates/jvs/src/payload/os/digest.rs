@@ -12,10 +12,10 @@ use rustix::fs::OFlags;
 use super::copy::BUFFER;
 use super::{attributes, failed, open_below, open_root, pool, walk};
 use crate::error::Result;
-use crate::payload::{Content, Entry, Hashed, Progress, Summary, What};
+use crate::payload::{Content, Entry, Hashed, Listing, Progress, What};
 
 /// Reads everything below `root`.
-pub(super) fn digest(root: &Path, progress: &Progress) -> Result<Summary> {
+pub(super) fn read(root: &Path, progress: &Progress) -> Result<Listing> {
     let scan = walk::scan(root)?;
     progress.expect(scan.size());
     let base = open_root(root)?;
@@ -32,7 +32,7 @@ pub(super) fn digest(root: &Path, progress: &Progress) -> Result<Summary> {
             (None, None) => Ok(Hashed::plain(Content::Nothing)),
         },
     )?;
-    Ok(Summary::new(&scan, &hashed, false))
+    Ok(Listing { scan, hashed })
 }
 
 fn one(root: &Path, base: &OwnedFd, entry: &Entry, buffer: &mut [u8], progress: &Progress) -> Result<Hashed> {
