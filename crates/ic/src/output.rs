@@ -2,7 +2,7 @@
 
 use std::fmt::Display;
 
-use holdfast_terminal::{Notes, json_line, one_line, print, typed_wrong};
+use holdfast_door::{Notes, json_line, one_line, print, typed_wrong};
 use serde_json::Value;
 
 use crate::cli::Global;

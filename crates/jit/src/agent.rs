@@ -19,7 +19,7 @@ impl AgentId {
     /// # Errors
     /// When it does not have the form `type:name`.
     pub fn new(text: &str) -> Result<Self> {
-        let bad = |why| Error::BadAgent { text: holdfast_terminal::clean(text), why };
+        let bad = |why| Error::BadAgent { text: holdfast_door::clean(text), why };
         let (kind, name) = text.split_once(':').ok_or_else(|| bad("it has the form type:name"))?;
         let plain = |c: char| c.is_alphanumeric() || matches!(c, '.' | '_' | '-' | '+' | '@');
         if kind.is_empty()

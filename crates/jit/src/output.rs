@@ -1,6 +1,6 @@
 //! What reaches a terminal or a pipe, and in which form. Only this file prints.
 
-use holdfast_terminal::{Notes, Paint, json_line, print, typed_wrong};
+use holdfast_door::{Notes, Paint, json_line, print, typed_wrong};
 use serde::Serialize;
 use serde_json::Value;
 

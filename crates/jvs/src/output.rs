@@ -4,7 +4,7 @@ use std::io::{self, Write as _};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
-use holdfast_terminal::{Notes, clean, json_line, print, typed_wrong};
+use holdfast_door::{Notes, clean, json_line, print, typed_wrong};
 use serde::Serialize;
 use serde_json::Value;
 

@@ -3,7 +3,7 @@
 use std::io::{self, Write as _};
 use std::process::ExitCode;
 
-use holdfast_terminal::{json_line, one_line, print, typed_wrong};
+use holdfast_door::{json_line, one_line, print, typed_wrong};
 use serde_json::Value;
 
 use crate::error::Error;

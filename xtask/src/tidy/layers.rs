@@ -11,7 +11,7 @@ const GIT: &str = "holdfast-git";
 const JIT: &str = "holdfast-jit";
 const SIM: &str = "holdfast-sim";
 const KC: &str = "holdfast-kc";
-const TERMINAL: &str = "holdfast-terminal";
+const DOOR: &str = "holdfast-door";
 const TRIAL: &str = "holdfast-trial";
 
 /// Each crate and what it may stand on. Doors are not in each other's lists.
@@ -20,11 +20,11 @@ const LAYERS: [(&str, &[&str]); 14] = [
     (SYS, &[KERNEL]),
     (STORE, &[KERNEL, SYS]),
     (GIT, &[KERNEL, SYS]),
-    (TERMINAL, &[SYS]),
-    (JIT, &[KERNEL, SYS, STORE, GIT, TERMINAL]),
-    ("holdfast-jvs", &[KERNEL, SYS, STORE, GIT, TERMINAL]),
-    (KC, &[KERNEL, SYS, STORE, GIT, TERMINAL]),
-    ("holdfast-ic", &[KERNEL, SYS, STORE, GIT, TERMINAL]),
+    (DOOR, &[SYS]),
+    (JIT, &[KERNEL, SYS, STORE, GIT, DOOR]),
+    ("holdfast-jvs", &[KERNEL, SYS, STORE, GIT, DOOR]),
+    (KC, &[KERNEL, SYS, STORE, GIT, DOOR]),
+    ("holdfast-ic", &[KERNEL, SYS, STORE, GIT, DOOR]),
     (SIM, &[KERNEL, SYS, STORE]),
     (TRIAL, &[]),
     ("holdfast-benches", &[KERNEL, SYS, STORE, GIT, SIM, KC]),
@@ -48,7 +48,7 @@ const CHATTY: [&str; 17] = [
     "crossterm",
     "dialoguer",
     "env_logger",
-    TERMINAL,
+    DOOR,
     "indicatif",
     "miette",
     "owo-colors",

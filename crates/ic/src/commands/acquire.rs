@@ -1,6 +1,6 @@
 //! `ic lock acquire`: takes a lock for the calling shell.
 
-use holdfast_terminal::one_line;
+use holdfast_door::one_line;
 use serde_json::json;
 
 use super::{how, take};

@@ -1,7 +1,7 @@
 //! A lease as programs and people read it.
 
+use holdfast_door::table;
 use holdfast_kernel::{Lease, Millis, Stamp, Standing, Term};
-use holdfast_terminal::table;
 use schemars::JsonSchema;
 use serde::Serialize;
 

@@ -13,7 +13,7 @@ use crate::error::{Error, Exit, Result};
 use crate::output::Report;
 use crate::times::rfc3339;
 use crate::workspace::Ground;
-use holdfast_terminal::{clean, table};
+use holdfast_door::{clean, table};
 use told::{Changed, Hierarchy, Level, Many, One, Place, Setting, Validated, problems};
 
 /// Does what was typed.

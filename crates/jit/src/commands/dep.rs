@@ -1,6 +1,6 @@
 //! `jit dep`: what waits for what. A circle is refused with the circle shown.
 
-use holdfast_terminal::clean;
+use holdfast_door::clean;
 use schemars::JsonSchema;
 use serde::Serialize;
 

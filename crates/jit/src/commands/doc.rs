@@ -1,8 +1,8 @@
 //! `jit doc`: documents of issues.
 
+use holdfast_door::{clean, table};
 use holdfast_git::objects::Change;
 use holdfast_kernel::Stamp;
-use holdfast_terminal::{clean, table};
 use schemars::JsonSchema;
 use serde::Serialize;
 

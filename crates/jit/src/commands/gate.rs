@@ -5,7 +5,7 @@ pub mod define;
 
 use std::collections::BTreeMap;
 
-use holdfast_terminal::{clean, table};
+use holdfast_door::{clean, table};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;

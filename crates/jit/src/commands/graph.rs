@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use holdfast_terminal::json_line;
+use holdfast_door::json_line;
 
 use crate::cli::{Graph as Command, GraphFormat};
 use crate::context::Context;

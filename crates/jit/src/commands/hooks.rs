@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
+use holdfast_door::{clean, table};
 use holdfast_git::config::Scope;
 use holdfast_git::{Config, Environment, Found, Git, Objects, Repository, discover, hooks as git_hooks};
-use holdfast_terminal::{clean, table};
 use schemars::JsonSchema;
 use serde::Serialize;
 

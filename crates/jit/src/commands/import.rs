@@ -10,8 +10,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read as _;
 use std::path::Path;
 
+use holdfast_door::clean;
 use holdfast_sys::LockMode;
-use holdfast_terminal::clean;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value};

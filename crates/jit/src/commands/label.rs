@@ -1,6 +1,6 @@
 //! `jit label`: words on issues.
 
-use holdfast_terminal::clean;
+use holdfast_door::clean;
 
 use crate::cli::Label as Command;
 use crate::commands::issue::Written;

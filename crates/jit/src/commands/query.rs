@@ -1,6 +1,6 @@
 //! `jit query`: which issues there are, which can be worked on, which wait and for what.
 
-use holdfast_terminal::{Cell, Colour, grid};
+use holdfast_door::{Cell, Colour, grid};
 
 use crate::cli::Query as Command;
 use crate::colours::{priority_cell, state_cell};

@@ -1,6 +1,6 @@
 //! `jit search`: issues by what is written in them.
 
-use holdfast_terminal::{Cell, Colour, grid};
+use holdfast_door::{Cell, Colour, grid};
 
 use crate::cli::Search;
 use crate::colours::{priority_cell, state_cell};

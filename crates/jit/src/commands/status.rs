@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
+use holdfast_door::{Cell, Colour, grid};
 use holdfast_kernel::Lease;
-use holdfast_terminal::{Cell, Colour, grid};
 use schemars::JsonSchema;
 use serde::Serialize;
 

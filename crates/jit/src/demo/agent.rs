@@ -2,8 +2,8 @@
 //! is done. It tells what happens to it on stdout, for the director.
 
 use clap::Parser as _;
+use holdfast_door::json_line;
 use holdfast_kernel::Millis;
-use holdfast_terminal::json_line;
 use serde_json::Value;
 
 use super::{TTL_SECS, Told, list, text};

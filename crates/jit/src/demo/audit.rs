@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use holdfast_terminal::table;
+use holdfast_door::table;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;

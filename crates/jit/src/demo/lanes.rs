@@ -1,7 +1,7 @@
 //! What happens, drawn as it happens: a lane for each agent, time goes down.
 
+use holdfast_door::Colour;
 use holdfast_kernel::Stamp;
-use holdfast_terminal::Colour;
 
 use super::{CAST, Told};
 use crate::output::Printer;

@@ -148,7 +148,7 @@ pub(super) fn unreadable(issue: IssueId, why: &str) -> Problem {
 
 /// A fence of a log that cannot be seen here.
 pub(super) fn foreign(issue: IssueId, fence: u64, log: &str) -> Problem {
-    let log = holdfast_terminal::clean(log);
+    let log = holdfast_door::clean(log);
     let message = format!("issue {issue}: its fence {fence} was granted by another clone (log {log})");
     let hint = "enforcement.foreign_claims says what is done about claims of other clones".to_owned();
     Problem::with(issue, "FOREIGN_CLAIM", message, hint)

@@ -1,9 +1,9 @@
 //! Before a commit: what is staged below `.jit/` needs the lease of whoever commits it. A commit that touches
 //! nothing there is let through before anything else is opened.
 
+use holdfast_door::clean;
 use holdfast_git::ObjectId;
 use holdfast_store::View;
-use holdfast_terminal::clean;
 
 use super::claimed::{Committer, fallen_behind};
 use super::files::{self, Sorted};

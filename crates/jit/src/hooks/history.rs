@@ -3,12 +3,12 @@
 
 use std::collections::BTreeMap;
 
+use holdfast_door::clean;
 use holdfast_git::changes::Change;
 use holdfast_git::objects::Commit;
 use holdfast_git::trailers::Style;
 use holdfast_git::{ObjectId, Objects};
 use holdfast_kernel::{Lease, LeaseId};
-use holdfast_terminal::clean;
 
 use super::claimed::{fallen_behind, foreign, unreadable};
 use super::files::{self, Fenced, Sorted};

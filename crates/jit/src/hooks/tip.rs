@@ -1,10 +1,10 @@
 //! Whether a branch would go back: no issue may get a lower fence than the branch already has, and none may
 //! vanish without a lease. This needs no log, so a server that sees nothing of the claims can tell.
 
+use holdfast_door::clean;
 use holdfast_git::changes::{Change, Version};
 use holdfast_git::trailers::Style;
 use holdfast_git::{Git, ObjectId};
-use holdfast_terminal::clean;
 
 use super::claimed::{foreign, unreadable};
 use super::files::{self, Fenced};

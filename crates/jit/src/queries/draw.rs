@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-use holdfast_terminal::{Colour, Paint, clean};
+use holdfast_door::{Colour, Paint, clean};
 
 use super::graph::{Edges, Graph, GraphNode};
 use super::{Board, Node};

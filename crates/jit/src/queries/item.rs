@@ -1,6 +1,6 @@
 //! An issue in a list, as programs read it.
 
-use holdfast_terminal::json_line;
+use holdfast_door::json_line;
 use schemars::JsonSchema;
 use serde::Serialize;
 

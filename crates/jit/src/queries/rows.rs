@@ -1,6 +1,6 @@
 //! Issues as a table for people.
 
-use holdfast_terminal::{Cell, Colour, Paint, grid};
+use holdfast_door::{Cell, Colour, Paint, grid};
 
 use super::{Claimed, Node};
 use crate::colours::{priority_cell, state_cell};

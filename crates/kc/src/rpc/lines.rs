@@ -3,7 +3,7 @@
 
 use std::io::{self, BufRead, Write};
 
-use holdfast_terminal::json_line;
+use holdfast_door::json_line;
 
 use super::{Reply, answer};
 use crate::error::Error;

@@ -1,7 +1,7 @@
 //! Looking at claims. Nothing here writes a byte.
 
+use holdfast_door::table;
 use holdfast_kernel::{Lease, Name};
-use holdfast_terminal::table;
 use schemars::JsonSchema;
 use serde::Serialize;
 

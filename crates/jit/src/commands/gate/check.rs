@@ -1,8 +1,8 @@
 //! `jit gate check`: runs the commands of an issue's gates. The exit code is the verdict, and what a command
 //! that failed has to say is shown.
 
+use holdfast_door::clean;
 use holdfast_kernel::Millis;
-use holdfast_terminal::clean;
 use schemars::JsonSchema;
 use serde::Serialize;
 

@@ -1,7 +1,7 @@
 //! The gates that are defined for everybody.
 
+use holdfast_door::{clean, table};
 use holdfast_sys::LockMode;
-use holdfast_terminal::{clean, table};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::json;

@@ -1,6 +1,6 @@
 //! `jit issue create`. A fresh issue's id is its own, so this needs no claim.
 
-use holdfast_terminal::clean;
+use holdfast_door::clean;
 use schemars::JsonSchema;
 use serde::Serialize;
 

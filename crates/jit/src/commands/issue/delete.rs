@@ -1,6 +1,6 @@
 //! `jit issue delete`.
 
-use holdfast_terminal::clean;
+use holdfast_door::clean;
 use schemars::JsonSchema;
 use serde::Serialize;
 

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use holdfast_terminal::{Cell, Colour, Paint, clean, grid};
+use holdfast_door::{Cell, Colour, Paint, clean, grid};
 use schemars::JsonSchema;
 use serde::Serialize;
 

@@ -1,6 +1,6 @@
 //! `jit issue update`. Everything that was typed is checked before the first issue is changed.
 
-use holdfast_terminal::clean;
+use holdfast_door::clean;
 use schemars::JsonSchema;
 use serde::Serialize;
 
