@@ -11,4 +11,4 @@ pub use grid::{Cell, grid, table};
 pub use notes::Notes;
 pub use paint::{Colour, Paint};
 pub use print::{print, typed_wrong};
-pub use text::{clean, json_line, one_line};
+pub use text::{Clean, clean};

@@ -4,7 +4,7 @@ use std::io::{self, Write as _};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
-use holdfast_door::{Notes, clean, json_line, print, typed_wrong};
+use holdfast_door::{Clean, Notes, print, typed_wrong};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -19,7 +19,7 @@ const EVERY: Duration = Duration::from_millis(200);
 #[derive(Debug)]
 pub struct Report {
     /// For people.
-    pub text: String,
+    pub text: Clean,
     /// For `--json`.
     pub json: Value,
     /// The exit code.
@@ -28,7 +28,7 @@ pub struct Report {
 
 impl Report {
     /// A report of something that went well.
-    pub fn new(text: impl Into<String>, json: &impl Serialize) -> Self {
+    pub fn new(text: impl Into<Clean>, json: &impl Serialize) -> Self {
         // These are types of ours, whose keys are text: they always have a JSON form.
         Self { text: text.into(), json: serde_json::to_value(json).unwrap_or_default(), exit: 0 }
     }
@@ -58,7 +58,7 @@ impl Printer {
     /// Prints a report and says how to end.
     #[must_use]
     pub fn report(&self, report: &Report) -> u8 {
-        let text = if self.json { json_line(&report.json) } else { clean(&report.text) };
+        let text = if self.json { Clean::json(&report.json) } else { report.text.clone() };
         match print(&[text]) {
             Ok(()) => report.exit,
             Err(error) => {
@@ -77,7 +77,7 @@ impl Printer {
         }
         if self.json {
             // The exit code tells the same to whoever cannot read this.
-            let _ = print(&[json_line(&error.document())]);
+            let _ = print(&[Clean::json(&error.document())]);
         }
         error.class().exit()
     }

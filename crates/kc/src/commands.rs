@@ -5,6 +5,7 @@ use std::io;
 use std::path::Path;
 
 use clap::CommandFactory;
+use holdfast_door::Clean;
 use holdfast_sys::Sys;
 use serde_json::json;
 
@@ -39,7 +40,7 @@ pub fn run(sys: &Sys, command: Command) -> Result<Said> {
         Command::Completions { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Cli::command(), "kc_cli", &mut script);
-            Ok(Said::Text(String::from_utf8_lossy(&script).into_owned()))
+            Ok(Said::Text(Clean::page(&String::from_utf8_lossy(&script))))
         }
     }
 }
@@ -107,7 +108,7 @@ fn schema(name: Option<&str>) -> Result<Said> {
     };
     let unknown =
         || Error::Request(format!("there is no schema {}: see `kc_cli schema`", name.escape_debug()));
-    schemas::find(name).map(|schema| Said::Text(schema.text.to_owned())).ok_or_else(unknown)
+    schemas::find(name).map(|schema| Said::Text(schema.text.into())).ok_or_else(unknown)
 }
 
 /// The moment that was typed, or the one that the machine's clock shows.

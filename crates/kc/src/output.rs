@@ -3,7 +3,7 @@
 use std::io::{self, Write as _};
 use std::process::ExitCode;
 
-use holdfast_door::{json_line, one_line, print, typed_wrong};
+use holdfast_door::{Clean, print, typed_wrong};
 use serde_json::Value;
 
 use crate::error::Error;
@@ -14,7 +14,7 @@ pub enum Said {
     /// These fields, beside `"status":"ok"`.
     Fields(Value),
     /// This text, as it is.
-    Text(String),
+    Text(Clean),
     /// It has said everything already.
     Nothing,
 }
@@ -23,9 +23,9 @@ pub enum Said {
 #[must_use]
 pub fn said(said: &Said) -> ExitCode {
     let text = match said {
-        Said::Fields(fields) => json_line(&with_status(fields)),
+        Said::Fields(fields) => Clean::json(&with_status(fields)),
         Said::Text(text) => text.clone(),
-        Said::Nothing => String::new(),
+        Said::Nothing => Clean::default(),
     };
     match print(&[text]) {
         Ok(()) => ExitCode::SUCCESS,
@@ -59,17 +59,20 @@ fn with_status(fields: &Value) -> Value {
 
 fn note(text: &str) {
     // There is nobody to tell that nobody can be told anything.
-    let _ = writeln!(io::stderr(), "{}", one_line(text));
+    let _ = writeln!(io::stderr(), "{}", Clean::line(text));
 }
 
 #[cfg(test)]
 mod tests {
     use serde_json::json;
 
-    use super::{json_line, with_status};
+    use super::{Clean, with_status};
 
     #[test]
     fn an_answer_has_its_status_beside_its_fields() {
-        assert_eq!(json_line(&with_status(&json!({ "lease": 1 }))), "{\"lease\":1,\"status\":\"ok\"}");
+        assert_eq!(
+            Clean::json(&with_status(&json!({ "lease": 1 }))).as_str(),
+            "{\"lease\":1,\"status\":\"ok\"}"
+        );
     }
 }

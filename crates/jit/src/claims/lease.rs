@@ -1,6 +1,6 @@
 //! A lease as programs and people read it.
 
-use holdfast_door::table;
+use holdfast_door::{Clean, table};
 use holdfast_kernel::{Lease, Millis, Stamp, Standing, Term};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -147,7 +147,7 @@ pub fn left(lease: &Lease, now: &Stamp) -> String {
 
 /// Leases as a table.
 #[must_use]
-pub fn listing<'a>(leases: impl Iterator<Item = &'a Lease>, now: &Stamp) -> String {
+pub fn listing<'a>(leases: impl Iterator<Item = &'a Lease>, now: &Stamp) -> Clean {
     let rows: Vec<_> = leases
         .map(|lease| {
             let reason = lease.reason.as_ref().map(ToString::to_string).unwrap_or_default();
@@ -164,7 +164,7 @@ pub fn listing<'a>(leases: impl Iterator<Item = &'a Lease>, now: &Stamp) -> Stri
         })
         .collect();
     if rows.is_empty() {
-        return "nothing is claimed\n".to_owned();
+        return "nothing is claimed\n".into();
     }
     table(["ISSUE", "AGENT", "WORKTREE", "BRANCH", "TIME", "LEASE", "REASON"], &rows)
 }

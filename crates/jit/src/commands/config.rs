@@ -13,7 +13,7 @@ use crate::error::{Error, Exit, Result};
 use crate::output::Report;
 use crate::times::rfc3339;
 use crate::workspace::Ground;
-use holdfast_door::{clean, table};
+use holdfast_door::table;
 use told::{Changed, Hierarchy, Level, Many, One, Place, Setting, Validated, problems};
 
 /// Does what was typed.
@@ -63,7 +63,7 @@ fn show(context: &Context) -> Result<Report> {
     let brief: Vec<_> = rows.iter().map(|[key, value, _]| format!("{key} = {value}")).collect();
     let count = all.len();
     let many = Many { config: all.into_iter().map(Setting::from).collect(), count };
-    Ok(Report::new(table(["KEY", "VALUE", "FROM"], &rows), &many).brief(clean(&brief.join("\n"))))
+    Ok(Report::new(table(["KEY", "VALUE", "FROM"], &rows), &many).brief(brief.join("\n")))
 }
 
 fn row(shown: &Shown) -> [String; 3] {
@@ -134,7 +134,7 @@ fn told(change: &Change) -> Report {
         (None, true) => format!("{} is no longer set in {path}", change.key),
         (None, false) => format!("{} is not set in {path}", change.key),
     };
-    Report::new(clean(&text), &Changed::from(change))
+    Report::new(text, &Changed::from(change))
 }
 
 fn validated(found: &[Problem]) -> Report {
@@ -142,9 +142,9 @@ fn validated(found: &[Problem]) -> Report {
     let ok = found.is_empty();
     let text = if ok { "the configuration is valid".to_owned() } else { told.join("\n") };
     let exit = if ok { Exit::Ok } else { Exit::Problems };
-    let brief = clean(&told.join("\n"));
+    let brief = told.join("\n");
     let document = Validated { checks: vec![Check::new("config", told)], problems: problems(found) };
-    Report::new(clean(&text), &document).brief(brief).exit(exit)
+    Report::new(text, &document).brief(brief).exit(exit)
 }
 
 fn hierarchy(context: &Context) -> Result<Report> {

@@ -1,6 +1,6 @@
 //! `jit doc`: documents of issues.
 
-use holdfast_door::{clean, table};
+use holdfast_door::{Clean, table};
 use holdfast_git::objects::Change;
 use holdfast_kernel::Stamp;
 use schemars::JsonSchema;
@@ -123,7 +123,7 @@ fn add(
         issue: Whole::from(&changed.draft),
         changed: changed.written,
     };
-    Ok(Report::new(clean(&text), &added).brief(path.as_str()))
+    Ok(Report::new(text, &added).brief(path.as_str()))
 }
 
 fn remove(context: &Context, workspace: &Workspace, id: &str, path: &str) -> Result<Report> {
@@ -135,7 +135,7 @@ fn remove(context: &Context, workspace: &Workspace, id: &str, path: &str) -> Res
         gone.map(drop).ok_or_else(|| absent(draft.issue(), path.as_str()))
     })?;
     let text = format!("{} no longer belongs to {id}\n", path.as_str());
-    Ok(Report::new(clean(&text), &Written::from(&changed)).brief(path.as_str()))
+    Ok(Report::new(text, &Written::from(&changed)).brief(path.as_str()))
 }
 
 fn absent(issue: &Issue, path: &str) -> crate::error::Error {
@@ -161,12 +161,12 @@ fn list(context: &Context, workspace: &Workspace, id: &str) -> Result<Report> {
         })
         .collect();
     let text = if rows.is_empty() {
-        format!("{} has no documents\n", issue.id)
+        format!("{} has no documents\n", issue.id).into()
     } else {
         table(["DOCUMENT", "LABEL", "ADDED", ""], &rows)
     };
     let documents: Vec<_> = issue.documents.keys().map(|path| told(&issue, path)).collect();
-    let brief: Vec<_> = issue.documents.keys().map(|path| clean(path)).collect();
+    let brief: Vec<_> = issue.documents.keys().map(String::as_str).collect();
     let count = documents.len();
     Ok(Report::new(text, &Many { documents, count }).brief(brief.join("\n")))
 }
@@ -187,11 +187,9 @@ fn show(context: &Context, workspace: &Workspace, id: &str, path: &str) -> Resul
     let (issue, path) = meant(context, workspace, id, path)?;
     let bytes = path.read(context, workspace)?;
     let content = String::from_utf8_lossy(&bytes);
-    // A tab is part of many texts, and no terminal is harmed by it.
-    let text: Vec<_> = content.split('\t').map(clean).collect();
-    let text = text.join("\t");
+    let text = Clean::page(&content);
     let document = Content { told: told(&issue, path.as_str()), content: content.into_owned() };
-    Ok(Report::new(text.clone(), &Shown { document }).brief(text))
+    Ok(Report::new(&text, &Shown { document }).brief(text))
 }
 
 fn history(context: &Context, workspace: &Workspace, id: &str, path: &str, limit: usize) -> Result<Report> {
@@ -205,7 +203,7 @@ fn history(context: &Context, workspace: &Workspace, id: &str, path: &str, limit
         .map(|change| [change.commit.to_string().chars().take(10).collect(), when(change), subject(change)])
         .collect();
     let text = if rows.is_empty() {
-        format!("{} is in no commit yet\n", clean(path.as_str()))
+        format!("{} is in no commit yet\n", path.as_str()).into()
     } else {
         table(["COMMIT", "WHEN", "SUBJECT"], &rows)
     };

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use holdfast_door::{clean, table};
+use holdfast_door::table;
 use holdfast_git::config::Scope;
 use holdfast_git::{Config, Environment, Found, Git, Objects, Repository, discover, hooks as git_hooks};
 use schemars::JsonSchema;
@@ -197,7 +197,7 @@ impl<'a> Target<'a> {
             shared: shared.is_some(),
             count: hooks.len(),
         };
-        Ok(Report::new(clean(&text), &document).brief(brief.join("\n")))
+        Ok(Report::new(text, &document).brief(brief.join("\n")))
     }
 }
 

@@ -10,7 +10,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read as _;
 use std::path::Path;
 
-use holdfast_door::clean;
 use holdfast_sys::LockMode;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -190,7 +189,7 @@ fn report(done: &Done, notes: Vec<String>) -> Report {
         format!("{} created, {} updated, {} unchanged\n", created.len(), updated.len(), done.unchanged.len());
     let brief = [created.as_slice(), updated.as_slice()].concat().join("\n");
     let imported = Imported { created, updated, unchanged: ids(&done.unchanged), notes };
-    Report::new(clean(&text), &Document { imported }).brief(brief)
+    Report::new(text, &Document { imported }).brief(brief)
 }
 
 /// The texts of a list of names.

@@ -1,6 +1,6 @@
 //! `jit query`: which issues there are, which can be worked on, which wait and for what.
 
-use holdfast_door::{Cell, Colour, grid};
+use holdfast_door::{Cell, Clean, Colour, grid};
 
 use crate::cli::Query as Command;
 use crate::colours::{priority_cell, state_cell};
@@ -52,7 +52,7 @@ fn available(context: &Context, board: &Board) -> Result<Report> {
         false => rows.table(nodes.iter().map(|node| (*node).into())),
     };
     let report = Report::of(form, text, || ids(nodes.iter().copied()));
-    let objects = || nodes.iter().map(|node| node.json.to_string()).collect();
+    let objects = || nodes.iter().map(|node| node.json.clone()).collect();
     Ok(if form == Form::Json { report.pieces(listed("issues", objects())) } else { report })
 }
 
@@ -97,6 +97,6 @@ fn words(reason: &Reason, length: usize) -> String {
     }
 }
 
-fn ids<'a>(nodes: impl Iterator<Item = &'a Node>) -> String {
-    nodes.map(|node| format!("{}\n", node.id)).collect()
+fn ids<'a>(nodes: impl Iterator<Item = &'a Node>) -> Clean {
+    nodes.map(|node| format!("{}\n", node.id)).collect::<String>().into()
 }

@@ -59,7 +59,7 @@ pub fn run(context: &Context, command: &Command) -> Result<Report> {
         }
     }
     let exit = if checks.iter().all(|check| check.ok) { Exit::Ok } else { Exit::Problems };
-    Ok(Report::new(holdfast_door::clean(&text), &Document { checks }).exit(exit))
+    Ok(Report::new(text, &Document { checks }).exit(exit))
 }
 
 /// Everything. Where the configuration is wrong, nothing else can be found, so that comes first.

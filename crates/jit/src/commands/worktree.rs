@@ -78,7 +78,7 @@ fn info(context: &Context, workspace: &Workspace) -> Result<Report> {
     let control = workspace.control.to_string_lossy().into_owned();
     let worktree =
         Here { schema_version, worktree_id, root, created_at, relocated_at, branch, main: !linked, control };
-    Ok(Report::new(holdfast_door::clean(&text), &One { worktree }).brief(brief))
+    Ok(Report::new(text, &One { worktree }).brief(brief))
 }
 
 fn list(context: &Context) -> Result<Report> {

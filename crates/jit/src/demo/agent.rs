@@ -2,7 +2,7 @@
 //! is done. It tells what happens to it on stdout, for the director.
 
 use clap::Parser as _;
-use holdfast_door::json_line;
+use holdfast_door::Clean;
 use holdfast_kernel::Millis;
 use serde_json::Value;
 
@@ -75,5 +75,5 @@ fn jit(context: &Context, words: &[&str]) -> Result<Report> {
 }
 
 fn tell(context: &Context, told: &Told) {
-    context.printer.line(&json_line(told));
+    context.printer.line(Clean::json(told));
 }

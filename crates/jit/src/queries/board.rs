@@ -1,6 +1,7 @@
 //! All issues at once, as far as one has to know of each to say what others wait for. What an issue waits for
 //! is worked out from its dependencies and their states, never stored.
 
+use holdfast_door::Clean;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -36,7 +37,7 @@ pub struct Node {
     /// Whether it is wanted.
     pub wanted: bool,
     /// Its JSON, if that is wanted.
-    pub json: Box<str>,
+    pub json: Clean,
 }
 
 /// Something that an issue waits for.
@@ -165,7 +166,7 @@ impl Node {
         let json = if wanted && form == Form::Json && !issue.state.is_over() {
             Item::new(seen, claimed).json()
         } else {
-            String::new()
+            Clean::default()
         };
         let gates =
             if issue.state == State::Gated { issue.gates.iter().cloned().collect() } else { Box::default() };
@@ -181,7 +182,7 @@ impl Node {
             workable: is_workable(seen, claimed),
             unsure: seen.unsure,
             wanted,
-            json: json.into(),
+            json,
         }
     }
 }

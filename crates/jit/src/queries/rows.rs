@@ -1,6 +1,6 @@
 //! Issues as a table for people.
 
-use holdfast_door::{Cell, Colour, Paint, grid};
+use holdfast_door::{Cell, Clean, Colour, Paint, grid};
 
 use super::{Claimed, Node};
 use crate::colours::{priority_cell, state_cell};
@@ -59,7 +59,7 @@ pub struct Rows<'a> {
 impl Rows<'_> {
     /// The table of these lines.
     #[must_use]
-    pub fn table(&self, rows: impl Iterator<Item = Row>) -> String {
+    pub fn table(&self, rows: impl Iterator<Item = Row>) -> Clean {
         let length = telling(self.ids);
         let cells = |row: Row| {
             [

@@ -58,7 +58,7 @@ pub(super) fn run(
     released?;
     let code = status.code().or_else(|| status.signal().map(|signal| 128 + signal)).unwrap_or(1);
     let json = json!({ "worktree": name, "fencing_token": granted.lease.fence.get(), "exit": code });
-    Ok(Report { text: String::new(), ..Report::new("", &json) }.exit(u8::try_from(code).unwrap_or(1)))
+    Ok(Report::new("", &json).exit(u8::try_from(code).unwrap_or(1)))
 }
 
 /// The file of a session begins with the id of its worktree, so that the doctor knows whose it is.

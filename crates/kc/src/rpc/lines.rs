@@ -3,7 +3,7 @@
 
 use std::io::{self, BufRead, Write};
 
-use holdfast_door::json_line;
+use holdfast_door::Clean;
 
 use super::{Reply, answer};
 use crate::error::Error;
@@ -20,7 +20,7 @@ pub fn serve(conn: &mut Database, mut input: impl BufRead, mut out: impl Write) 
     let mut line = Vec::new();
     while let Some(whole) = next(&mut input, &mut line)? {
         let reply = if whole { answer(conn, &line) } else { too_long() };
-        writeln!(out, "{}", json_line(&reply))?;
+        writeln!(out, "{}", Clean::json(&reply))?;
         out.flush()?;
     }
     Ok(())

@@ -77,7 +77,7 @@ pub(super) fn history(context: &Context, issue: Option<&str>) -> Result<Report> 
     }
     let rows: Vec<_> = events.iter().map(Envelope::row).collect();
     let text = if rows.is_empty() {
-        "nothing has happened\n".to_owned()
+        "nothing has happened\n".into()
     } else {
         table(["NUMBER", "WHEN", "WHAT", "ISSUE", "BY", "WHY"], &rows)
     };

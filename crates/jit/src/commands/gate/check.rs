@@ -1,7 +1,6 @@
 //! `jit gate check`: runs the commands of an issue's gates. The exit code is the verdict, and what a command
 //! that failed has to say is shown.
 
-use holdfast_door::clean;
 use holdfast_kernel::Millis;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -124,5 +123,5 @@ fn report(changed: &Changed<()>, wanted: &[String], checked: &[Checked]) -> Repo
     let document =
         Document { passed, gates: told(draft.issue(), draft.results()), issue: Whole::from(draft) };
     let exit = if passed { Exit::Ok } else { Exit::Failed };
-    Report::new(clean(&text), &document).brief(if passed { "passed" } else { "failed" }).exit(exit)
+    Report::new(text, &document).brief(if passed { "passed" } else { "failed" }).exit(exit)
 }

@@ -1,6 +1,6 @@
 //! The gates that are defined for everybody.
 
-use holdfast_door::{clean, table};
+use holdfast_door::table;
 use holdfast_sys::LockMode;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -102,7 +102,7 @@ pub(super) fn list(context: &Context, workspace: &Workspace) -> Result<Report> {
     let registry = Registry::load(context, workspace)?;
     let rows: Vec<_> = registry.gates.iter().map(|(key, gate)| row(key, gate)).collect();
     let text = if rows.is_empty() {
-        "no gates are defined\n".to_owned()
+        "no gates are defined\n".into()
     } else {
         table(["GATE", "MODE", "TIMEOUT", "COMMAND", "TITLE"], &rows)
     };
@@ -127,5 +127,5 @@ pub(super) fn show(context: &Context, workspace: &Workspace, key: &str) -> Resul
     if gate.mode == Mode::Command {
         text.push_str(&format!("command: {command}\ntimeout: {timeout}\n"));
     }
-    Ok(Report::new(clean(&text), &One { gate: Defined::new(&key, gate) }).brief(command))
+    Ok(Report::new(text, &One { gate: Defined::new(&key, gate) }).brief(command))
 }

@@ -1,6 +1,5 @@
 //! `jit issue delete`.
 
-use holdfast_door::clean;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -39,5 +38,5 @@ pub(super) fn run(context: &Context, workspace: &Workspace, typed: &str) -> Resu
     }
     let id = id.to_string();
     let deleted = Gone { id: id.clone(), title: deleted.title, dependents };
-    Ok(Report::new(clean(&text), &Document { deleted }).brief(id))
+    Ok(Report::new(text, &Document { deleted }).brief(id))
 }

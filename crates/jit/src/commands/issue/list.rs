@@ -1,5 +1,7 @@
 //! `jit issue list` and `jit query all`.
 
+use holdfast_door::Clean;
+
 use crate::context::Context;
 use crate::error::Result;
 use crate::ids::IssueId;
@@ -11,7 +13,7 @@ use crate::workspace::Workspace;
 
 /// What is kept of an issue, for the form that is wanted.
 enum Kept {
-    Json(String),
+    Json(Clean),
     Id(IssueId),
     Row(Row),
 }
@@ -42,11 +44,11 @@ pub fn run(context: &Context, workspace: &Workspace, scope: Scope, filter: &Filt
     }
     let table = || {
         if rows.is_empty() {
-            return nothing(scope, filter).to_owned();
+            return nothing(scope, filter).into();
         }
         Rows { claimed: &claimed, ids: &scan.ids, paint: context.printer.paint() }.table(rows.into_iter())
     };
-    let report = Report::of(form, table, || brief);
+    let report = Report::of(form, table, || brief.into());
     Ok(if form == Form::Json { report.pieces(listed("issues", objects)) } else { report })
 }
 
