@@ -6,6 +6,7 @@ cargo xtask test [--long]      every check and test; --long takes many times the
 cargo xtask bench [name]       every benchmark, or those whose name contains the word, as one table
 cargo xtask install [DIR]      build jit, jvs, kc_cli and ic as they are shipped, and put them where cargo would
 cargo xtask tidy               the rules of the house alone
+cargo xtask modules CRATE      which modules of crates/CRATE need which, in layers, and their cycles
 cargo xtask fuzz [target] [--seconds N] [--input FILE]
                                a longer hunt, or one finding again";
 
@@ -31,6 +32,11 @@ pub enum Args {
     },
     /// The rules of the house.
     Tidy,
+    /// The modules of a library.
+    Modules {
+        /// Its folder in `crates/`.
+        library: String,
+    },
     /// A hunt with the fuzzer.
     Fuzz(Hunt),
 }
@@ -64,6 +70,9 @@ impl Args {
             ["install"] => Ok(Self::Install { to: None }),
             ["install", to] if !to.starts_with('-') => Ok(Self::Install { to: Some((*to).into()) }),
             ["tidy"] => Ok(Self::Tidy),
+            ["modules", library] if !library.starts_with('-') => {
+                Ok(Self::Modules { library: (*library).into() })
+            }
             ["fuzz", rest @ ..] => Hunt::parse(rest).map(Self::Fuzz),
             _ => Err(format!("`cargo xtask {}` is not understood", words.join(" "))),
         }
@@ -115,15 +124,24 @@ mod tests {
         assert_eq!(parse("install"), Ok(Args::Install { to: None }));
         assert_eq!(parse("install bin"), Ok(Args::Install { to: Some("bin".into()) }));
         assert_eq!(parse("tidy"), Ok(Args::Tidy));
+        assert_eq!(parse("modules jit"), Ok(Args::Modules { library: "jit".into() }));
         let hunt = Hunt { target: Some("decide".into()), seconds: 9, input: None };
         assert_eq!(parse("fuzz decide --seconds 9"), Ok(Args::Fuzz(hunt)));
     }
 
     #[test]
     fn a_word_that_is_not_understood_is_named() {
-        for line in
-            ["tset", "test --log", "bench -v", "install -x", "fuzz --seconds", "fuzz --seconds x", "fuzz a b"]
-        {
+        for line in [
+            "tset",
+            "test --log",
+            "bench -v",
+            "install -x",
+            "modules",
+            "modules -x",
+            "fuzz --seconds",
+            "fuzz --seconds x",
+            "fuzz a b",
+        ] {
             assert!(parse(line).is_err(), "{line}");
         }
         assert!(parse("fuzz --input file").unwrap_err().contains("target"));

@@ -2,6 +2,7 @@
 //! has a test that shows it finding something.
 
 pub mod markdown;
+pub mod modules;
 
 mod changelog;
 mod layers;
@@ -49,7 +50,7 @@ impl fmt::Display for Finding {
 
 type Rule = (&'static str, fn(&Tree) -> Vec<Finding>);
 
-const RULES: [Rule; 16] = [
+const RULES: [Rule; 17] = [
     ("no file is too long", text::too_long),
     ("every source file says why it exists", text::without_header),
     ("nothing is left to do", words::left_to_do),
@@ -64,6 +65,7 @@ const RULES: [Rule; 16] = [
     ("versions and lints are the workspace's", manifests::own_ways),
     ("dependencies point down", layers::upward),
     ("only doors talk to terminals", layers::chatty),
+    ("modules form no cycle", modules::cycles),
     ("licences are allowed", licences::licences),
     ("crates come from crates.io, and none is banned", licences::sources_and_bans),
 ];
