@@ -8,6 +8,7 @@ mod files;
 mod folder;
 mod permission;
 mod process;
+mod table;
 mod terminal;
 
 pub use child::{has_ended, kill_group, pause};

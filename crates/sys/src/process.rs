@@ -2,7 +2,7 @@
 
 use holdfast_kernel::BootId;
 
-use crate::Result;
+use crate::{Identity, Result};
 
 /// One process, for good: a number alone is given out again.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -30,6 +30,31 @@ pub enum Liveness {
     Unknown,
 }
 
+/// A process above another one: the one that started it, the one that started that, and so on.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Ancestor {
+    /// Which process.
+    pub process: ProcessId,
+    /// The name of its program, as the system shows it; empty if it does not.
+    pub name: String,
+    /// Whether it is known to be a copy of the process above it that has started no program of its own, as a
+    /// subshell is.
+    pub is_copy: bool,
+}
+
+/// A process that has a lock on a file.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Locker {
+    /// Its number.
+    pub pid: u32,
+    /// What it runs; empty if the system does not tell.
+    pub command: String,
+    /// For how long it has been running.
+    pub running_ms: Option<u64>,
+    /// Whether somebody has stopped it.
+    pub is_stopped: bool,
+}
+
 /// The processes of a machine.
 pub trait Processes: Send + Sync {
     /// This process.
@@ -49,6 +74,22 @@ pub trait Processes: Send + Sync {
     /// # Errors
     /// When the system cannot tell.
     fn parent(&self) -> Result<u32>;
+
+    /// The processes above this one, the one that started it first. A machine that knows no better names that
+    /// one alone.
+    ///
+    /// # Errors
+    /// When the system cannot tell.
+    fn ancestors(&self) -> Result<Vec<Ancestor>> {
+        let process = self.find(self.parent()?)?;
+        Ok(vec![Ancestor { process, name: String::new(), is_copy: false }])
+    }
+
+    /// Who has a lock on a file, as far as that can be told: for messages only.
+    fn lockers(&self, file: Identity) -> Vec<Locker> {
+        let _ = file;
+        Vec::new()
+    }
 
     /// Whether that process is still there.
     fn liveness(&self, process: &ProcessId) -> Liveness;

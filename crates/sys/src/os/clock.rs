@@ -44,12 +44,12 @@ fn millis(time: Timespec) -> i64 {
 }
 
 #[cfg(target_os = "linux")]
-fn boot_ms() -> Option<u64> {
+pub(super) fn boot_ms() -> Option<u64> {
     u64::try_from(millis(clock_gettime(ClockId::Boottime))).ok()
 }
 
 #[cfg(not(target_os = "linux"))]
-fn boot_ms() -> Option<u64> {
+pub(super) fn boot_ms() -> Option<u64> {
     None
 }
 

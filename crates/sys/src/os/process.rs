@@ -6,7 +6,8 @@ use std::path::PathBuf;
 use rustix::process::{Pid, geteuid, getpid, getppid, test_kill_process};
 
 use super::clock::{kernel_boot_id, time_namespace_shift};
-use crate::{Error, Liveness, ProcessId, Processes, Result};
+use super::table;
+use crate::{Ancestor, Error, Identity, Liveness, Locker, ProcessId, Processes, Result};
 
 /// The machine's processes.
 pub struct OsProcesses;
@@ -34,6 +35,19 @@ impl Processes for OsProcesses {
 
     fn parent(&self) -> Result<u32> {
         Ok(getppid().map_or(0, number))
+    }
+
+    fn ancestors(&self) -> Result<Vec<Ancestor>> {
+        let nearest = self.find(self.parent()?)?;
+        let mut found = table::ancestors(nearest.pid, &nearest);
+        if found.is_empty() {
+            found.push(Ancestor { process: nearest, name: String::new(), is_copy: false });
+        }
+        Ok(found)
+    }
+
+    fn lockers(&self, file: Identity) -> Vec<Locker> {
+        table::lockers(file)
     }
 
     fn liveness(&self, process: &ProcessId) -> Liveness {
