@@ -1,5 +1,5 @@
-//! How the doors talk to terminals and pipes: what is said in words and in JSON, tables, colours. What comes from
-//! outside loses here what a terminal would act on; what is said, and with which exit code, is each door's own.
+//! What the doors share: how they talk to terminals and pipes, in words and in JSON, with tables and colours. What comes
+//! from outside loses here what a terminal would act on; what is said, and with which exit code, is each door's own.
 
 mod grid;
 mod notes;
