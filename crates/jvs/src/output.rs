@@ -58,7 +58,11 @@ impl Printer {
     /// Prints a report and says how to end.
     #[must_use]
     pub fn report(&self, report: &Report) -> u8 {
-        let text = if self.json { Clean::json(&report.json) } else { report.text.clone() };
+        let text = match self.json {
+            true if report.json.is_null() => Clean::default(),
+            true => Clean::json(&report.json),
+            false => report.text.clone(),
+        };
         match print(&[text]) {
             Ok(()) => report.exit,
             Err(error) => {
