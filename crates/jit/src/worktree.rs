@@ -137,7 +137,7 @@ fn settle(context: &Context, workspace: &Workspace, data: &Path) -> Result<Ident
 
 /// Puts the file of an identity in its place. A lease may rest on what is seen there, so that must not be lost:
 /// the file is durable under its first name before it gets its last one, and whatever a power loss takes back,
-/// one of the two names is left.
+/// one of the two names is left. That is why the directory is flushed once more than `durable::replace` does.
 fn install(sys: &Sys, data: &Path, identity: &Identity) -> Result<()> {
     let mut text = serde_json::to_vec_pretty(identity).unwrap_or_default();
     text.push(b'\n');

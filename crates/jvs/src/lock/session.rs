@@ -197,6 +197,7 @@ impl Session {
         Ok(self)
     }
 
+    /// Unlike [`holdfast_store::whole`] this flushes nothing: a session ends with the machine.
     fn write_beside(&self, sys: &Sys) -> Result<PathBuf> {
         let mut name = self.path.file_name().unwrap_or_default().to_os_string();
         name.push(format!(".{:032x}.tmp", sys.entropy.nonce()?));
