@@ -53,7 +53,8 @@ impl Book {
         }
     }
 
-    /// Puts a file with these bytes in the place of another, under the guard. Readers see either.
+    /// Puts a file with these bytes in the place of another, under the guard. Readers see either. Unlike
+    /// [`holdfast_store::whole`] this flushes nothing: whoever loses these files loses only warnings.
     pub(crate) fn write(&self, folder: &str, name: &str, bytes: &[u8]) -> Result<()> {
         let folder_path = self.dir.join(folder);
         let fresh = folder_path.join(".fresh");

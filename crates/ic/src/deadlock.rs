@@ -3,15 +3,14 @@
 //! one hears of it.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::fmt;
 use std::path::Path;
 
 use holdfast_kernel::{BootId, Name};
 use holdfast_sys::{Liveness, ProcessId, Sys};
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
 
 use crate::book::Book;
+use crate::cycle::{Cycle, Link};
 use crate::error::{Error, Result};
 use crate::names::LockName;
 use crate::owner::Owner;
@@ -40,43 +39,6 @@ impl Note {
     /// Whether this owner cannot go on while the wait lasts.
     fn holds_up(&self, owner: &str) -> bool {
         self.owner == owner || self.within.iter().any(|outer| outer == owner)
-    }
-}
-
-/// One step of a circle: who holds a lock, and is waited for.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
-pub struct Link {
-    /// The lock.
-    pub lock: String,
-    /// Who holds it.
-    pub holder: String,
-}
-
-/// A circle of owners that wait for each other.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Cycle {
-    /// Who would close it.
-    pub owner: String,
-    /// What each waits for, beginning with the one who would close it.
-    pub links: Vec<Link>,
-}
-
-impl fmt::Display for Cycle {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "deadlock: {}", self.owner)?;
-        for (index, link) in self.links.iter().enumerate() {
-            let waits = if index == 0 { " would wait for" } else { ", who waits for" };
-            write!(f, "{waits} {}, held by {}", link.lock, link.holder)?;
-        }
-        Ok(())
-    }
-}
-
-impl Cycle {
-    /// The circle as JSON.
-    #[must_use]
-    pub fn document(&self) -> Value {
-        json!({ "owner": self.owner, "waits": self.links })
     }
 }
 

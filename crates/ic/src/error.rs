@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use holdfast_kernel::{Millis, Refusal, RefusalKind};
 use serde_json::{Value, json};
 
-use crate::deadlock::Cycle;
-use crate::order::Inversion;
+use crate::cycle::Cycle;
+use crate::inversion::Inversion;
 use crate::shown::Shown;
 
 mod code;

@@ -1,8 +1,6 @@
 //! What reaches a terminal or a pipe, and in which form. Only this file prints.
 
-use std::fmt::Display;
-
-use holdfast_terminal::{Notes, json_line, one_line, print, typed_wrong};
+use holdfast_door::{Clean, Notes, print, typed_wrong};
 use serde_json::Value;
 
 use crate::cli::Global;
@@ -12,9 +10,9 @@ use crate::error::{Error, Exit};
 #[derive(Debug)]
 pub struct Report {
     /// What was asked for; it is printed in any case.
-    pub answer: String,
+    pub answer: Clean,
     /// What was done; it is printed only with `-v`.
-    pub done: String,
+    pub done: Clean,
     /// For `--json`.
     pub json: Value,
     /// How it ended.
@@ -24,14 +22,14 @@ pub struct Report {
 impl Report {
     /// A report of something that was done.
     #[must_use]
-    pub fn done(done: impl Into<String>, json: Value) -> Self {
-        Self { answer: String::new(), done: done.into(), json, exit: Exit::Ok }
+    pub fn done(done: impl Into<Clean>, json: Value) -> Self {
+        Self { answer: Clean::default(), done: done.into(), json, exit: Exit::Ok }
     }
 
     /// A report of something that was asked for.
     #[must_use]
-    pub fn answer(answer: impl Into<String>, json: Value) -> Self {
-        Self { answer: answer.into(), done: String::new(), json, exit: Exit::Ok }
+    pub fn answer(answer: impl Into<Clean>, json: Value) -> Self {
+        Self { answer: answer.into(), done: Clean::default(), json, exit: Exit::Ok }
     }
 }
 
@@ -54,9 +52,9 @@ impl Printer {
     #[must_use]
     pub fn report(&self, report: &Report) -> Exit {
         let text = match (self.json, self.verbose) {
-            (true, _) if report.json.is_null() => String::new(),
-            (true, _) => json_line(&report.json),
-            (false, true) => format!("{}{}", report.answer, report.done),
+            (true, _) if report.json.is_null() => Clean::default(),
+            (true, _) => Clean::json(&report.json),
+            (false, true) => report.answer.clone() + &report.done,
             (false, false) => report.answer.clone(),
         };
         match print(&[text]) {
@@ -80,7 +78,7 @@ impl Printer {
         }
         if self.json {
             // The exit code tells the same to whoever cannot read this.
-            let _ = print(&[json_line(&error.document())]);
+            let _ = print(&[Clean::json(&error.document())]);
         }
         error.exit()
     }
@@ -102,21 +100,4 @@ impl Printer {
 pub fn clap(error: &clap::Error, json: bool) -> Exit {
     let document = |first: &str| Error::Usage(first.to_owned()).document();
     if typed_wrong(error, json.then_some(document)) { Exit::Usage } else { Exit::Ok }
-}
-
-/// A line of an answer that a script can take apart.
-#[must_use]
-pub fn fields(fields: &[&dyn Display]) -> String {
-    let fields: Vec<_> = fields.iter().map(|field| one_line(&field.to_string())).collect();
-    format!("{}\n", fields.join("\t"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::fields;
-
-    #[test]
-    fn a_field_cannot_look_like_two() {
-        assert_eq!(fields(&[&"a\tb", &"c\nd", &7]), "a\u{fffd}b\tc d\t7\n");
-    }
 }

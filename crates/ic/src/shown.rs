@@ -1,13 +1,13 @@
 //! A lock as people and programs see it: whose it is, how old, and whether its holder still lives. What is
 //! stale is judged here for those who ask for it; nothing is decided here.
 
+use holdfast_door::Clean;
 use holdfast_kernel::{Lease, LeaseId, Millis, Stamp, Standing};
 use holdfast_store::{directory, liveness};
 use holdfast_sys::{Liveness, ProcessId, Sys};
 use serde_json::{Value, json};
 
 use crate::names::LockName;
-use crate::output::fields;
 use crate::times;
 
 /// What keeps a lock.
@@ -124,10 +124,10 @@ impl Shown {
 
     /// The line that `list` and `stale` print.
     #[must_use]
-    pub fn line(&self) -> String {
+    pub fn line(&self) -> Clean {
         let lock = self.lock();
         let (name, scope) = lock.parts();
-        fields(&[&name, &scope, &self.owner, &times::age(self.age)])
+        Clean::fields(&[&name, &scope, &self.owner, &times::age(self.age)])
     }
 
     /// The lock as JSON.

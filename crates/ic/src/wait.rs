@@ -9,9 +9,9 @@ use holdfast_sys::{Liveness, Stat};
 use crate::cancel::Cancel;
 use crate::deadlock::Waiting;
 use crate::error::{Error, Result};
+use crate::inversion::Inversion;
 use crate::locks::Locks;
 use crate::names::LockName;
-use crate::order::Inversion;
 use crate::owner::Owner;
 use crate::shown::Shown;
 

@@ -6,7 +6,7 @@ pub mod leases;
 pub mod pieces;
 pub mod rows;
 
-use holdfast_terminal::{Notes, Paint, json_line, print, typed_wrong};
+use holdfast_door::{Clean, Notes, Paint, print, typed_wrong};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -30,29 +30,29 @@ pub enum Form {
 #[derive(Debug, Default)]
 pub struct Report {
     /// For people.
-    pub text: String,
+    pub text: Clean,
     /// For `-q`: what a script needs.
-    pub brief: String,
+    pub brief: Clean,
     /// For `--json`.
     pub json: Value,
     /// For `--json` in place of `json`, where a document is too large to be held twice: its text, in pieces.
-    pub pieces: Vec<String>,
+    pub pieces: Vec<Clean>,
     /// How it ended.
     pub exit: Exit,
 }
 
 impl Report {
     /// A report of something that went well.
-    pub fn new(text: impl Into<String>, json: &impl Serialize) -> Self {
+    pub fn new(text: impl Into<Clean>, json: &impl Serialize) -> Self {
         // These are types of ours, whose keys are text: they always have a JSON form.
         let json = serde_json::to_value(json).unwrap_or_default();
-        Self { text: text.into(), brief: String::new(), json, pieces: Vec::new(), exit: Exit::Ok }
+        Self { text: text.into(), brief: Clean::default(), json, pieces: Vec::new(), exit: Exit::Ok }
     }
 
     /// A report in the one form that is wanted.
     #[must_use]
-    pub fn of(form: Form, text: impl FnOnce() -> String, brief: impl FnOnce() -> String) -> Self {
-        let mut report = Self::new(String::new(), &Value::Null);
+    pub fn of(form: Form, text: impl FnOnce() -> Clean, brief: impl FnOnce() -> Clean) -> Self {
+        let mut report = Self::new("", &Value::Null);
         match form {
             Form::Text => report.text = text(),
             Form::Brief => report.brief = brief(),
@@ -68,19 +68,19 @@ impl Report {
             return self.json.clone();
         }
         // The pieces are ours, and together they are one document.
-        serde_json::from_str(&self.pieces.concat()).unwrap_or_default()
+        serde_json::from_str(self.pieces.iter().collect::<Clean>().as_str()).unwrap_or_default()
     }
 
     /// This report, with the pieces of a JSON document.
     #[must_use]
-    pub fn pieces(mut self, pieces: Vec<String>) -> Self {
+    pub fn pieces(mut self, pieces: Vec<Clean>) -> Self {
         self.pieces = pieces;
         self
     }
 
     /// This report, with what `-q` prints.
     #[must_use]
-    pub fn brief(mut self, brief: impl Into<String>) -> Self {
+    pub fn brief(mut self, brief: impl Into<Clean>) -> Self {
         self.brief = brief.into();
         self
     }
@@ -136,7 +136,7 @@ impl Printer {
     pub fn report(&self, report: &Report) -> Exit {
         let printed = match self.form() {
             Form::Json if !report.pieces.is_empty() => print(&report.pieces),
-            Form::Json => print(&[json_line(&report.json)]),
+            Form::Json => print(&[Clean::json(&report.json)]),
             Form::Brief => print(std::slice::from_ref(&report.brief)),
             Form::Text => print(std::slice::from_ref(&report.text)),
         };
@@ -161,7 +161,7 @@ impl Printer {
         }
         if self.json {
             // The exit code tells the same to whoever cannot read this.
-            let _ = print(&[json_line(&error.document())]);
+            let _ = print(&[Clean::json(&error.document())]);
         }
         error.exit()
     }
@@ -172,16 +172,16 @@ impl Printer {
     }
 
     /// Prints a line of a story that is told while it happens, for people only.
-    pub fn live(&self, text: &str) {
+    pub fn live(&self, text: impl Into<Clean>) {
         if self.form() == Form::Text {
             self.line(text);
         }
     }
 
     /// Prints a line at once.
-    pub fn line(&self, text: &str) {
+    pub fn line(&self, text: impl Into<Clean>) {
         // Whoever does not listen misses it.
-        let _ = print(&[text, "\n"]);
+        let _ = print(&[text.into(), "\n".into()]);
     }
 
     /// Prints a word on what is going on, for people only.

@@ -4,7 +4,7 @@ use std::io::{self, Write as _};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
-use holdfast_terminal::{Notes, clean, json_line, print, typed_wrong};
+use holdfast_door::{Clean, Notes, print, typed_wrong};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -19,7 +19,7 @@ const EVERY: Duration = Duration::from_millis(200);
 #[derive(Debug)]
 pub struct Report {
     /// For people.
-    pub text: String,
+    pub text: Clean,
     /// For `--json`.
     pub json: Value,
     /// The exit code.
@@ -28,13 +28,13 @@ pub struct Report {
 
 impl Report {
     /// A report of something that went well.
-    pub fn new(text: impl Into<String>, json: &impl Serialize) -> Self {
+    pub fn new(text: impl Into<Clean>, json: &impl Serialize) -> Self {
         match serde_json::to_value(json) {
             Ok(json) => Self { text: text.into(), json, exit: 0 },
             Err(error) => {
                 let error =
                     Error::new(Class::Io, format!("a bug in jvs: the answer has no JSON form: {error}"));
-                Self { text: format!("{error}\n"), json: error.document(), exit: error.class().exit() }
+                Self { text: format!("{error}\n").into(), json: error.document(), exit: error.class().exit() }
             }
         }
     }
@@ -75,7 +75,11 @@ impl Printer {
     /// Prints a report and says how to end.
     #[must_use]
     pub fn report(&self, report: &Report) -> u8 {
-        let text = if self.json { json_line(&report.json) } else { clean(&report.text) };
+        let text = match self.json {
+            true if report.json.is_null() => Clean::default(),
+            true => Clean::json(&report.json),
+            false => report.text.clone(),
+        };
         match print(&[text]) {
             Ok(()) => report.exit,
             Err(error) => {
@@ -94,7 +98,7 @@ impl Printer {
         }
         if self.json {
             // The exit code tells the same to whoever cannot read this.
-            let _ = print(&[json_line(&error.document())]);
+            let _ = print(&[Clean::json(&error.document())]);
         }
         error.class().exit()
     }

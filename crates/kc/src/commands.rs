@@ -5,6 +5,7 @@ use std::io;
 use std::path::Path;
 
 use clap::CommandFactory;
+use holdfast_door::Clean;
 use holdfast_sys::Sys;
 use serde_json::{Value, json};
 
@@ -38,7 +39,7 @@ pub fn run(sys: &Sys, command: Command) -> Result<(Said, Done)> {
         Command::Completions { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Cli::command(), "kc_cli", &mut script);
-            Ok((Said::Text(String::from_utf8_lossy(&script).into_owned()), Done::Nothing))
+            Ok((Said::Text(Clean::page(&String::from_utf8_lossy(&script))), Done::Nothing))
         }
     }
 }
@@ -65,8 +66,11 @@ fn locks(sys: &Sys, command: Lock) -> Result<(Said, Done)> {
         Lock::Acquire { vault, doc_id, owner, quiet, now } => {
             let (mut conn, now_ms) = (vault::open(sys, &vault)?, moment(sys, now)?);
             let lease = lock::lineage_lock_acquire(&mut conn, &doc_id, &owner, now_ms)?;
-            let said =
-                if quiet { Said::Text(lease.token.clone()) } else { fields([("lease", json!(lease))]) };
+            let said = if quiet {
+                Said::Text(lease.token.as_str().into())
+            } else {
+                fields([("lease", json!(lease))])
+            };
             Ok((said, Done::Lease(Box::new(Granted { conn, lease }))))
         }
         Lock::Release { vault, doc_id, token } => {
@@ -84,7 +88,7 @@ fn overlays(sys: &Sys, command: Overlay) -> Result<(Said, Done)> {
     match command {
         Overlay::Add(wanted) => {
             let overlay = add(sys, &wanted)?;
-            let quiet = wanted.quiet.then(|| Said::Text(overlay.overlay_id.clone()));
+            let quiet = wanted.quiet.then(|| Said::Text(overlay.overlay_id.as_str().into()));
             Ok((quiet.unwrap_or_else(|| fields([("overlay", json!(overlay))])), Done::Something))
         }
         Overlay::Remove { vault, overlay_id, lock_token, now } => {
@@ -145,7 +149,7 @@ fn schema(name: Option<&str>) -> Result<(Said, Done)> {
     let unknown =
         || Error::Request(format!("there is no schema {}: see `kc_cli schema`", name.escape_debug()));
     let schema = schemas::find(name).ok_or_else(unknown)?;
-    Ok((Said::Text(schema.text.to_owned()), Done::Nothing))
+    Ok((Said::Text(schema.text.into()), Done::Nothing))
 }
 
 /// The moment that was typed, or the one that the machine's clock shows.

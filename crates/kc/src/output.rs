@@ -3,7 +3,7 @@
 use std::io::{self, Write as _};
 use std::process::ExitCode;
 
-use holdfast_terminal::{json_line, one_line, print, typed_wrong};
+use holdfast_door::{Clean, print, typed_wrong};
 use serde_json::{Map, Value};
 
 use crate::error::Error;
@@ -15,7 +15,7 @@ pub enum Said {
     /// These fields, beside `"status":"ok"`.
     Fields(Map<String, Value>),
     /// This text, as it is.
-    Text(String),
+    Text(Clean),
     /// It has said everything already.
     Nothing,
 }
@@ -34,18 +34,17 @@ pub enum Done {
 #[must_use]
 pub fn said(said: Said, done: Done) -> ExitCode {
     let text = match said {
-        Said::Fields(fields) => json_line(&with_status(fields)),
+        Said::Fields(fields) => Clean::json(&with_status(fields)),
         Said::Text(text) => text,
-        Said::Nothing => String::new(),
+        Said::Nothing => Clean::default(),
     };
     let untold = match done {
         Done::Nothing => print(&[text]).map_err(|why| format!("cannot write the answer: {why}")),
         Done::Something => {
             print(&[text]).map_err(|why| format!("it was done, but the answer cannot be written: {why}"))
         }
-        Done::Lease(granted) => {
-            token(&text).map_err(|why| format!("cannot write the answer: {why}: {}", granted.give_back()))
-        }
+        Done::Lease(granted) => token(text.as_str())
+            .map_err(|why| format!("cannot write the answer: {why}: {}", granted.give_back())),
     };
     match untold {
         Ok(()) => ExitCode::SUCCESS,
@@ -83,18 +82,18 @@ fn with_status(mut fields: Map<String, Value>) -> Value {
 
 fn note(text: &str) {
     // There is nobody to tell that nobody can be told anything.
-    let _ = writeln!(io::stderr(), "{}", one_line(text));
+    let _ = writeln!(io::stderr(), "{}", Clean::line(text));
 }
 
 #[cfg(test)]
 mod tests {
     use serde_json::Map;
 
-    use super::{json_line, with_status};
+    use super::{Clean, with_status};
 
     #[test]
     fn an_answer_has_its_status_beside_its_fields() {
         let fields = Map::from_iter([("lease".to_owned(), 1.into())]);
-        assert_eq!(json_line(&with_status(fields)), "{\"lease\":1,\"status\":\"ok\"}");
+        assert_eq!(Clean::json(&with_status(fields)).as_str(), "{\"lease\":1,\"status\":\"ok\"}");
     }
 }

@@ -54,18 +54,81 @@ pub(crate) const fn called(kind: Kind) -> &'static str {
     }
 }
 
+/// What a file is called before it is complete.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Beside {
+    /// `<name>.<nonce>.tmp`: see [`leftover_of`].
+    Tmp,
+    /// `.<name>.new-<nonce>`: hidden, where people and git look.
+    Hidden,
+}
+
+impl Beside {
+    fn of(self, sys: &Sys, path: &Path) -> holdfast_sys::Result<PathBuf> {
+        let nonce = sys.entropy.nonce()?;
+        Ok(match self {
+            Self::Tmp => beside(path, nonce),
+            Self::Hidden => {
+                let name = path.file_name().unwrap_or_default().to_string_lossy();
+                parent(path).join(format!(".{name}.new-{nonce:032x}"))
+            }
+        })
+    }
+}
+
 /// Puts a file with `bytes` in the place of whatever file is at `path`, durably.
 ///
 /// # Errors
 /// When that failed; there is then the old file or the new one, whole.
 pub fn replace(sys: &Sys, path: &Path, bytes: &[u8], mode: u32) -> Result<()> {
-    let beside = beside(path, sys.entropy.nonce()?);
-    if let Err(error) = create(sys, &beside, bytes, mode).and_then(|()| sys.files.rename(&beside, path)) {
-        // What cannot be removed either is a leftover, and those never block.
-        let _ = sys.files.remove_file(&beside);
-        return Err(error.into());
+    Ok(replace_all(sys, &[(path, bytes)], Beside::Tmp, mode)?)
+}
+
+/// Puts files with these contents in their places in one directory, durably, each of them whole and in this
+/// order. Their content is durable before the first gets its name, and one flush is for all names.
+///
+/// # Errors
+/// When that failed; some may have been replaced then, each of them whole.
+pub fn replace_all(
+    sys: &Sys,
+    files: &[(&Path, &[u8])],
+    names: Beside,
+    mode: u32,
+) -> holdfast_sys::Result<()> {
+    let mut written = Vec::new();
+    let mut done = Ok(());
+    for (path, bytes) in files {
+        done = done.and_then(|()| {
+            let beside = names.of(sys, path)?;
+            written.push((beside.clone(), *path));
+            create(sys, &beside, bytes, mode)
+        });
     }
-    Ok(sys.files.sync_dir(parent(path))?)
+    for (beside, path) in &written {
+        done = done.and_then(|()| sys.files.rename(beside, path));
+        if done.is_err() {
+            // What cannot be removed either is a leftover, and those never block. The first failure is told.
+            let _ = sys.files.remove_file(beside);
+        }
+    }
+    done?;
+    files.first().map_or(Ok(()), |(path, _)| sys.files.sync_dir(parent(path)))
+}
+
+/// Puts a file with `bytes` at `path` if nothing is there, durably; says whether it did.
+///
+/// # Errors
+/// When that failed.
+pub fn place(sys: &Sys, path: &Path, bytes: &[u8], names: Beside, mode: u32) -> holdfast_sys::Result<bool> {
+    let beside = names.of(sys, path)?;
+    let placed = create(sys, &beside, bytes, mode).and_then(|()| sys.files.rename_new(&beside, path));
+    match placed {
+        Ok(()) => sys.files.sync_dir(parent(path)).map(|()| true),
+        Err(error) => {
+            let _ = sys.files.remove_file(&beside);
+            if error.kind() == ErrorKind::AlreadyExists { Ok(false) } else { Err(error) }
+        }
+    }
 }
 
 /// Gives what is at `path` a name of its own beside it, durably, and says which.

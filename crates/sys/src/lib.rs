@@ -5,6 +5,7 @@
 //! Media and doors get a [`Sys`] as a parameter, so every line of them runs on both.
 
 pub mod clock;
+pub mod command;
 pub mod entropy;
 pub mod files;
 pub mod flock;

@@ -8,13 +8,15 @@ mod files;
 mod folder;
 mod permission;
 mod process;
+mod signals;
 mod table;
 mod terminal;
 
-pub use child::{has_ended, kill_group, pause};
+pub use child::{Child, Group, Rest, adopt_orphans, pause};
 pub use clock::OsClock;
 pub use entropy::OsEntropy;
 pub use files::OsFiles;
 pub use permission::keep_group_bits;
 pub use process::{OsProcesses, effective_user};
+pub use signals::{Caught, Signals, Waker, signal};
 pub use terminal::columns;

@@ -3,6 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use holdfast_store::whole::{self, Beside};
 use holdfast_sys::{Kind, Open, Result, Sys};
 
 /// Puts a file with this content in the place of `path`, durably.
@@ -10,10 +11,7 @@ use holdfast_sys::{Kind, Open, Result, Sys};
 /// # Errors
 /// When that failed; the old one is then still there.
 pub fn replace(sys: &Sys, path: &Path, content: &[u8], mode: u32) -> Result<()> {
-    let beside = beside(sys, path)?;
-    let written = write(sys, &beside, content, mode).and_then(|()| sys.files.rename(&beside, path));
-    cleared(sys, &beside, written)?;
-    sys.files.sync_dir(directory(path))
+    whole::replace_all(sys, &[(path, content)], Beside::Hidden, mode)
 }
 
 /// Puts files with these contents in their places in one directory, durably, each of them whole and in this
@@ -21,22 +19,9 @@ pub fn replace(sys: &Sys, path: &Path, content: &[u8], mode: u32) -> Result<()> 
 ///
 /// # Errors
 /// When that failed; some may have been replaced then.
-pub fn replace_all(sys: &Sys, directory: &Path, files: &[(PathBuf, &[u8])], mode: u32) -> Result<()> {
-    let mut written = Vec::new();
-    let mut done = Ok(());
-    for (path, content) in files {
-        done = done.and_then(|()| {
-            let beside = beside(sys, path)?;
-            written.push((beside.clone(), path));
-            write(sys, &beside, content, mode)
-        });
-    }
-    for (beside, path) in &written {
-        done = done.and_then(|()| sys.files.rename(beside, path));
-        done = cleared(sys, beside, done);
-    }
-    done?;
-    sys.files.sync_dir(directory)
+pub fn replace_all(sys: &Sys, files: &[(PathBuf, &[u8])], mode: u32) -> Result<()> {
+    let files: Vec<(&Path, &[u8])> = files.iter().map(|(path, content)| (path.as_path(), *content)).collect();
+    whole::replace_all(sys, &files, Beside::Hidden, mode)
 }
 
 /// Puts a file with this content at `path` if nothing is there, durably; says whether it did.
@@ -44,16 +29,7 @@ pub fn replace_all(sys: &Sys, directory: &Path, files: &[(PathBuf, &[u8])], mode
 /// # Errors
 /// When that failed.
 pub fn create(sys: &Sys, path: &Path, content: &[u8], mode: u32) -> Result<bool> {
-    let beside = beside(sys, path)?;
-    let written = write(sys, &beside, content, mode).and_then(|()| sys.files.rename_new(&beside, path));
-    match cleared(sys, &beside, written) {
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(false),
-        done => {
-            done?;
-            sys.files.sync_dir(directory(path))?;
-            Ok(true)
-        }
-    }
+    whole::place(sys, path, content, Beside::Hidden, mode)
 }
 
 /// Makes a directory and those above it that are missing, durably.
@@ -63,7 +39,7 @@ pub fn create(sys: &Sys, path: &Path, content: &[u8], mode: u32) -> Result<bool>
 pub fn make_dirs(sys: &Sys, path: &Path, mode: u32) -> Result<()> {
     match make_dir(sys, path, mode) {
         Err(error) if error.kind() == io::ErrorKind::NotFound && path.parent().is_some() => {
-            make_dirs(sys, directory(path), mode)?;
+            make_dirs(sys, whole::parent(path), mode)?;
             // Once: a file system that takes no directories may say every time that something is missing.
             make_dir(sys, path, mode)
         }
@@ -73,7 +49,7 @@ pub fn make_dirs(sys: &Sys, path: &Path, mode: u32) -> Result<()> {
 
 fn make_dir(sys: &Sys, path: &Path, mode: u32) -> Result<()> {
     match sys.files.create_dir(path, mode) {
-        Ok(()) => sys.files.sync_dir(directory(path)),
+        Ok(()) => sys.files.sync_dir(whole::parent(path)),
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
         Err(error) => Err(error),
     }
@@ -111,27 +87,4 @@ pub fn is_dir(sys: &Sys, path: &Path) -> Result<bool> {
         }
         Err(error) => Err(error),
     }
-}
-
-fn beside(sys: &Sys, path: &Path) -> Result<PathBuf> {
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    Ok(directory(path).join(format!(".{name}.new-{:032x}", sys.entropy.nonce()?)))
-}
-
-fn directory(path: &Path) -> &Path {
-    path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
-}
-
-fn write(sys: &Sys, path: &Path, content: &[u8], mode: u32) -> Result<()> {
-    let file = sys.files.open(path, Open::New { mode })?;
-    file.write_all_at(content, 0)?;
-    file.sync()
-}
-
-/// Removes what is of no use to anybody half-written. The first failure is the one to report.
-fn cleared(sys: &Sys, beside: &Path, written: Result<()>) -> Result<()> {
-    if written.is_err() {
-        let _ = sys.files.remove_file(beside);
-    }
-    written
 }

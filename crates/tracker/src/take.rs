@@ -63,7 +63,7 @@ pub fn acquire(
 /// When there is none, or what failed.
 pub fn next(session: &Session, terms: &Terms, filter: &Filter, resume: bool) -> Result<Taken> {
     let issues = Issues::new(session);
-    let board = Board::load(&issues, Claimed::load(session)?, filter, None)?;
+    let board: Board = Board::load(&issues, Claimed::load(session)?, filter, None)?;
     issues.warn(&board.problems);
     let mut candidates: Vec<IssueId> = board.available().iter().map(|node| node.id).collect();
     let claims = session.claims_to_change()?;

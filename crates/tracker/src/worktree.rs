@@ -145,7 +145,7 @@ fn settle(caller: &Caller, workspace: &Workspace, data: &Path) -> Result<Record>
 
 /// Puts the file of an identity in its place. A lease may rest on what is seen there, so that must not be lost:
 /// the file is durable under its first name before it gets its last one, and whatever a power loss takes back,
-/// one of the two names is left.
+/// one of the two names is left. That is why the directory is flushed once more than `durable::replace` does.
 fn install(sys: &Sys, data: &Path, identity: &Record) -> Result<()> {
     let mut text = serde_json::to_vec_pretty(identity).unwrap_or_default();
     text.push(b'\n');

@@ -2,7 +2,7 @@
 
 use std::ffi::OsStr;
 use std::fs::{File, OpenOptions};
-use std::io::Read as _;
+use std::io::{Read as _, Write as _};
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::process::Stdio;
@@ -16,6 +16,7 @@ use rustix::termios::{Winsize, tcsetwinsize};
 #[derive(Debug)]
 pub struct Screen {
     line: File,
+    keys: File,
     reader: JoinHandle<String>,
 }
 
@@ -35,15 +36,17 @@ impl Screen {
         let mut line = OpenOptions::new();
         let line = line.read(true).write(true).custom_flags(no_ctty);
         let line = line.open(OsStr::from_bytes(name.as_bytes())).unwrap();
+        let mut screen = File::from(screen);
+        let keys = screen.try_clone().unwrap();
         let reader = std::thread::spawn(move || {
-            let (mut screen, mut seen, mut piece) = (File::from(screen), Vec::new(), [0; 4096]);
+            let (mut seen, mut piece) = (Vec::new(), [0; 4096]);
             // Once nobody has the other end any more, reading fails.
             while let Ok(got @ 1..) = screen.read(&mut piece) {
                 seen.extend_from_slice(&piece[..got]);
             }
             String::from_utf8(seen).unwrap()
         });
-        Self { line, reader }
+        Self { line, keys, reader }
     }
 
     /// The other end, for a program.
@@ -53,6 +56,14 @@ impl Screen {
     #[must_use]
     pub fn line(&self) -> Stdio {
         self.line.try_clone().unwrap().into()
+    }
+
+    /// What somebody types.
+    ///
+    /// # Panics
+    /// If nobody can.
+    pub fn press(&self, keys: &[u8]) {
+        (&self.keys).write_all(keys).unwrap();
     }
 
     /// What reached the screen until every program had ended. Drop commands first: they keep their end.

@@ -11,7 +11,7 @@ const GIT: &str = "holdfast-git";
 const TRACKER: &str = "holdfast-tracker";
 const SIM: &str = "holdfast-sim";
 const KC: &str = "holdfast-kc";
-const TERMINAL: &str = "holdfast-terminal";
+const DOOR: &str = "holdfast-door";
 const TRIAL: &str = "holdfast-trial";
 
 /// Each crate and what it may stand on. Doors are not in each other's lists.
@@ -20,12 +20,12 @@ const LAYERS: [(&str, &[&str]); 15] = [
     (SYS, &[KERNEL]),
     (STORE, &[KERNEL, SYS]),
     (GIT, &[KERNEL, SYS]),
-    (TERMINAL, &[SYS]),
+    (DOOR, &[SYS]),
     (TRACKER, &[KERNEL, SYS, STORE, GIT]),
-    ("holdfast-jit", &[KERNEL, SYS, STORE, GIT, TRACKER, TERMINAL]),
-    ("holdfast-jvs", &[KERNEL, SYS, STORE, GIT, TERMINAL]),
-    (KC, &[KERNEL, SYS, STORE, GIT, TERMINAL]),
-    ("holdfast-ic", &[KERNEL, SYS, STORE, GIT, TERMINAL]),
+    ("holdfast-jit", &[KERNEL, SYS, STORE, GIT, TRACKER, DOOR]),
+    ("holdfast-jvs", &[KERNEL, SYS, STORE, GIT, DOOR]),
+    (KC, &[KERNEL, SYS, STORE, GIT, DOOR]),
+    ("holdfast-ic", &[KERNEL, SYS, STORE, GIT, DOOR]),
     (SIM, &[KERNEL, SYS, STORE]),
     (TRIAL, &[KERNEL, SYS, STORE]),
     ("holdfast-benches", &[KERNEL, SYS, STORE, GIT, SIM, KC]),
@@ -49,7 +49,7 @@ const CHATTY: [&str; 17] = [
     "crossterm",
     "dialoguer",
     "env_logger",
-    TERMINAL,
+    DOOR,
     "indicatif",
     "miette",
     "owo-colors",

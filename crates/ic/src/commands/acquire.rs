@@ -1,6 +1,6 @@
 //! `ic lock acquire`: takes a lock for the calling shell.
 
-use holdfast_terminal::one_line;
+use holdfast_door::Clean;
 use serde_json::json;
 
 use super::{how, take};
@@ -19,6 +19,7 @@ pub(super) fn run(context: &Context, which: &Which, taking: &Taking, pid: Option
     let (how, cancel) = (how(taking)?, Cancel::on_signals()?);
     let held = take(context, &context.locks()?, &lock, &owner, how, &cancel)?;
     let fence = held.fence().unwrap_or_default();
-    let text = format!("{lock} is held by {}, fence {fence}\n", one_line(&held.owner));
+    let text =
+        Clean::from(format!("{lock} is held by ")) + Clean::line(&held.owner) + format!(", fence {fence}\n");
     Ok(Report::done(text, json!({ "lock": held.document() })))
 }

@@ -1,5 +1,6 @@
 //! `ic lock clean`: removes what nobody is known to hold.
 
+use holdfast_door::Clean;
 use serde_json::{Value, json};
 
 use crate::context::Context;
@@ -22,5 +23,5 @@ pub(super) fn run(context: &Context, older_than: &str) -> Result<Report> {
     }
     let documents: Vec<Value> = cleaned.removed.iter().map(Shown::document).collect();
     let json = json!({ "removed": documents, "count": documents.len() });
-    Ok(Report::done(cleaned.removed.iter().map(Shown::line).collect::<String>(), json))
+    Ok(Report::done(cleaned.removed.iter().map(Shown::line).collect::<Clean>(), json))
 }

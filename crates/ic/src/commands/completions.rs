@@ -2,6 +2,7 @@
 
 use clap::CommandFactory;
 use clap_complete::Shell;
+use holdfast_door::Clean;
 use serde_json::json;
 
 use crate::cli::Cli;
@@ -12,5 +13,5 @@ pub(super) fn run(shell: Shell) -> Report {
     clap_complete::generate(shell, &mut Cli::command(), "ic", &mut script);
     let script = String::from_utf8_lossy(&script).into_owned();
     let json = json!({ "shell": shell.to_string(), "script": script });
-    Report::answer(script, json)
+    Report::answer(Clean::page(&script), json)
 }

@@ -1,5 +1,6 @@
 //! `ic lock list` and `ic lock stale`: what is there.
 
+use holdfast_door::Clean;
 use holdfast_kernel::Millis;
 use serde_json::{Value, json};
 
@@ -27,5 +28,5 @@ fn locks(context: &Context) -> Result<Vec<Shown>> {
 fn report(locks: &[Shown]) -> Report {
     let documents: Vec<Value> = locks.iter().map(Shown::document).collect();
     let json = json!({ "locks": documents, "count": documents.len() });
-    Report::answer(locks.iter().map(Shown::line).collect::<String>(), json)
+    Report::answer(locks.iter().map(Shown::line).collect::<Clean>(), json)
 }

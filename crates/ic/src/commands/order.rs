@@ -1,11 +1,12 @@
 //! `ic lock order`: which lock was taken while which other one was held.
 
+use holdfast_door::Clean;
 use holdfast_kernel::Millis;
 use serde_json::json;
 
 use crate::context::Context;
 use crate::error::Result;
-use crate::output::{Report, fields};
+use crate::output::Report;
 use crate::times;
 
 pub(super) fn run(context: &Context) -> Result<Report> {
@@ -13,7 +14,7 @@ pub(super) fn run(context: &Context) -> Result<Report> {
     let now = context.sys.clock.now()?.wall_ms();
     let lines = seen.iter().map(|seen| {
         let age = times::age(Millis::new(now.saturating_sub(seen.at_ms)));
-        fields(&[&seen.first, &seen.then, &seen.owner, &age])
+        Clean::fields(&[&seen.first, &seen.then, &seen.owner, &age])
     });
-    Ok(Report::answer(lines.collect::<String>(), json!({ "order": seen, "count": seen.len() })))
+    Ok(Report::answer(lines.collect::<Clean>(), json!({ "order": seen, "count": seen.len() })))
 }

@@ -1,10 +1,11 @@
 //! `ic lock run`: the command's exit code, the command's signals, and no lock left behind.
 
 use std::fs;
+use std::process::Stdio;
 
-use holdfast_trial::until;
+use holdfast_trial::{Screen, has, until};
 
-use crate::site::{Site, end, signal};
+use crate::site::{IC, Site, end, signal};
 
 /// A command that says that it runs, and then does what it is told.
 const READY: &str = "echo ready > ready;";
@@ -75,6 +76,66 @@ fn signals_that_only_the_command_understands_are_passed_on() {
     for name in ["QUIT", "USR1", "USR2"] {
         a_signal_is_passed_on(name);
     }
+}
+
+/// Whoever supervises stands still while the terminal sends the signal: the command has heard it, and would hear it
+/// again as soon as the other goes on.
+#[test]
+fn what_the_terminal_sends_is_heard_once() {
+    if !has("setsid") {
+        return;
+    }
+    let (site, screen) = (Site::new(), Screen::new(80));
+    let script =
+        format!("trap 'echo heard >> heard' INT; trap 'exit 7' TERM; {READY} while :; do sleep 0.05; done");
+    let mut command = site.program("setsid");
+    command.args(["-c", IC, "lock", "run", "a", "x", "--", "sh", "-c", &script]).stdin(screen.line());
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    until("the command", || is_ready(&site));
+    signal(&child, "STOP");
+    screen.press(b"\x03");
+    let heard = || fs::read_to_string(site.path("heard")).unwrap_or_default();
+    until("the command hears it", || heard() == "heard\n");
+    signal(&child, "TERM");
+    signal(&child, "CONT");
+    assert_eq!(end(child).code, 7);
+    assert_eq!(heard(), "heard\n");
+}
+
+/// What is left in the background works on what the lock is for.
+#[test]
+fn the_lock_lasts_until_all_that_the_command_started_has_ended() {
+    let site = Site::new();
+    let script = format!("{{ while [ ! -e over ]; do sleep 0.05; done; }} & {READY} exit 7");
+    let child = site.start(&["lock", "run", "a", "x", "--", "sh", "-c", &script]);
+    until("the command has ended", || is_ready(&site) && children(child.id()) == 1);
+    assert_eq!(site.list(), ["a/x"]);
+    fs::write(site.path("over"), "").unwrap();
+    assert_eq!(end(child).code, 7);
+    assert_eq!(site.list(), Vec::<String>::new());
+    // Whoever leaves the group is on their own, as a daemon does.
+    if has("setsid") {
+        let script = "setsid sleep 1000 > /dev/null 2>&1 & echo $!";
+        let said = site.lock(0, &["run", "a", "x", "--", "sh", "-c", script]);
+        assert!(site.program("kill").arg(said.out.trim()).status().unwrap().success());
+    }
+}
+
+/// How many children a process has that it has not waited for.
+fn children(pid: u32) -> usize {
+    let list = fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap_or_default();
+    list.split_whitespace().count()
+}
+
+#[test]
+fn a_signal_reaches_what_was_left_in_the_background() {
+    let site = Site::new();
+    let script = format!("sh -c 'trap \"exit 0\" TERM; {READY} while :; do sleep 0.05; done' & exit 7");
+    let child = site.start(&["lock", "run", "a", "x", "--", "sh", "-c", &script]);
+    until("the command has ended", || is_ready(&site) && children(child.id()) == 1);
+    signal(&child, "TERM");
+    assert_eq!(end(child).code, 7);
+    assert_eq!(site.list(), Vec::<String>::new());
 }
 
 #[test]

@@ -7,7 +7,7 @@ pub mod told;
 use crate::cli::Config as Command;
 use crate::context::Context;
 use crate::output::Report;
-use holdfast_terminal::{clean, table};
+use holdfast_door::table;
 use holdfast_tracker::code::Exit;
 use holdfast_tracker::config::wire::problems;
 use holdfast_tracker::config::{self, AgentFile, Change, Config, Places, Problem, Scope, Shown};
@@ -52,7 +52,7 @@ fn show(context: &Context) -> Result<Report> {
     let brief: Vec<_> = rows.iter().map(|[key, value, _]| format!("{key} = {value}")).collect();
     let count = all.len();
     let many = Many { config: all.into_iter().map(Setting::from).collect(), count };
-    Ok(Report::new(table(["KEY", "VALUE", "FROM"], &rows), &many).brief(clean(&brief.join("\n"))))
+    Ok(Report::new(table(["KEY", "VALUE", "FROM"], &rows), &many).brief(brief.join("\n")))
 }
 
 fn row(shown: &Shown) -> [String; 3] {
@@ -123,7 +123,7 @@ fn told(change: &Change) -> Report {
         (None, true) => format!("{} is no longer set in {path}", change.key),
         (None, false) => format!("{} is not set in {path}", change.key),
     };
-    Report::new(clean(&text), &Changed::from(change))
+    Report::new(text, &Changed::from(change))
 }
 
 fn validated(found: &[Problem]) -> Report {
@@ -131,9 +131,9 @@ fn validated(found: &[Problem]) -> Report {
     let ok = found.is_empty();
     let text = if ok { "the configuration is valid".to_owned() } else { told.join("\n") };
     let exit = if ok { Exit::Ok } else { Exit::Problems };
-    let brief = clean(&told.join("\n"));
+    let brief = told.join("\n");
     let document = Validated { checks: vec![Check::new("config", told)], problems: problems(found) };
-    Report::new(clean(&text), &document).brief(brief).exit(exit)
+    Report::new(text, &document).brief(brief).exit(exit)
 }
 
 fn hierarchy(context: &Context) -> Result<Report> {

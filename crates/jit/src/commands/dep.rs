@@ -1,6 +1,5 @@
 //! `jit dep`: what waits for what. A circle is refused with the circle shown.
 
-use holdfast_terminal::clean;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -73,5 +72,5 @@ fn report(changed: Changed<Vec<String>>, there: bool) -> Report {
     let brief = changed.value.join("\n");
     let (added, removed) = if there { (changed.value, Vec::new()) } else { (Vec::new(), changed.value) };
     let document = Document { issue: Whole::from(&changed.draft), changed: changed.written, added, removed };
-    Report::new(clean(&text), &document).brief(brief)
+    Report::new(text, &document).brief(brief)
 }

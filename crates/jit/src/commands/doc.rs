@@ -1,8 +1,8 @@
 //! `jit doc`: documents of issues.
 
+use holdfast_door::{Clean, table};
 use holdfast_git::objects::Change;
 use holdfast_kernel::Stamp;
-use holdfast_terminal::{clean, table};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -117,7 +117,7 @@ fn add(session: &Session, id: &str, path: &str, label: Option<&str>) -> Result<R
         issue: Whole::from(&changed.draft),
         changed: changed.written,
     };
-    Ok(Report::new(clean(&text), &added).brief(path.as_str()))
+    Ok(Report::new(text, &added).brief(path.as_str()))
 }
 
 fn remove(session: &Session, id: &str, path: &str) -> Result<Report> {
@@ -129,7 +129,7 @@ fn remove(session: &Session, id: &str, path: &str) -> Result<Report> {
         gone.map(drop).ok_or_else(|| absent(draft.issue(), path.as_str()))
     })?;
     let text = format!("{} no longer belongs to {id}\n", path.as_str());
-    Ok(Report::new(clean(&text), &Written::from(&changed)).brief(path.as_str()))
+    Ok(Report::new(text, &Written::from(&changed)).brief(path.as_str()))
 }
 
 fn absent(issue: &Issue, path: &str) -> holdfast_tracker::error::Error {
@@ -155,12 +155,12 @@ fn list(session: &Session, id: &str) -> Result<Report> {
         })
         .collect();
     let text = if rows.is_empty() {
-        format!("{} has no documents\n", issue.id)
+        format!("{} has no documents\n", issue.id).into()
     } else {
         table(["DOCUMENT", "LABEL", "ADDED", ""], &rows)
     };
     let documents: Vec<_> = issue.documents.keys().map(|path| told(&issue, path)).collect();
-    let brief: Vec<_> = issue.documents.keys().map(|path| clean(path)).collect();
+    let brief: Vec<_> = issue.documents.keys().map(String::as_str).collect();
     let count = documents.len();
     Ok(Report::new(text, &Many { documents, count }).brief(brief.join("\n")))
 }
@@ -181,11 +181,9 @@ fn show(session: &Session, id: &str, path: &str) -> Result<Report> {
     let (issue, path) = meant(session, id, path)?;
     let bytes = path.read(session)?;
     let content = String::from_utf8_lossy(&bytes);
-    // A tab is part of many texts, and no terminal is harmed by it.
-    let text: Vec<_> = content.split('\t').map(clean).collect();
-    let text = text.join("\t");
+    let text = Clean::page(&content);
     let document = Content { told: told(&issue, path.as_str()), content: content.into_owned() };
-    Ok(Report::new(text.clone(), &Shown { document }).brief(text))
+    Ok(Report::new(&text, &Shown { document }).brief(text))
 }
 
 fn history(session: &Session, id: &str, path: &str, limit: usize) -> Result<Report> {
@@ -199,7 +197,7 @@ fn history(session: &Session, id: &str, path: &str, limit: usize) -> Result<Repo
         .map(|change| [change.commit.to_string().chars().take(10).collect(), when(change), subject(change)])
         .collect();
     let text = if rows.is_empty() {
-        format!("{} is in no commit yet\n", clean(path.as_str()))
+        format!("{} is in no commit yet\n", path.as_str()).into()
     } else {
         table(["COMMIT", "WHEN", "SUBJECT"], &rows)
     };

@@ -2,8 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use holdfast_door::Clean;
 use schemars::JsonSchema;
 use serde::Serialize;
+use serde_json::json;
 
 use crate::cli::Export;
 use crate::commands::issue::show::Whole;
@@ -54,10 +56,10 @@ pub fn run(context: &Context, typed: &Export) -> Result<Report> {
         exported.push(whole(&issues, id, &issues.read(id)?)?);
     }
     // As values, so that a name which an issue has twice is written once.
-    let line = |issue: &Exported| serde_json::to_value(issue).unwrap_or_default().to_string();
-    let text = exported.iter().map(line).collect::<Vec<_>>().join("\n");
+    let lines: Vec<Clean> = exported.iter().map(|issue| Clean::json(&json!(issue))).collect();
+    let text = Clean::join(&lines, "\n");
     let count = exported.len();
-    Ok(Report::new(text.clone(), &Document { issues: exported, count }).brief(text))
+    Ok(Report::new(&text, &Document { issues: exported, count }).brief(text))
 }
 
 /// An issue with everything that belongs to it.

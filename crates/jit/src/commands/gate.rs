@@ -5,7 +5,7 @@ pub mod define;
 
 use std::collections::BTreeMap;
 
-use holdfast_terminal::{clean, table};
+use holdfast_door::{Clean, table};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
@@ -147,8 +147,8 @@ fn report<T>(changed: &Changed<T>) -> Report {
     let draft = &changed.draft;
     let mut text = standing(draft.issue(), draft.results());
     match draft.finished() {
-        Some(Finished::Done) if changed.written => text.push_str("every gate is passed: done\n"),
-        Some(Finished::Gated(open)) => text.push_str(&format!("gated: {} open\n", open.join(", "))),
+        Some(Finished::Done) if changed.written => text += "every gate is passed: done\n",
+        Some(Finished::Gated(open)) => text += format!("gated: {} open\n", open.join(", ")),
         _ => {}
     }
     let document = Written {
@@ -156,7 +156,7 @@ fn report<T>(changed: &Changed<T>) -> Report {
         gates: told(draft.issue(), draft.results()),
         changed: changed.written,
     };
-    Report::new(clean(&text), &document).brief(draft.open_gates().join("\n"))
+    Report::new(text, &document).brief(draft.open_gates().join("\n"))
 }
 
 fn status(session: &Session, id: &str) -> Result<Report> {
@@ -166,17 +166,17 @@ fn status(session: &Session, id: &str) -> Result<Report> {
     let open: Vec<_> = issue.gates.iter().filter(|key| !results.passed(key)).cloned().collect();
     let mut text = standing(&issue, &results);
     if issue.state == State::Gated {
-        text.push_str(&format!("gated: {} open\n", open.join(", ")));
+        text += format!("gated: {} open\n", open.join(", "));
     }
     let brief = open.join("\n");
     let document = Status { gates: told(&issue, &results), count: issue.gates.len(), open };
-    Ok(Report::new(clean(&text), &document).brief(brief))
+    Ok(Report::new(text, &document).brief(brief))
 }
 
 /// How each gate of an issue stands, as a table.
-fn standing(issue: &holdfast_tracker::issues::Issue, results: &Results) -> String {
+fn standing(issue: &holdfast_tracker::issues::Issue, results: &Results) -> Clean {
     if issue.gates.is_empty() {
-        return format!("{} has no gates\n", issue.id);
+        return format!("{} has no gates\n", issue.id).into();
     }
     let rows: Vec<_> = issue
         .gates

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use holdfast_terminal::json_line;
+use holdfast_door::Clean;
 
 use crate::cli::{Graph as Command, GraphFormat};
 use crate::context::Context;
@@ -61,7 +61,7 @@ fn beginnings(context: &Context, board: &Board) -> Result<Report> {
     let ids: BTreeSet<IssueId> = nodes.iter().map(|node| node.id).collect();
     let rows = Rows { claimed: &board.claimed, ids: &board.ids, paint: context.printer.paint() };
     let text = if nodes.is_empty() {
-        "no open issues; make one: jit issue create --title '…'\n".to_owned()
+        "no open issues; make one: jit issue create --title '…'\n".into()
     } else {
         rows.table(nodes.into_iter().map(Into::into))
     };
@@ -73,9 +73,9 @@ fn beginnings(context: &Context, board: &Board) -> Result<Report> {
 fn export(context: &Context, board: &Board, format: GraphFormat) -> Report {
     let graph = Graph::whole(board);
     let text = match format {
-        GraphFormat::Dot => dot(&graph),
-        GraphFormat::Mermaid => mermaid(&graph),
-        GraphFormat::Json => json_line(&Document { graph }),
+        GraphFormat::Dot => dot(&graph).into(),
+        GraphFormat::Mermaid => mermaid(&graph).into(),
+        GraphFormat::Json => Clean::json(&Document { graph }),
     };
     match (format, context.printer.form()) {
         (GraphFormat::Dot | GraphFormat::Mermaid, Form::Json) => {

@@ -1,7 +1,7 @@
 //! `jit heartbeat`: keeping claims alive, and seeing who was heard of.
 
+use holdfast_door::table;
 use holdfast_kernel::Millis;
-use holdfast_terminal::table;
 use schemars::JsonSchema;
 use serde::Serialize;
 

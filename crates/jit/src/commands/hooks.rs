@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
+use holdfast_door::table;
 use holdfast_git::config::Scope;
 use holdfast_git::{Config, Environment, Found, Git, Objects, Repository, discover, hooks as git_hooks};
-use holdfast_terminal::{clean, table};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -204,7 +204,7 @@ impl<'a> Target<'a> {
             shared: shared.is_some(),
             count: hooks.len(),
         };
-        Ok(Report::new(clean(&text), &document).brief(brief.join("\n")))
+        Ok(Report::new(text, &document).brief(brief.join("\n")))
     }
 }
 

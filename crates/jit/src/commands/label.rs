@@ -1,7 +1,5 @@
 //! `jit label`: words on issues.
 
-use holdfast_terminal::clean;
-
 use crate::cli::Label as Command;
 use crate::commands::issue::Written;
 use crate::context::Context;
@@ -28,7 +26,7 @@ pub fn run(context: &Context, command: &Command) -> Result<Report> {
         labels.iter().try_for_each(|label| draft.label(label, there).map(drop))
     })?;
     let text = format!("{id} has {}\n", named(&changed.draft.labels()));
-    Ok(Report::new(clean(&text), &Written::from(&changed)).brief(changed.draft.labels().join("\n")))
+    Ok(Report::new(text, &Written::from(&changed)).brief(changed.draft.labels().join("\n")))
 }
 
 fn named(labels: &[String]) -> String {

@@ -1,6 +1,6 @@
 //! `jit query`: which issues there are, which can be worked on, which wait and for what.
 
-use holdfast_terminal::{Cell, Colour, grid, json_line};
+use holdfast_door::{Cell, Clean, Colour, grid};
 
 use crate::cli::Query as Command;
 use crate::commands::issue::list;
@@ -32,17 +32,17 @@ pub fn run(context: &Context, command: &Command) -> Result<Report> {
     }
 }
 
-fn board(context: &Context, session: &Session, filter: &Filter) -> Result<Board> {
+fn board(context: &Context, session: &Session, filter: &Filter) -> Result<Board<Clean>> {
     let issues = Issues::new(session);
     let claimed = Claimed::load(session)?;
-    let keep = |item: &Item<'_>| json_line(item);
-    let keep: Keep<'_> = if context.printer.is_json() { Some(&keep) } else { None };
+    let keep = |item: &Item<'_>| Clean::json(item);
+    let keep: Keep<'_, Clean> = if context.printer.is_json() { Some(&keep) } else { None };
     let board = Board::load(&issues, claimed, filter, keep)?;
     issues.warn(&board.problems);
     Ok(board)
 }
 
-fn available(context: &Context, board: &Board) -> Result<Report> {
+fn available(context: &Context, board: &Board<Clean>) -> Result<Report> {
     let nodes = board.available();
     let form = context.printer.form();
     let rows = Rows { claimed: &board.claimed, ids: &board.ids, paint: context.printer.paint() };
@@ -53,15 +53,15 @@ fn available(context: &Context, board: &Board) -> Result<Report> {
         false => rows.table(nodes.iter().map(|node| (*node).into())),
     };
     let report = Report::of(form, text, || ids(nodes.iter().copied()));
-    let objects = || nodes.iter().map(|node| node.kept.to_string()).collect();
+    let objects = || nodes.iter().filter_map(|node| node.kept.clone()).collect();
     Ok(if form == Form::Json { report.pieces(listed("issues", objects())) } else { report })
 }
 
-fn blocked(context: &Context, board: &Board) -> Result<Report> {
+fn blocked(context: &Context, board: &Board<Clean>) -> Result<Report> {
     let nodes = board.blocked();
     let form = context.printer.form();
     let length = telling(&board.ids);
-    let row = |(node, reasons): &(&Node, Vec<Reason>)| {
+    let row = |(node, reasons): &(&Node<Clean>, Vec<Reason>)| {
         let why: Vec<String> = reasons.iter().map(|reason| words(reason, length)).collect();
         [
             Cell::plain(&node.id.short(length)),
@@ -79,8 +79,10 @@ fn blocked(context: &Context, board: &Board) -> Result<Report> {
         }
     };
     let report = Report::of(form, text, || ids(nodes.iter().map(|(node, _)| *node)));
-    let object = |(node, reasons): &(&Node, Vec<Reason>)| with_member(&node.kept, "blocked_by", reasons);
-    let objects = || nodes.iter().map(object).collect();
+    let object = |(node, reasons): &(&Node<Clean>, Vec<Reason>)| {
+        node.kept.as_ref().map(|json| with_member(json, "blocked_by", reasons))
+    };
+    let objects = || nodes.iter().filter_map(object).collect();
     Ok(if form == Form::Json { report.pieces(listed("issues", objects())) } else { report })
 }
 
@@ -98,6 +100,6 @@ fn words(reason: &Reason, length: usize) -> String {
     }
 }
 
-fn ids<'a>(nodes: impl Iterator<Item = &'a Node>) -> String {
-    nodes.map(|node| format!("{}\n", node.id)).collect()
+fn ids<'a>(nodes: impl Iterator<Item = &'a Node<Clean>>) -> Clean {
+    nodes.map(|node| format!("{}\n", node.id)).collect::<String>().into()
 }

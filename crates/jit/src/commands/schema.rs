@@ -142,7 +142,7 @@ pub fn run(typed: &Schema) -> Result<Report> {
 /// For people too it is a document, only indented.
 fn page(document: &impl Serialize) -> Report {
     let mut report = Report::new("", document);
-    report.text = serde_json::to_string_pretty(&report.json).unwrap_or_default();
+    report.text = format!("{:#}", report.json).into();
     let brief = report.text.clone();
     report.brief(brief)
 }

@@ -1,6 +1,6 @@
 //! `jit search`: issues by what is written in them.
 
-use holdfast_terminal::{Cell, Colour, grid};
+use holdfast_door::{Cell, Clean, Colour, grid};
 
 use crate::cli::Search;
 use crate::context::Context;
@@ -38,9 +38,9 @@ pub fn run(context: &Context, typed: &Search) -> Result<Report> {
     Ok(Report::new(text, &results).brief(brief))
 }
 
-fn table(context: &Context, hits: &[Hit], total: usize, length: usize) -> String {
+fn table(context: &Context, hits: &[Hit], total: usize, length: usize) -> Clean {
     if hits.is_empty() {
-        return "nothing was found; fewer words find more\n".to_owned();
+        return "nothing was found; fewer words find more\n".into();
     }
     let row = |hit: &Hit| {
         [
@@ -54,7 +54,7 @@ fn table(context: &Context, hits: &[Hit], total: usize, length: usize) -> String
     let heading = ["ISSUE", "STATE", "PRIORITY", "TITLE", "WHERE"];
     let mut text = grid(context.printer.paint(), heading, hits.iter().map(row).collect());
     if total > hits.len() {
-        text.push_str(&format!("the best {} of {total}; --limit 0 shows all\n", hits.len()));
+        text += format!("the best {} of {total}; --limit 0 shows all\n", hits.len());
     }
     text
 }

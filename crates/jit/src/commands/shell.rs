@@ -1,6 +1,7 @@
 //! `jit completions` and `jit man`: made from the definitions of the commands, so that they cannot lag behind.
 
 use clap::CommandFactory;
+use holdfast_door::Clean;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -46,5 +47,6 @@ pub fn man(typed: &Man) -> Result<Report> {
 
 fn page(bytes: &[u8]) -> Report {
     let text = String::from_utf8_lossy(bytes).into_owned();
-    Report::new(text.clone(), &Page { text: text.clone() }).brief(text)
+    let page = Clean::page(&text);
+    Report::new(&page, &Page { text }).brief(page)
 }

@@ -1,10 +1,9 @@
 //! `jit status`: how things stand, on one screen.
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 
+use holdfast_door::{Cell, Clean, Colour, grid};
 use holdfast_kernel::Lease;
-use holdfast_terminal::{Cell, Colour, grid};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -85,28 +84,27 @@ fn status(board: &Board, agent_id: Option<String>) -> Status {
     }
 }
 
-fn text(context: &Context, board: &Board, status: &Status) -> String {
+fn text(context: &Context, board: &Board, status: &Status) -> Clean {
     if status.issues == 0 {
-        return "no issues yet; make one: jit issue create --title '…'\n".to_owned();
+        return "no issues yet; make one: jit issue create --title '…'\n".into();
     }
     let paint = context.printer.paint();
     let count = |state: &State| {
         let number = status.states.get(state.word()).copied().unwrap_or(0);
-        (number > 0).then(|| paint.paint(state_colour(*state), &format!("{number} {state}")))
+        (number > 0).then(|| paint.paint(state_colour(*state), format!("{number} {state}")))
     };
-    let counts: Vec<String> = State::ALL.iter().filter_map(count).collect();
-    // Writing to memory cannot fail.
-    let mut text = format!("{} issues: {}\n", status.issues, counts.join(", "));
-    let _ = writeln!(text, "{} available, {} waiting", status.available.len(), status.blocked);
+    let counts: Vec<Clean> = State::ALL.iter().filter_map(count).collect();
+    let mut text = Clean::from(format!("{} issues: ", status.issues)) + Clean::join(&counts, ", ");
+    text += format!("\n{} available, {} waiting\n", status.available.len(), status.blocked);
     if status.unreadable > 0 {
-        let _ = writeln!(text, "{}", paint.paint(Colour::Red, &format!("{} unreadable", status.unreadable)));
+        text += paint.paint(Colour::Red, format!("{} unreadable", status.unreadable)) + "\n";
     }
     claims(context, board, status, &mut text);
     let best: Vec<_> = board.available().into_iter().take(MOST_SHOWN).collect();
     if !best.is_empty() {
         let rows = Rows { claimed: &board.claimed, ids: &board.ids, paint };
-        text.push_str("\nTo be worked on next (jit claim next takes the first):\n");
-        text.push_str(&rows.table(best.into_iter().map(Into::into)));
+        text += "\nTo be worked on next (jit claim next takes the first):\n";
+        text += rows.table(best.into_iter().map(Into::into));
     }
     if !status.abandoned.is_empty() {
         let length = telling(&board.ids);
@@ -114,17 +112,17 @@ fn text(context: &Context, board: &Board, status: &Status) -> String {
         let ids: Vec<String> = status.abandoned.iter().take(MOST_SHOWN).map(short).collect();
         let more = status.abandoned.len().saturating_sub(ids.len());
         let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-        let _ = writeln!(text, "\nin progress, but held by nobody: {}{more}", ids.join(", "));
+        text += format!("\nin progress, but held by nobody: {}{more}\n", ids.join(", "));
     }
     text
 }
 
 /// Who works on what, whoever asks first.
-fn claims(context: &Context, board: &Board, status: &Status, text: &mut String) {
+fn claims(context: &Context, board: &Board, status: &Status, text: &mut Clean) {
     let mine = |lease: &Lease| status.agent_id.as_deref() == Some(lease.holder.agent.as_str());
     let mut leases: Vec<(IssueId, &Lease)> = board.claimed.iter().collect();
     if leases.is_empty() {
-        text.push_str("nothing is claimed\n");
+        *text += "nothing is claimed\n";
         return;
     }
     leases.sort_by_key(|(id, lease)| (!mine(lease), lease.holder.agent.clone(), *id));
@@ -141,6 +139,6 @@ fn claims(context: &Context, board: &Board, status: &Status, text: &mut String) 
         ]
     };
     let rows = leases.into_iter().map(row).collect();
-    text.push('\n');
-    text.push_str(&grid(context.printer.paint(), ["CLAIMED", "BY", "IN", "TIME", "TITLE"], rows));
+    *text += "\n";
+    *text += grid(context.printer.paint(), ["CLAIMED", "BY", "IN", "TIME", "TITLE"], rows);
 }

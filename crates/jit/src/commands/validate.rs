@@ -36,5 +36,5 @@ pub fn run(context: &Context, command: &Command) -> Result<Report> {
         }
     }
     let exit = if checks.iter().all(|check| check.ok) { Exit::Ok } else { Exit::Problems };
-    Ok(Report::new(holdfast_terminal::clean(&text), &Document { checks }).exit(exit))
+    Ok(Report::new(text, &Document { checks }).exit(exit))
 }

@@ -1,6 +1,6 @@
 //! `jit worktree`: which worktree this is, and which others there are.
 
-use holdfast_terminal::table;
+use holdfast_door::table;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -78,7 +78,7 @@ fn info(session: &Session) -> Result<Report> {
     let control = session.control().to_string_lossy().into_owned();
     let worktree =
         Here { schema_version, worktree_id, root, created_at, relocated_at, branch, main: !linked, control };
-    Ok(Report::new(holdfast_terminal::clean(&text), &One { worktree }).brief(brief))
+    Ok(Report::new(text, &One { worktree }).brief(brief))
 }
 
 fn list(context: &Context) -> Result<Report> {

@@ -1,6 +1,6 @@
 //! Which colour says what, of issues.
 
-use holdfast_terminal::{Cell, Colour};
+use holdfast_door::{Cell, Colour};
 
 use holdfast_tracker::issues::{Priority, State};
 

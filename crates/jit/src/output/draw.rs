@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-use holdfast_terminal::{Colour, Paint, clean};
+use holdfast_door::{Clean, Colour, Paint, clean};
 
 use super::colours::state_colour;
 
@@ -42,8 +42,8 @@ struct Branch {
 impl Tree<'_> {
     /// The tree below an issue. What was drawn before is drawn again without what is below it.
     #[must_use]
-    pub fn draw(&self, root: IssueId) -> String {
-        let mut text = String::new();
+    pub fn draw(&self, root: IssueId) -> Clean {
+        let mut text = Clean::default();
         let mut drawn = BTreeSet::new();
         let mut open = vec![Branch { id: root, before: String::new(), sign: "", depth: 0 }];
         while let Some(branch) = open.pop() {
@@ -57,31 +57,32 @@ impl Tree<'_> {
                     ""
                 }
             };
-            // Writing to memory cannot fail.
-            let _ = writeln!(text, "{}{}{}{note}", branch.before, branch.sign, self.line(branch.id));
+            text += Clean::from(&branch.before) + branch.sign + self.line(branch.id) + note + "\n";
         }
         text
     }
 
     /// An issue in one line.
     #[must_use]
-    pub fn line(&self, id: IssueId) -> String {
-        let short = id.short(self.length);
+    pub fn line(&self, id: IssueId) -> Clean {
+        let short = Clean::from(id.short(self.length)) + " ";
         let Some(node) = self.board.find(id) else {
             let why =
                 if self.board.ids.binary_search(&id).is_ok() { "cannot be read" } else { "is not there" };
-            return format!("{short} {}", self.paint.paint(Colour::Red, &format!("({why})")));
+            return short + self.paint.paint(Colour::Red, format!("({why})"));
         };
         let state = self.paint.paint(state_colour(node.state), node.state.word());
         let title = self.paint.show(Colour::Plain, &node.title);
-        format!("{short} {title} [{state}]{}", self.claim(node))
+        short + title + " [" + state + "]" + self.claim(node)
     }
 
-    fn claim(&self, node: &Node) -> String {
+    fn claim(&self, node: &Node) -> Clean {
         match self.board.claimed.holder(node.id) {
-            _ if !self.claims => String::new(),
-            Some(holder) => format!(" ({})", self.paint.show(Colour::Cyan, &format!("claimed by {holder}"))),
-            None => " (unclaimed)".to_owned(),
+            _ if !self.claims => Clean::default(),
+            Some(holder) => {
+                Clean::from(" (") + self.paint.show(Colour::Cyan, &format!("claimed by {holder}")) + ")"
+            }
+            None => " (unclaimed)".into(),
         }
     }
 }

@@ -1,12 +1,12 @@
 //! Leases as a table for people.
 
+use holdfast_door::{Clean, table};
 use holdfast_kernel::{Lease, Stamp};
-use holdfast_terminal::table;
 use holdfast_tracker::claims::lease::left;
 
 /// Leases as a table.
 #[must_use]
-pub fn listing<'a>(leases: impl Iterator<Item = &'a Lease>, now: &Stamp) -> String {
+pub fn listing<'a>(leases: impl Iterator<Item = &'a Lease>, now: &Stamp) -> Clean {
     let rows: Vec<_> = leases
         .map(|lease| {
             let reason = lease.reason.as_ref().map(ToString::to_string).unwrap_or_default();
@@ -23,7 +23,7 @@ pub fn listing<'a>(leases: impl Iterator<Item = &'a Lease>, now: &Stamp) -> Stri
         })
         .collect();
     if rows.is_empty() {
-        return "nothing is claimed\n".to_owned();
+        return "nothing is claimed\n".into();
     }
     table(["ISSUE", "AGENT", "WORKTREE", "BRANCH", "TIME", "LEASE", "REASON"], &rows)
 }

@@ -1,44 +1,43 @@
 //! JSON that is too large to be held twice: objects that are text already, put together in pieces.
 
-use holdfast_terminal::json_line;
+use holdfast_door::Clean;
 use serde::Serialize;
 
 /// An object with one more member. `object` is the JSON of an object that has some.
 #[must_use]
-pub fn with_member(object: &str, name: &str, value: &impl Serialize) -> String {
-    let open = object.strip_suffix('}').unwrap_or(object);
-    let value = json_line(value);
-    format!("{open},\"{name}\":{value}}}")
+pub fn with_member(object: &Clean, name: &str, value: &impl Serialize) -> Clean {
+    let open = object.as_str().strip_suffix('}').unwrap_or(object.as_str());
+    Clean::from(open) + format!(",\"{name}\":") + Clean::json(value) + "}"
 }
 
 /// The pieces of `{"<name>":[<objects>],"count":<their number>}`.
 #[must_use]
-pub fn listed(name: &str, objects: Vec<String>) -> Vec<String> {
+pub fn listed(name: &str, objects: Vec<Clean>) -> Vec<Clean> {
     let count = objects.len();
     let mut pieces = Vec::with_capacity(2 * count + 2);
-    pieces.push(format!("{{\"{name}\":["));
+    pieces.push(format!("{{\"{name}\":[").into());
     for (index, object) in objects.into_iter().enumerate() {
         if index > 0 {
-            pieces.push(",".to_owned());
+            pieces.push(",".into());
         }
         pieces.push(object);
     }
-    pieces.push(format!("],\"count\":{count}}}"));
+    pieces.push(format!("],\"count\":{count}}}").into());
     pieces
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{listed, with_member};
+    use super::{Clean, listed, with_member};
 
     #[test]
     fn pieces_make_one_document() {
         for (objects, text) in [
             (vec![], r#"{"issues":[],"count":0}"#),
-            (vec!["1".to_owned(), "2".into()], r#"{"issues":[1,2],"count":2}"#),
+            (vec!["1".into(), "2".into()], r#"{"issues":[1,2],"count":2}"#),
         ] {
-            assert_eq!(listed("issues", objects).concat(), text);
+            assert_eq!(listed("issues", objects).iter().collect::<Clean>().as_str(), text);
         }
-        assert_eq!(with_member(r#"{"a":1}"#, "b", &[2]), r#"{"a":1,"b":[2]}"#);
+        assert_eq!(with_member(&r#"{"a":1}"#.into(), "b", &[2]).as_str(), r#"{"a":1,"b":[2]}"#);
     }
 }

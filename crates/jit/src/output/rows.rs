@@ -1,6 +1,6 @@
 //! Issues as a table for people.
 
-use holdfast_terminal::{Cell, Colour, Paint, grid};
+use holdfast_door::{Cell, Clean, Colour, Paint, grid};
 
 use super::colours::{priority_cell, state_cell};
 use holdfast_tracker::ids::{IssueId, telling};
@@ -33,8 +33,8 @@ impl Row {
     }
 }
 
-impl From<&Node> for Row {
-    fn from(node: &Node) -> Self {
+impl<K> From<&Node<K>> for Row {
+    fn from(node: &Node<K>) -> Self {
         Self {
             id: node.id,
             state: node.state,
@@ -59,7 +59,7 @@ pub struct Rows<'a> {
 impl Rows<'_> {
     /// The table of these lines.
     #[must_use]
-    pub fn table(&self, rows: impl Iterator<Item = Row>) -> String {
+    pub fn table(&self, rows: impl Iterator<Item = Row>) -> Clean {
         let length = telling(self.ids);
         let cells = |row: Row| {
             [

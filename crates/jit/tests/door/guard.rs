@@ -235,6 +235,7 @@ fn an_acquire_enters_two_exclusive_sections() {
     bench.run_at("agent:a", &["issue", "update", &begun, "--title", "changed there"], &there).ok();
     for at in [bench.repo(), there] {
         let issue = bench.issue("work");
+        bench.issue("more work");
         // The claims' own, and the issue's, which is brought here under it.
         assert_eq!(exclusive_sections(&bench, &["claim", "acquire", &issue], &at), 2, "{}", at.display());
         assert_eq!(exclusive_sections(&bench, &["claim", "next"], &at), 2, "{}", at.display());

@@ -139,6 +139,17 @@ fn json_is_harmless_and_exact() {
     }
 }
 
+/// What is exported is JSON for programs, and a terminal acts on none of it.
+#[test]
+fn what_is_exported_is_harmless_on_a_terminal() {
+    let bench = Bench::new();
+    let title = "a\u{202e}b";
+    bench.issue(title);
+    let answer = bench.jit(&["export"]).ok();
+    assert!(!answer.stdout.contains('\u{202e}'), "{answer}");
+    assert_eq!(answer.json()["title"], title, "{answer}");
+}
+
 /// What was typed wrong is repeated, and a terminal acts on none of it.
 #[test]
 fn what_was_typed_wrong_is_repeated_harmlessly() {

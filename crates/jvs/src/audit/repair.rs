@@ -32,7 +32,7 @@ impl Audit {
                     let old = self.sys.files.open(&self.file(&aside(&broken)), Open::Read)?;
                     let good = old.read_from(0, usize::try_from(found.good).unwrap_or(usize::MAX))?;
                     if !good.is_empty() {
-                        self.put_back(&broken, &good)?;
+                        whole::replace(&self.sys, &self.file(&broken), &good, 0o600)?;
                     }
                 }
             }
@@ -47,16 +47,5 @@ impl Audit {
             ("aside".to_owned(), json!(aside)),
         ]);
         self.append("audit.repaired", None, data)
-    }
-
-    /// Writes the good beginning of a segment. It is longer than other small files, so it is written and
-    /// flushed under a name of its own first.
-    fn put_back(&self, name: &str, good: &[u8]) -> Result<()> {
-        let making = self.file(&format!("{name}.{:032x}.tmp", self.sys.entropy.nonce()?));
-        let file = self.sys.files.open(&making, Open::New { mode: 0o600 })?;
-        file.write_all_at(good, 0)?;
-        file.sync()?;
-        self.sys.files.rename(&making, &self.file(name))?;
-        Ok(self.sys.files.sync_dir(whole::parent(&making))?)
     }
 }

@@ -1,6 +1,6 @@
 //! `jvs diff`: what differs between two snapshots, or between one and a payload.
 
-use holdfast_terminal::one_line;
+use holdfast_door::Clean;
 use serde_json::{Value, json};
 
 use crate::context::Context;
@@ -42,7 +42,7 @@ pub(super) fn run(
 /// One line for each difference.
 pub(super) fn lines(found: &[Difference]) -> String {
     let line = |one: &Difference| {
-        format!("{}  {}\n", one.change.letter(), one_line(&String::from_utf8_lossy(&one.path)))
+        format!("{}  {}\n", one.change.letter(), Clean::line(&String::from_utf8_lossy(&one.path)))
     };
     found.iter().map(line).collect()
 }

@@ -1,6 +1,6 @@
 //! `jvs gc`: list what nobody needs, and delete exactly that.
 
-use holdfast_terminal::table;
+use holdfast_door::table;
 use serde_json::json;
 
 use crate::cli;

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use holdfast_terminal::table;
+use holdfast_door::table;
 use serde_json::{Value, json};
 
 use crate::context::Context;

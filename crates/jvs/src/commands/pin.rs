@@ -1,6 +1,6 @@
 //! `jvs pin`, `jvs unpin`, `jvs pins`: snapshots that are kept whatever becomes of the heads.
 
-use holdfast_terminal::table;
+use holdfast_door::table;
 use serde_json::json;
 
 use crate::context::Context;

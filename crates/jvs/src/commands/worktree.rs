@@ -1,6 +1,6 @@
 //! `jvs worktree`: make, list, find, rename and remove worktrees.
 
-use holdfast_terminal::table;
+use holdfast_door::table;
 use serde_json::json;
 
 use crate::change;

@@ -231,6 +231,7 @@ impl Session {
         Ok(self)
     }
 
+    /// Unlike [`holdfast_store::whole`] this flushes nothing: a session ends with the machine.
     fn write_beside(&self, sys: &Sys) -> Result<PathBuf> {
         let name = self.path.file_name().ok_or_else(|| refused(&self.path, "that is no name of a file"))?;
         let mut name = name.to_os_string();

@@ -1,8 +1,8 @@
 //! A command under the lock: it has it, keeps it, and is stopped when it is lost.
 
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 
-use holdfast_trial::{Answer, has, until};
+use holdfast_trial::{Answer, Screen, has, until};
 
 use crate::bench::{Bench, JVS, Refusal};
 
@@ -52,6 +52,11 @@ fn listening(name: &str, then: &str) -> String {
     format!("trap 'exit 7' {name}; {then}; i=0; while [ $((i += 1)) -lt 400 ]; do sleep 0.05; done")
 }
 
+fn signal(child: &Child, name: &str) {
+    let sent = Command::new("kill").args(["-s", name, &child.id().to_string()]).status().unwrap();
+    assert!(sent.success());
+}
+
 #[test]
 fn signals_are_passed_on_and_the_lock_is_given_back() {
     for name in ["INT", "TERM", "HUP"] {
@@ -60,11 +65,53 @@ fn signals_are_passed_on_and_the_lock_is_given_back() {
         let mut command = bench.command(&["lock", "run", "--", "sh", "-c", &script], &bench.main());
         let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         until("the command runs", || bench.main().join("ready").exists());
-        let sent = Command::new("kill").args(["-s", name, &child.id().to_string()]).status().unwrap();
-        assert!(sent.success());
+        signal(&child, name);
         Answer::from(child.wait_with_output().unwrap()).fails(7);
         assert_eq!(bench.jvs(&["lock", "status"]).ok().json()["state"], "free", "{name}");
     }
+}
+
+/// Whoever supervises stands still while the terminal sends the signal: the command has heard it, and would hear it
+/// again as soon as the other goes on.
+#[test]
+fn what_the_terminal_sends_is_heard_once() {
+    if !has("setsid") {
+        return;
+    }
+    let (bench, screen) = (Bench::new(), Screen::new(80));
+    let script =
+        "trap 'echo heard >> heard' INT; trap 'exit 7' TERM; echo > ready; while :; do sleep 0.05; done";
+    let mut command = bench.dressed(Command::new("setsid"), &bench.main());
+    command.args(["-c", JVS, "lock", "run", "--", "sh", "-c", script]).stdin(screen.line());
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    until("the command runs", || bench.main().join("ready").exists());
+    signal(&child, "STOP");
+    screen.press(b"\x03");
+    let heard = || std::fs::read_to_string(bench.main().join("heard")).unwrap_or_default();
+    until("the command hears it", || heard() == "heard\n");
+    signal(&child, "TERM");
+    signal(&child, "CONT");
+    Answer::from(child.wait_with_output().unwrap()).fails(7);
+    assert_eq!(heard(), "heard\n");
+}
+
+/// What is left in the background works on what the lock is for.
+#[test]
+fn the_lock_lasts_until_all_that_the_command_started_has_ended() {
+    let bench = Bench::new();
+    let script = "{ while [ ! -e over ]; do sleep 0.05; done; } & echo > ready";
+    let mut command = bench.command(&["lock", "run", "--", "sh", "-c", script], &bench.main());
+    let child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    until("the command has ended", || bench.main().join("ready").exists());
+    until("it is waited for", || {
+        // Whoever only waits is asleep, and has one child: the one in the background.
+        let children = format!("/proc/{0}/task/{0}/children", child.id());
+        std::fs::read_to_string(children).is_ok_and(|list| list.split_whitespace().count() == 1)
+    });
+    assert_eq!(bench.jvs(&["lock", "status"]).ok().json()["state"], "held");
+    std::fs::write(bench.main().join("over"), "").unwrap();
+    Answer::from(child.wait_with_output().unwrap()).ok();
+    assert_eq!(bench.jvs(&["lock", "status"]).ok().json()["state"], "free");
 }
 
 /// The moment after the command was started, made long: whatever jvs asks the system about signals takes a while.

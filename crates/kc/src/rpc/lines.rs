@@ -3,7 +3,7 @@
 
 use std::io::{self, BufRead, Write};
 
-use holdfast_terminal::json_line;
+use holdfast_door::Clean;
 use serde::Deserialize as _;
 
 use super::{Reply, answer};
@@ -38,7 +38,7 @@ pub fn serve(conn: &mut Database, mut input: impl BufRead, mut out: impl Write) 
     let mut line = Vec::new();
     while let Some(whole) = next(&mut input, &mut line)? {
         let reply = if whole { answer(conn, &line) } else { too_long() };
-        if let Err(why) = writeln!(out, "{}", json_line(&reply)).and_then(|()| out.flush()) {
+        if let Err(why) = writeln!(out, "{}", Clean::json(&reply)).and_then(|()| out.flush()) {
             return Err(Unserved { why, lease: untold(conn, &reply) });
         }
     }

@@ -1,29 +1,22 @@
 //! Running the command of a gate: for a limited time, with all that it starts, and keeping the end of what it
 //! writes. However it ends, nothing that it started in its own group is left running.
-#![expect(clippy::disallowed_methods, reason = "a gate's command is a process of the door's")]
 
-use std::io::Read as _;
-use std::os::unix::process::CommandExt as _;
+use std::ffi::OsString;
+use std::io;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::thread::JoinHandle;
+use std::process::Stdio;
 
-use holdfast_kernel::{Millis, Stamp};
-use holdfast_sys::{Sys, os};
+use holdfast_kernel::Millis;
+use holdfast_sys::Sys;
+use holdfast_sys::command::{Failure, Group, How, Leftovers, OnSignal, Stopped, Supervisor, command};
 
-use crate::error::Result;
-use crate::wait::Waits;
+use crate::error::{Error, Result};
 
 /// How much of what a command writes is kept: the end of it.
 const KEPT: usize = 16 << 10;
 
-/// How often the command is looked at.
-const PACE: Millis = Millis::new(10);
-
-/// How long the last words of a command are waited for. A process that left the group may keep the pipe open
-/// for ever.
-const LAST_WORDS: u32 = 50;
+/// How long a command has to end once its time is up.
+const GRACE: Millis = Millis::from_secs(1);
 
 /// A command to be run.
 pub struct Run<'a> {
@@ -58,89 +51,37 @@ impl Outcome {
     }
 }
 
-/// The end of what is written.
-#[derive(Default)]
-struct Tail {
-    bytes: Vec<u8>,
-    dropped: bool,
-}
-
-impl Tail {
-    fn push(&mut self, more: &[u8]) {
-        self.bytes.extend_from_slice(more);
-        if let Some(over) = self.bytes.len().checked_sub(KEPT).filter(|over| *over > 0) {
-            self.bytes.drain(..over);
-            self.dropped = true;
-        }
-    }
-
-    fn text(&self) -> String {
-        let text = String::from_utf8_lossy(&self.bytes);
-        if self.dropped { format!("…{text}") } else { text.into_owned() }
-    }
-}
-
 impl Run<'_> {
     /// Runs the command to its end, or until its time is up.
     ///
     /// # Errors
     /// When it cannot be started, or a signal asks this program to end.
-    pub fn run(&self, patience: &dyn Waits) -> Result<Outcome> {
-        let (mut child, tail, reader) = self.start()?;
-        let ended = self.watch(child.id(), patience);
-        // Also what it left in the background.
-        let _ = os::kill_group(child.id());
-        let code = child.wait().ok().and_then(|status| status.code());
-        for _ in 0..LAST_WORDS {
-            if reader.is_finished() {
-                break;
-            }
-            patience.wait(PACE)?;
-        }
-        let timed_out = ended?;
-        let output = tail.lock().unwrap_or_else(PoisonError::into_inner).text();
-        Ok(Outcome { code: code.filter(|_| !timed_out), timed_out, output })
-    }
-
-    fn start(&self) -> Result<(Child, Arc<Mutex<Tail>>, JoinHandle<()>)> {
-        let failed = |error| holdfast_sys::Error::new("start", Path::new(self.command), error);
-        let (mut output, end) = std::io::pipe().map_err(failed)?;
-        let mut command = Command::new("sh");
-        command.args(["-c", self.command]).current_dir(self.directory).stdin(Stdio::null());
-        command.stdout(end.try_clone().map_err(failed)?).stderr(end).process_group(0);
-        command.envs(self.variables.iter().copied());
-        let child = command.spawn().map_err(failed)?;
-        // It holds this side's ends of the pipe, which would then never close.
-        drop(command);
-        let tail = Arc::new(Mutex::new(Tail::default()));
-        let written = Arc::clone(&tail);
-        let reader = std::thread::spawn(move || {
-            let mut buffer = [0; 4_096];
-            while let Ok(got @ 1..) = output.read(&mut buffer) {
-                let piece = buffer.get(..got).unwrap_or_default();
-                written.lock().unwrap_or_else(PoisonError::into_inner).push(piece);
-            }
-        });
-        Ok((child, tail, reader))
-    }
-
-    /// Waits for the end; true if the time was up first.
-    fn watch(&self, child: u32, patience: &dyn Waits) -> Result<bool> {
-        let start = self.sys.clock.now()?;
-        loop {
-            // Reaping it here would free its number, and the group that is killed next might be another.
-            if os::has_ended(child)? {
-                return Ok(false);
-            }
-            if self.is_over(&start)? {
-                return Ok(true);
-            }
-            patience.wait(PACE)?;
-        }
-    }
-
-    fn is_over(&self, start: &Stamp) -> Result<bool> {
-        Ok(self.sys.clock.now()?.since(start).forward() >= self.limit)
+    pub fn run(&self) -> Result<Outcome> {
+        let mut supervisor = Supervisor::listen()?;
+        let words: [OsString; 3] = ["sh".into(), "-c".into(), self.command.into()];
+        let failed = |why| holdfast_sys::Error::new("start", Path::new(self.command), why);
+        let mut command = command(&words).ok_or_else(|| failed(io::ErrorKind::InvalidInput.into()))?;
+        command.current_dir(self.directory).stdin(Stdio::null()).envs(self.variables.iter().copied());
+        let how = How {
+            group: Group::Own,
+            on_signal: OnSignal::End,
+            leftovers: Leftovers::Kill,
+            limit: Some(self.limit),
+            grace: GRACE,
+            kept: Some(KEPT),
+        };
+        let ended = supervisor.run(self.sys, command, how).map_err(|failure| match failure {
+            Failure::NotStarted { why, .. } => failed(why).into(),
+            Failure::Interrupted(signal) => Error::Interrupted(signal),
+            Failure::Sys(error) => error.into(),
+        })?;
+        let timed_out = match ended.stopped {
+            Some(Stopped::Signal(signal)) => return Err(Error::Interrupted(signal)),
+            Some(Stopped::TimedOut | Stopped::Asked) => true,
+            None => false,
+        };
+        let code = ended.status.code().filter(|_| !timed_out);
+        Ok(Outcome { code, timed_out, output: ended.output })
     }
 }
 
@@ -150,24 +91,12 @@ mod tests {
     use holdfast_sys::Sys;
 
     use super::{KEPT, Outcome, Run};
-    use crate::error::Result;
-    use crate::wait::Waits;
-
-    /// Waits without listening to anybody.
-    struct Plainly<'a>(&'a Sys);
-
-    impl Waits for Plainly<'_> {
-        fn wait(&self, span: Millis) -> Result<()> {
-            self.0.clock.sleep(span);
-            Ok(())
-        }
-    }
 
     fn run(command: &str, limit: u64) -> Outcome {
         let (sys, directory) = (Sys::os(), std::env::temp_dir());
         let limit = Millis::new(limit);
         Run { sys: &sys, command, directory: &directory, variables: &[("JIT_GATE", "g")], limit }
-            .run(&Plainly(&sys))
+            .run()
             .unwrap()
     }
 
@@ -185,6 +114,7 @@ mod tests {
     }
 
     /// Whether a process is gone or only waits to be reaped.
+    #[expect(clippy::disallowed_methods, reason = "a test looks at a process that is not its own")]
     fn is_dead(pid: &str) -> bool {
         let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
         stat.rsplit(')')

@@ -11,7 +11,7 @@ use crate::issues::{Issues, Priority, Scope, Seen, State};
 use crate::writes::results_of;
 
 /// What a board knows of an issue.
-pub struct Node {
+pub struct Node<K = ()> {
     /// Its id.
     pub id: IssueId,
     /// What it is about.
@@ -35,7 +35,7 @@ pub struct Node {
     /// Whether it is wanted.
     pub wanted: bool,
     /// What is kept of it besides.
-    pub kept: Box<str>,
+    pub kept: Option<K>,
 }
 
 /// Something that an issue waits for.
@@ -69,12 +69,12 @@ pub enum Reason {
 }
 
 /// What to keep of every issue that is wanted and not over, such as its JSON; none if nothing more is needed.
-pub type Keep<'a> = Option<&'a (dyn Fn(&Item<'_>) -> String + Sync)>;
+pub type Keep<'a, K> = Option<&'a (dyn Fn(&Item<'_>) -> K + Sync)>;
 
 /// All issues at once.
-pub struct Board {
+pub struct Board<K = ()> {
     /// The issues that can be read, by id.
-    pub nodes: Vec<Node>,
+    pub nodes: Vec<Node<K>>,
     /// The ids of all.
     pub ids: Vec<IssueId>,
     /// Who holds what.
@@ -83,12 +83,12 @@ pub struct Board {
     pub problems: Vec<String>,
 }
 
-impl Board {
+impl<K: Send> Board<K> {
     /// Puts all issues on a board.
     ///
     /// # Errors
     /// When git stands in the way.
-    pub fn load(issues: &Issues<'_>, claimed: Claimed, filter: &Filter, keep: Keep<'_>) -> Result<Self> {
+    pub fn load(issues: &Issues<'_>, claimed: Claimed, filter: &Filter, keep: Keep<'_, K>) -> Result<Self> {
         let mut scan = issues.scan(Scope::All, |seen| Some(Node::new(seen, &claimed, filter, keep)))?;
         for node in scan.found.iter_mut().filter(|node| !node.gates.is_empty()) {
             // Whatever cannot be told counts as open.
@@ -100,14 +100,14 @@ impl Board {
 
     /// An issue.
     #[must_use]
-    pub fn find(&self, id: IssueId) -> Option<&Node> {
+    pub fn find(&self, id: IssueId) -> Option<&Node<K>> {
         let at = self.nodes.binary_search_by(|node| node.id.cmp(&id)).ok()?;
         self.nodes.get(at)
     }
 
     /// Whether an issue waits for something. One that is not there blocks nobody: whoever deleted it meant to.
     #[must_use]
-    pub fn is_blocked(&self, node: &Node) -> bool {
+    pub fn is_blocked(&self, node: &Node<K>) -> bool {
         node.unsure || node.deps.iter().any(|dep| self.blocks(*dep))
     }
 
@@ -120,7 +120,7 @@ impl Board {
 
     /// What an issue waits for.
     #[must_use]
-    pub fn reasons(&self, node: &Node) -> Vec<Reason> {
+    pub fn reasons(&self, node: &Node<K>) -> Vec<Reason> {
         let deps = node.deps.iter().filter(|dep| self.blocks(**dep));
         let mut reasons: Vec<Reason> = deps.map(|dep| self.reason(*dep)).collect();
         reasons.extend(node.unsure.then_some(Reason::Dependencies));
@@ -143,30 +143,30 @@ impl Board {
     /// The issues that can be worked on and are wanted, the most important and oldest first. What somebody
     /// holds is not among them, whoever asks.
     #[must_use]
-    pub fn available(&self) -> Vec<&Node> {
-        let free = |node: &&Node| {
+    pub fn available(&self) -> Vec<&Node<K>> {
+        let free = |node: &&Node<K>| {
             node.workable && node.wanted && self.claimed.lease(node.id).is_none() && !self.is_blocked(node)
         };
-        let mut nodes: Vec<&Node> = self.nodes.iter().filter(free).collect();
+        let mut nodes: Vec<&Node<K>> = self.nodes.iter().filter(free).collect();
         nodes.sort_by_key(|node| (node.priority, node.id));
         nodes
     }
 
     /// The issues that wait for something and are wanted, with what they wait for.
     #[must_use]
-    pub fn blocked(&self) -> Vec<(&Node, Vec<Reason>)> {
+    pub fn blocked(&self) -> Vec<(&Node<K>, Vec<Reason>)> {
         let open = self.nodes.iter().filter(|node| node.wanted && !node.state.is_over());
         open.map(|node| (node, self.reasons(node))).filter(|(_, reasons)| !reasons.is_empty()).collect()
     }
 }
 
-impl Node {
-    fn new(seen: &Seen<'_>, claimed: &Claimed, filter: &Filter, keep: Keep<'_>) -> Self {
+impl<K> Node<K> {
+    fn new(seen: &Seen<'_>, claimed: &Claimed, filter: &Filter, keep: Keep<'_, K>) -> Self {
         let issue = &seen.issue;
         let wanted = filter.wants(seen);
         let kept = match keep {
-            Some(keep) if wanted && !issue.state.is_over() => keep(&Item::new(seen, claimed)),
-            _ => String::new(),
+            Some(keep) if wanted && !issue.state.is_over() => Some(keep(&Item::new(seen, claimed))),
+            _ => None,
         };
         let gates =
             if issue.state == State::Gated { issue.gates.iter().cloned().collect() } else { Box::default() };
@@ -182,7 +182,7 @@ impl Node {
             workable: is_workable(seen, claimed),
             unsure: seen.unsure,
             wanted,
-            kept: kept.into(),
+            kept,
         }
     }
 }

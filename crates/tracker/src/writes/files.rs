@@ -71,7 +71,7 @@ impl<'a> Place<'a> {
             return Ok(());
         }
         durable::make_dirs(self.sys, &home, self.directory_mode)?;
-        Ok(durable::replace_all(self.sys, &home, &files, self.file_mode)?)
+        Ok(durable::replace_all(self.sys, &files, self.file_mode)?)
     }
 
     /// Makes an issue that is not there yet; false if something has its name.
@@ -111,7 +111,7 @@ impl<'a> Place<'a> {
                 files.push((building.join(name), bytes.as_slice()));
             }
         }
-        Ok(durable::replace_all(self.sys, building, &files, self.file_mode)?)
+        Ok(durable::replace_all(self.sys, &files, self.file_mode)?)
     }
 
     /// Removes an issue from this worktree. Its name goes first, in one step.

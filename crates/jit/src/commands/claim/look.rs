@@ -1,7 +1,7 @@
 //! Looking at claims. Nothing here writes a byte.
 
+use holdfast_door::table;
 use holdfast_kernel::{Lease, Name};
-use holdfast_terminal::table;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -74,7 +74,7 @@ pub(super) fn history(context: &Context, issue: Option<&str>) -> Result<Report> 
     }
     let rows: Vec<_> = events.iter().map(Envelope::row).collect();
     let text = if rows.is_empty() {
-        "nothing has happened\n".to_owned()
+        "nothing has happened\n".into()
     } else {
         table(["NUMBER", "WHEN", "WHAT", "ISSUE", "BY", "WHY"], &rows)
     };

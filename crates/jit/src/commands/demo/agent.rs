@@ -2,8 +2,8 @@
 //! is done. It tells what happens to it on stdout, for the director.
 
 use clap::Parser as _;
+use holdfast_door::Clean;
 use holdfast_kernel::Millis;
-use holdfast_terminal::json_line;
 use serde_json::Value;
 
 use super::{TTL_SECS, Told, list, text};
@@ -76,5 +76,5 @@ fn jit(context: &Context, words: &[&str]) -> Result<Report> {
 }
 
 fn tell(context: &Context, told: &Told) {
-    context.printer.line(&json_line(told));
+    context.printer.line(Clean::json(told));
 }

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use holdfast_terminal::table;
+use holdfast_door::{Clean, table};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
@@ -69,12 +69,12 @@ impl Audit {
     }
 
     /// The stories as a table, and what is wrong with them.
-    pub(super) fn text(&self) -> String {
+    pub(super) fn text(&self) -> Clean {
         let rows: Vec<_> =
             self.stories.iter().enumerate().map(|(number, story)| story.row(number + 1)).collect();
         let mut page = table(["", "ISSUE", "STATE", "HELD BY, UNDER FENCE"], &rows);
         for problem in &self.problems {
-            page.push_str(&format!("problem: {problem}\n"));
+            page += format!("problem: {problem}\n");
         }
         page
     }

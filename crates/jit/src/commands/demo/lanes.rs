@@ -1,7 +1,7 @@
 //! What happens, drawn as it happens: a lane for each agent, time goes down.
 
+use holdfast_door::{Clean, Colour};
 use holdfast_kernel::Stamp;
-use holdfast_terminal::Colour;
 
 use super::{CAST, Told};
 use crate::output::Printer;
@@ -27,11 +27,8 @@ impl Lanes {
     pub(super) fn new(printer: Printer, start: Stamp, titles: Vec<(String, String)>) -> Self {
         let lanes = Self { printer, start, titles };
         let names = CAST.map(|name| format!("{name:<WIDTH$}"));
-        lanes.printer.live(&format!(
-            "{:>6}  {}",
-            "",
-            lanes.printer.paint().paint(Colour::Bold, names.concat().trim_end())
-        ));
+        let names = lanes.printer.paint().paint(Colour::Bold, names.concat().trim_end());
+        lanes.printer.live(Clean::from(format!("{:>6}  ", "")) + names);
         lanes
     }
 
@@ -43,8 +40,8 @@ impl Lanes {
         };
         let passed = now.since(&self.start).forward().get();
         let lane = " ".repeat(agent * WIDTH);
-        let text = self.printer.paint().paint(paint, &text);
-        self.printer.live(&format!("{:>3}.{:02}s {lane} {text}", passed / 1_000, passed % 1_000 / 10));
+        let when = format!("{:>3}.{:02}s {lane} ", passed / 1_000, passed % 1_000 / 10);
+        self.printer.live(Clean::from(when) + self.printer.paint().paint(paint, text));
     }
 
     fn words(&self, told: &Told) -> (Colour, String) {

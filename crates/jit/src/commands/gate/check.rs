@@ -2,14 +2,12 @@
 //! that failed has to say is shown.
 
 use holdfast_kernel::Millis;
-use holdfast_terminal::clean;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{Standing, absent, told};
 use crate::commands::issue::show::Whole;
 use crate::context::Context;
-use crate::interrupt::Interrupt;
 use crate::output::Report;
 use holdfast_tracker::Session;
 use holdfast_tracker::code::Exit;
@@ -82,7 +80,7 @@ fn outcome(
     let variables = [("JIT_ISSUE_ID", issue.as_str()), ("JIT_GATE", key)];
     let limit = Millis::from_secs(gate.timeout_secs.unwrap_or(USUAL));
     let run = Run { sys: &context.caller.sys, command, directory, variables: &variables, limit };
-    run.run(&Interrupt::listen()?).map(Some)
+    run.run().map(Some)
 }
 
 impl Checked {
@@ -126,5 +124,5 @@ fn report(changed: &Changed<()>, wanted: &[String], checked: &[Checked]) -> Repo
     let document =
         Document { passed, gates: told(draft.issue(), draft.results()), issue: Whole::from(draft) };
     let exit = if passed { Exit::Ok } else { Exit::Failed };
-    Report::new(clean(&text), &document).brief(if passed { "passed" } else { "failed" }).exit(exit)
+    Report::new(text, &document).brief(if passed { "passed" } else { "failed" }).exit(exit)
 }

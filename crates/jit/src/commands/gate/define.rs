@@ -1,7 +1,7 @@
 //! The gates that are defined for everybody.
 
+use holdfast_door::table;
 use holdfast_sys::LockMode;
-use holdfast_terminal::{clean, table};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::json;
@@ -102,7 +102,7 @@ pub(super) fn list(session: &Session) -> Result<Report> {
     let registry = Registry::load(session)?;
     let rows: Vec<_> = registry.gates.iter().map(|(key, gate)| row(key, gate)).collect();
     let text = if rows.is_empty() {
-        "no gates are defined\n".to_owned()
+        "no gates are defined\n".into()
     } else {
         table(["GATE", "MODE", "TIMEOUT", "COMMAND", "TITLE"], &rows)
     };
@@ -127,5 +127,5 @@ pub(super) fn show(session: &Session, key: &str) -> Result<Report> {
     if gate.mode == Mode::Command {
         text.push_str(&format!("command: {command}\ntimeout: {timeout}\n"));
     }
-    Ok(Report::new(clean(&text), &One { gate: Defined::new(&key, gate) }).brief(command))
+    Ok(Report::new(text, &One { gate: Defined::new(&key, gate) }).brief(command))
 }

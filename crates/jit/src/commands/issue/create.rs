@@ -1,6 +1,5 @@
 //! `jit issue create`. A fresh issue's id is its own, so this needs no claim.
 
-use holdfast_terminal::clean;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -33,7 +32,7 @@ pub(super) fn run(session: &Session, typed: &CreateIssue) -> Result<Report> {
     let issue = draft.issue();
     let text = format!("created {}: {}\n", issue.id, issue.title);
     let document = Document { issue: Whole::from(&draft), lease: None, already_held: None };
-    Ok(Report::new(clean(&text), &document).brief(&issue.id))
+    Ok(Report::new(text, &document).brief(&issue.id))
 }
 
 /// The issue that was typed.

@@ -1,6 +1,5 @@
 //! `jit issue delete`.
 
-use holdfast_terminal::clean;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -38,5 +37,5 @@ pub(super) fn run(session: &Session, typed: &str) -> Result<Report> {
     }
     let id = id.to_string();
     let deleted = Gone { id: id.clone(), title: deleted.title, dependents };
-    Ok(Report::new(clean(&text), &Document { deleted }).brief(id))
+    Ok(Report::new(text, &Document { deleted }).brief(id))
 }

@@ -1,10 +1,11 @@
 //! `jit issue list` and `jit query all`.
 
+use holdfast_door::Clean;
+
 use crate::context::Context;
 use crate::output::pieces::listed;
 use crate::output::rows::{Row, Rows};
 use crate::output::{Form, Report};
-use holdfast_terminal::json_line;
 use holdfast_tracker::Session;
 use holdfast_tracker::error::Result;
 use holdfast_tracker::ids::IssueId;
@@ -13,7 +14,7 @@ use holdfast_tracker::queries::{Claimed, Filter, Item};
 
 /// What is kept of an issue, for the form that is wanted.
 enum Kept {
-    Json(String),
+    Json(Clean),
     Id(IssueId),
     Row(Row),
 }
@@ -28,7 +29,7 @@ pub fn run(context: &Context, session: &Session, scope: Scope, filter: &Filter) 
     let claimed = Claimed::or_none(session)?;
     let scan = issues.scan(scope, |seen| {
         filter.wants(seen).then(|| match form {
-            Form::Json => Kept::Json(json_line(&Item::new(seen, &claimed))),
+            Form::Json => Kept::Json(Clean::json(&Item::new(seen, &claimed))),
             Form::Brief => Kept::Id(seen.id),
             Form::Text => Kept::Row(Row::new(seen)),
         })
@@ -44,11 +45,11 @@ pub fn run(context: &Context, session: &Session, scope: Scope, filter: &Filter) 
     }
     let table = || {
         if rows.is_empty() {
-            return nothing(scope, filter).to_owned();
+            return nothing(scope, filter).into();
         }
         Rows { claimed: &claimed, ids: &scan.ids, paint: context.printer.paint() }.table(rows.into_iter())
     };
-    let report = Report::of(form, table, || brief);
+    let report = Report::of(form, table, || brief.into());
     Ok(if form == Form::Json { report.pieces(listed("issues", objects)) } else { report })
 }
 

@@ -1,8 +1,6 @@
 //! `jit issue show`: one issue with everything that is known of it.
 
-use std::fmt::Write as _;
-
-use holdfast_terminal::{Cell, Colour, Paint, clean, grid};
+use holdfast_door::{Cell, Clean, Colour, Paint, grid};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -120,54 +118,52 @@ struct Text<'a> {
 }
 
 impl Text<'_> {
-    fn all(&self, id: IssueId) -> String {
+    fn all(&self, id: IssueId) -> Clean {
         let issue = &self.whole.issue;
-        let mut text = format!("{}  {}\n", id, self.paint.show(Colour::Bold, &issue.title));
+        let mut text = Clean::from(format!("{id}  ")) + self.paint.show(Colour::Bold, &issue.title) + "\n";
         let state = self.paint.paint(state_colour(issue.state), issue.state.word());
         let priority = self.paint.paint(priority_colour(issue.priority), issue.priority.word());
-        // Writing to memory cannot fail.
-        let _ = writeln!(text, "{state} · {priority} · {}{}", clean(&issue.kind), self.people(id));
+        text += state + " · " + priority + " · " + &issue.kind + self.people(id) + "\n";
         for (name, values) in
             [("labels", &self.whole.labels), ("gates", &issue.gates.iter().cloned().collect())]
         {
             if !values.is_empty() {
-                let _ = writeln!(text, "{name}: {}", clean(&values.join(", ")));
+                text += format!("{name}: {}\n", values.join(", "));
             }
         }
         let now = &self.claimed.now;
-        let _ =
-            write!(text, "created {}, changed {}", ago(&issue.created_at, now), ago(&issue.updated_at, now));
-        text.push_str(match self.layer {
+        text += format!("created {}, changed {}", ago(&issue.created_at, now), ago(&issue.updated_at, now));
+        text += match self.layer {
             Layer::Local => "\n",
             Layer::Head => "; this is the copy of the last commit\n",
             Layer::Main => "; this is the copy of the main worktree\n",
             Layer::Shared => "; this was written in another worktree\n",
-        });
+        };
         self.dependencies(&mut text);
         if let Some(description) = &issue.description {
-            let _ = writeln!(text, "\n{}", clean(description));
+            text += format!("\n{description}\n");
         }
         for (path, document) in &issue.documents {
             let label = document.label.as_deref().map(|label| format!("  {label}")).unwrap_or_default();
-            let _ = writeln!(text, "document: {}", clean(&format!("{path}{label}")));
+            text += format!("document: {path}{label}\n");
         }
         text
     }
 
-    fn people(&self, id: IssueId) -> String {
-        let mut text = String::new();
+    fn people(&self, id: IssueId) -> Clean {
+        let mut text = Clean::default();
         if let Some(lease) = self.claimed.lease(id) {
             let who = format!("claimed by {}", lease.holder);
             let left = left(lease, &self.claimed.now);
-            text.push_str(&format!(" · {} ({left})", self.paint.show(Colour::Cyan, &who)));
+            text += Clean::from(" · ") + self.paint.show(Colour::Cyan, &who) + format!(" ({left})");
         }
         if let Some(assignee) = &self.whole.issue.assignee {
-            text.push_str(&format!(" · meant for {}", self.paint.show(Colour::Plain, assignee)));
+            text += Clean::from(" · meant for ") + self.paint.show(Colour::Plain, assignee);
         }
         text
     }
 
-    fn dependencies(&self, text: &mut String) {
+    fn dependencies(&self, text: &mut Clean) {
         if self.deps.is_empty() {
             return;
         }
@@ -175,11 +171,7 @@ impl Text<'_> {
             Some((state, title)) => [Cell::plain(&dep.id), state_cell(*state), Cell::plain(title)],
             None => [Cell::plain(&dep.id), Cell::new("not there", Colour::Red), Cell::plain("")],
         };
-        text.push('\n');
-        text.push_str(&grid(
-            self.paint,
-            ["DEPENDS ON", "STATE", "TITLE"],
-            self.deps.iter().map(row).collect(),
-        ));
+        *text += "\n";
+        *text += grid(self.paint, ["DEPENDS ON", "STATE", "TITLE"], self.deps.iter().map(row).collect());
     }
 }

@@ -1,6 +1,5 @@
 //! `jit issue update`. Everything that was typed is checked before the first issue is changed.
 
-use holdfast_terminal::clean;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -121,7 +120,7 @@ fn report(update: &Update<'_>, changed: &[Changed<()>]) -> Report {
         }
     }
     let brief: Vec<_> = changed.iter().map(|one| one.draft.issue().id.clone()).collect();
-    Report::new(clean(&text), &document(changed)).brief(brief.join("\n"))
+    Report::new(text, &document(changed)).brief(brief.join("\n"))
 }
 
 fn document(changed: &[Changed<()>]) -> Document {

@@ -4,17 +4,17 @@ use std::io::{self, Write as _};
 
 use serde_json::Value;
 
-use crate::text::{clean, is_acted_on, json_line};
+use crate::text::{Clean, clean, is_acted_on};
 
 /// Prints the pieces of an answer, and the end of a line where there is none. Whoever closed the pipe has read
 /// enough.
 ///
 /// # Errors
 /// The answer did not get out.
-pub fn print<S: AsRef<str>>(pieces: &[S]) -> io::Result<()> {
-    let Some(last) = pieces.iter().map(AsRef::as_ref).rfind(|piece| !piece.is_empty()) else { return Ok(()) };
+pub fn print(pieces: &[Clean]) -> io::Result<()> {
+    let Some(last) = pieces.iter().map(Clean::as_str).rfind(|piece| !piece.is_empty()) else { return Ok(()) };
     let mut out = io::stdout().lock();
-    let done = pieces.iter().try_for_each(|piece| out.write_all(piece.as_ref().as_bytes()));
+    let done = pieces.iter().try_for_each(|piece| out.write_all(piece.as_str().as_bytes()));
     let done = done.and_then(|()| if last.ends_with('\n') { Ok(()) } else { out.write_all(b"\n") });
     match done.and_then(|()| out.flush()) {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
@@ -35,7 +35,7 @@ pub fn typed_wrong(error: &clap::Error, document: Option<impl FnOnce(&str) -> Va
     };
     if let Some(document) = document.filter(|_| is_wrong) {
         let first = said.lines().next().unwrap_or_default().trim_start_matches("error: ");
-        let _ = print(&[json_line(&document(first))]);
+        let _ = print(&[Clean::json(&document(first))]);
     }
     is_wrong
 }

@@ -4,7 +4,7 @@
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use crate::paint::{Colour, Paint};
-use crate::text::one_line;
+use crate::text::Clean;
 
 /// What is between two columns.
 const GAP: usize = 2;
@@ -15,7 +15,7 @@ const NARROWEST: usize = 12;
 /// A cell of a table: one line of text that a terminal can show.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Cell {
-    text: String,
+    text: Clean,
     colour: Colour,
 }
 
@@ -23,7 +23,7 @@ impl Cell {
     /// A text from outside.
     #[must_use]
     pub fn new(text: &str, colour: Colour) -> Self {
-        Self { text: one_line(text), colour }
+        Self { text: Clean::line(text), colour }
     }
 
     /// A text from outside, as it is.
@@ -33,7 +33,7 @@ impl Cell {
     }
 
     fn width(&self) -> usize {
-        self.text.width()
+        self.text.as_str().width()
     }
 
     /// The cell in so many columns, with a sign that there is more.
@@ -44,9 +44,10 @@ impl Cell {
                 shown += c.width().unwrap_or(0);
                 shown >= columns
             };
-            let end = self.text.char_indices().find(is_too_far).map_or(self.text.len(), |(at, _)| at);
+            let text = self.text.as_str();
+            let end = text.char_indices().find(is_too_far).map_or(text.len(), |(at, _)| at);
             self.text.truncate(end);
-            self.text.push('…');
+            self.text += "…";
         }
         self
     }
@@ -55,7 +56,7 @@ impl Cell {
 /// Rows as aligned columns under a heading. A column that is empty in every row is left out; on a terminal that
 /// is too narrow the widest are cut, because lines that are wrapped are no table.
 #[must_use]
-pub fn grid<const N: usize>(paint: Paint, heading: [&str; N], rows: Vec<[Cell; N]>) -> String {
+pub fn grid<const N: usize>(paint: Paint, heading: [&str; N], rows: Vec<[Cell; N]>) -> Clean {
     let mut widths = [0; N];
     for row in &rows {
         for (width, cell) in widths.iter_mut().zip(row) {
@@ -70,7 +71,7 @@ pub fn grid<const N: usize>(paint: Paint, heading: [&str; N], rows: Vec<[Cell; N
         squeeze(&mut widths, &used, room);
     }
     let heading = heading.map(|name| Cell::new(name, Colour::Bold));
-    let mut text = String::new();
+    let mut text = Clean::default();
     for row in std::iter::once(heading).chain(rows) {
         let mut columns = widths.iter();
         let row = row.map(|cell| cell.cut(columns.next().copied().unwrap_or(usize::MAX)));
@@ -81,7 +82,7 @@ pub fn grid<const N: usize>(paint: Paint, heading: [&str; N], rows: Vec<[Cell; N
 
 /// Rows as aligned columns under a heading, without colours.
 #[must_use]
-pub fn table<const N: usize>(heading: [&str; N], rows: &[[String; N]]) -> String {
+pub fn table<const N: usize>(heading: [&str; N], rows: &[[String; N]]) -> Clean {
     let rows = rows.iter().map(|row| row.each_ref().map(|cell| Cell::plain(cell.as_str())));
     grid(Paint::new(false), heading, rows.collect())
 }
@@ -102,18 +103,18 @@ fn squeeze(widths: &mut [usize], used: &[bool], room: usize) {
     }
 }
 
-fn line(text: &mut String, paint: Paint, row: &[Cell], widths: &[usize], used: &[bool]) {
+fn line(text: &mut Clean, paint: Paint, row: &[Cell], widths: &[usize], used: &[bool]) {
     let mut missing = 0;
     for ((cell, width), _) in row.iter().zip(widths).zip(used).filter(|(_, used)| **used) {
         let width_of_cell = cell.width();
         if width_of_cell > 0 {
-            text.extend(std::iter::repeat_n(' ', missing));
-            text.push_str(&paint.paint(cell.colour, &cell.text));
+            *text += Clean::blanks(missing);
+            *text += paint.paint(cell.colour, &cell.text);
             missing = 0;
         }
         missing += width - width_of_cell + GAP;
     }
-    text.push('\n');
+    *text += "\n";
 }
 
 #[cfg(test)]
@@ -127,21 +128,24 @@ mod tests {
             [Cell::plain("e\u{301}"), Cell::plain("2")],
             [Cell::plain(""), Cell::plain("3")],
         ];
-        assert_eq!(grid(Paint::new(false), ["A", "B"], rows), "A     B\n日本  1\ne\u{301}     2\n      3\n");
+        assert_eq!(
+            grid(Paint::new(false), ["A", "B"], rows).as_str(),
+            "A     B\n日本  1\ne\u{301}     2\n      3\n"
+        );
     }
 
     #[test]
     fn a_table_of_text_has_no_colours() {
         let rows = [["ä".to_owned(), "1".to_owned()], ["long".to_owned(), "2".to_owned()]];
-        assert_eq!(table(["A", "B"], &rows), "A     B\nä     1\nlong  2\n");
+        assert_eq!(table(["A", "B"], &rows).as_str(), "A     B\nä     1\nlong  2\n");
     }
 
     #[test]
     fn colours_do_not_move_columns_and_need_a_terminal() {
         let rows = || vec![[Cell::new("x", Colour::Red), Cell::plain("y")]];
-        assert_eq!(grid(Paint::new(false), ["AB", "C"], rows()), "AB  C\nx   y\n");
+        assert_eq!(grid(Paint::new(false), ["AB", "C"], rows()).as_str(), "AB  C\nx   y\n");
         assert_eq!(
-            grid(Paint::new(true), ["AB", "C"], rows()),
+            grid(Paint::new(true), ["AB", "C"], rows()).as_str(),
             "\x1b[1mAB\x1b[0m  \x1b[1mC\x1b[0m\n\x1b[1;31mx\x1b[0m   y\n"
         );
     }
@@ -150,14 +154,24 @@ mod tests {
     fn a_table_fits_the_terminal_as_far_as_it_can() {
         let rows = || vec![[Cell::plain("01K8ZZ"), Cell::plain("日本 says a long title"), Cell::plain("x")]];
         let shown = |width| grid(Paint::new(false).within(Some(width)), ["A", "TITLE", "C"], rows());
-        assert_eq!(shown(80), "A       TITLE                   C\n01K8ZZ  日本 says a long title  x\n");
-        assert_eq!(shown(28), "A       TITLE              C\n01K8ZZ  日本 says a long…  x\n");
-        assert!(shown(4).lines().all(|line| line.chars().count() <= 6 + 2 + 12 + 2 + 1), "{}", shown(4));
+        assert_eq!(
+            shown(80).as_str(),
+            "A       TITLE                   C\n01K8ZZ  日本 says a long title  x\n"
+        );
+        assert_eq!(shown(28).as_str(), "A       TITLE              C\n01K8ZZ  日本 says a long…  x\n");
+        assert!(
+            shown(4).as_str().lines().all(|line| line.chars().count() <= 6 + 2 + 12 + 2 + 1),
+            "{}",
+            shown(4)
+        );
     }
 
     #[test]
     fn empty_columns_are_left_out_and_hostile_text_is_harmless() {
         let rows = vec![[Cell::plain("a\x1b[2J\nb"), Cell::plain(""), Cell::plain("c")]];
-        assert_eq!(grid(Paint::new(false), ["A", "B", "C"], rows), "A        C\na\u{fffd}[2J b  c\n");
+        assert_eq!(
+            grid(Paint::new(false), ["A", "B", "C"], rows).as_str(),
+            "A        C\na\u{fffd}[2J b  c\n"
+        );
     }
 }

@@ -4,7 +4,7 @@ use std::io::{self, IsTerminal as _};
 
 use holdfast_sys::os;
 
-use crate::text::one_line;
+use crate::text::Clean;
 
 /// What a text is painted with.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -74,20 +74,21 @@ impl Paint {
         Self { width, ..self }
     }
 
-    /// A text that was cleaned, painted.
+    /// The text, painted.
     #[must_use]
-    pub fn paint(self, colour: Colour, text: &str) -> String {
+    pub fn paint(self, colour: Colour, text: impl Into<Clean>) -> Clean {
+        let text = text.into();
         if self.colours && colour != Colour::Plain && !text.is_empty() {
-            format!("{}{text}\x1b[0m", colour.code())
+            text.within(colour.code(), "\x1b[0m")
         } else {
-            text.to_owned()
+            text
         }
     }
 
-    /// A text from outside, cleaned and painted.
+    /// The text in one line, painted.
     #[must_use]
-    pub fn show(self, colour: Colour, text: &str) -> String {
-        self.paint(colour, &one_line(text))
+    pub fn show(self, colour: Colour, text: &str) -> Clean {
+        self.paint(colour, Clean::line(text))
     }
 }
 

@@ -58,7 +58,7 @@ impl Notes {
     }
 
     fn say(self, colour: Colour, kind: &str, text: &str) {
-        let kind = self.paint.paint(colour, &format!("{kind}:"));
+        let kind = self.paint.paint(colour, format!("{kind}:"));
         // There is nobody to tell that nobody can be told anything.
         let _ = writeln!(io::stderr(), "{kind} {}", clean(text));
     }
