@@ -2,8 +2,7 @@
 
 use holdfast_kernel::{Name, Table};
 
-use crate::error::{Error, Result, name};
-use crate::lock::moment;
+use crate::error::{Error, Result, moment, name};
 use crate::medium::{Database, Found, Section};
 
 /// Adds a document; says whether it was new.

@@ -297,6 +297,11 @@ impl From<&Error> for AppError {
     }
 }
 
+/// The moment that a caller names.
+pub(crate) fn moment(now_ms: i64) -> Result<Stamp> {
+    Stamp::new(now_ms, None).map_err(|_| Error::BadTime(now_ms))
+}
+
 /// The name, if it can be one.
 ///
 /// # Errors

@@ -13,7 +13,7 @@ use holdfast_kernel::{
 use holdfast_store::Held;
 
 use crate::document::{documents, known};
-use crate::error::{Error, Result, name};
+use crate::error::{Error, Result, moment, name};
 use crate::medium::{Database, Found, Section};
 use crate::secret::Token;
 use crate::wire;
@@ -121,11 +121,6 @@ pub(crate) fn under<T>(
     let done = act(&section, &held)?;
     section.commit()?;
     Ok(done)
-}
-
-/// The moment that a caller names.
-pub(crate) fn moment(now_ms: i64) -> Result<Stamp> {
-    Stamp::new(now_ms, None).map_err(|_| Error::BadTime(now_ms))
 }
 
 /// The lease on the document that the token proves. Whether it is in force is the kernel's to say.

@@ -95,7 +95,7 @@ pub trait Medium: Send + Sync {
     fn transact(&self, policy: &Policy, command: &Command) -> Result<Answer>;
 
     /// Runs `act` if the claim is in force, and keeps everybody from taking it over meanwhile: check and
-    /// act are one step.
+    /// act are one step. `act` must not ask this medium anything: it would wait for itself.
     ///
     /// # Errors
     /// The refusal if the claim is not in force; otherwise what failed. `act` has not run then.

@@ -19,6 +19,7 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use holdfast_git::objects::Mode;
+use holdfast_store::View;
 
 use crate::durable;
 use crate::error::{Error, Result};
@@ -221,6 +222,12 @@ impl<'a> Issues<'a> {
         if let Some(more) = problems.len().checked_sub(MOST_NAMED).filter(|more| *more > 0) {
             self.session.notice(&Notice::MoreUnusable(more));
         }
+    }
+
+    /// Takes the id of the log from somebody who has just looked at the claims. Inside a guarded write they cannot be
+    /// asked again: the question would wait for the write.
+    pub(crate) fn know_log(&self, view: &View) {
+        let _ = self.log.set(view.counter.map(|counter| counter.to_string()));
     }
 
     /// The id of the log that grants the fences of this repository, if it has granted one.

@@ -1,3 +1,5 @@
+//! The supervisor with real commands: how they end, what is passed on, what is kept of their output.
+
 use std::process::Command;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 

@@ -9,6 +9,7 @@ use crate::config::EnforceLeases;
 use crate::error::WriteError;
 use crate::error::{Error, Result};
 use crate::ids::IssueId;
+use crate::issues::Issues;
 use crate::notice::Notice;
 use crate::session::Session;
 
@@ -37,12 +38,14 @@ pub(super) fn lease(session: &Session, id: IssueId) -> Result<(Option<Lease>, Vi
 }
 
 /// Finds out on which ground `what` may be done to an issue.
-pub(super) fn find(session: &Session, is_known: bool, id: IssueId, what: &'static str) -> Result<Permit> {
+pub(super) fn find(issues: &Issues<'_>, is_known: bool, id: IssueId, what: &'static str) -> Result<Permit> {
+    let session = issues.session();
     let mode = session.config().worktree.enforce_leases;
     if !is_known {
         return Ok(unclaimed(session, id, what));
     }
     let (mine, view) = lease(session, id)?;
+    issues.know_log(&view);
     if let Some(lease) = mine {
         session.warn_of_ending(&view);
         return Ok(Permit::Under(presented(&lease)));

@@ -66,7 +66,7 @@ impl<'a> Writer<'a> {
     /// # Errors
     /// When it would be.
     pub fn may(&self, id: IssueId, what: &'static str) -> Result<()> {
-        let permit = permit::find(self.session, self.is_known, id, what)?;
+        let permit = permit::find(&self.issues, self.is_known, id, what)?;
         let Permit::Under(claim) = permit else { return Ok(()) };
         let checked = self.session.claims().medium.guarded(&claim, &mut |_| {});
         if self.mode() == EnforceLeases::Strict { Ok(checked?) } else { Ok(()) }
@@ -112,7 +112,7 @@ impl<'a> Writer<'a> {
     ) -> Result<T> {
         let mut lock = self.locks.issue(id)?;
         let _section = lock.enter(self.session.sys(), LockMode::Exclusive)?;
-        let permit = permit::find(self.session, self.is_known, id, what)?;
+        let permit = permit::find(&self.issues, self.is_known, id, what)?;
         if let Permit::Under(claim) = permit {
             match self.session.claims().medium.as_medium().write(&claim, |held| act(Some(held))) {
                 // The claim ran out, and the configuration does not insist on one.
