@@ -1,6 +1,7 @@
 //! Starting other programs: what they print is shown as it comes and kept to be read afterwards. None of
 //! them gets an input, so that none waits for one.
 
+use std::cell::RefCell;
 use std::io::{Read, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -63,17 +64,63 @@ impl Child {
             }
         };
         let (out, err) = (child.stdout.take(), child.stderr.take());
-        let show = self.show;
+        let live = self.show && !is_kept();
         let (out, err) = std::thread::scope(|scope| {
-            let out = scope.spawn(move || out.map(|from| copy(from, show.then(std::io::stdout))));
-            let err = scope.spawn(move || err.map(|from| copy(from, show.then(std::io::stderr))));
+            let out = scope.spawn(move || out.map(|from| copy(from, live.then(std::io::stdout))));
+            let err = scope.spawn(move || err.map(|from| copy(from, live.then(std::io::stderr))));
             (out.join().ok().flatten().unwrap_or_default(), err.join().ok().flatten().unwrap_or_default())
         });
+        if self.show {
+            keep(&out);
+            keep(&err);
+        }
         match child.wait() {
             Ok(status) => Ended { ok: status.success(), how: status.to_string(), out, err },
             Err(why) => Ended { ok: false, how: why.to_string(), out, err },
         }
     }
+}
+
+thread_local! {
+    /// What a thread has to say that runs beside another one, until its step has ended.
+    static KEPT: RefCell<Option<String>> = const { RefCell::new(None) };
+}
+
+/// From here on this thread keeps what it says until [`show_kept`]: two at once on one terminal help nobody.
+pub(crate) fn keep_output() {
+    KEPT.set(Some(String::new()));
+}
+
+/// Shows what this thread has kept.
+pub(crate) fn show_kept() {
+    KEPT.with_borrow_mut(|kept| {
+        if let Some(text) = kept {
+            print!("{text}");
+            text.clear();
+        }
+    });
+}
+
+/// Says a line, now or with what is kept.
+pub(crate) fn say(line: &str) {
+    if is_kept() {
+        keep(line);
+        keep("\n");
+    } else {
+        println!("{line}");
+    }
+}
+
+fn is_kept() -> bool {
+    KEPT.with_borrow(Option::is_some)
+}
+
+fn keep(text: &str) {
+    KEPT.with_borrow_mut(|kept| {
+        if let Some(kept) = kept {
+            kept.push_str(text);
+        }
+    });
 }
 
 /// Reads to the end, showing each piece as it comes. What is not UTF-8 is kept readable.

@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::args::Hunt;
-use crate::child::{Child, is_there};
+use crate::child::{self, Child, is_there};
 use crate::report::Outcome;
 
 /// What makes the compiler count edges and comparisons for the fuzzer, with every assertion on.
@@ -102,7 +102,7 @@ impl Fuzzer {
         words.extend(BOUNDS);
         words.extend(folders.iter().map(String::as_str));
         let ended = self.program(target, &words).quiet().run();
-        println!("{target}: {}", summary(&ended.err));
+        child::say(&format!("{target}: {}", summary(&ended.err)));
         if !ended.ok {
             eprintln!("{}", ended.err);
         }

@@ -62,16 +62,19 @@ fn joined(counts: &str, note: &str) -> String {
     if note.is_empty() { counts.into() } else { format!("{counts}; {note}") }
 }
 
+/// A step, how long it took, and how it ended.
+pub(crate) type Row = (&'static str, Duration, Outcome);
+
 /// What became of all steps.
 #[derive(Default)]
 pub(crate) struct Report {
-    rows: Vec<(&'static str, Duration, Outcome)>,
+    rows: Vec<Row>,
 }
 
 impl Report {
     /// Adds a step.
-    pub(crate) fn add(&mut self, name: &'static str, took: Duration, outcome: Outcome) {
-        self.rows.push((name, took, outcome));
+    pub(crate) fn add(&mut self, row: Row) {
+        self.rows.push(row);
     }
 
     /// How many tests and checks passed and failed in all.
@@ -84,15 +87,15 @@ impl Report {
         matches!(self.counts(), (1.., 0))
     }
 
-    /// The table, one step a line, and below it the line that sums it up.
-    pub(crate) fn table(&self) -> String {
-        let mut table = format!("{:<20} {:>9} {:>9}  {}\n", "step", "result", "time", "what was seen");
+    /// The table, one step per line, and below it the line that sums it up. Some run beside others, so the time of all
+    /// is less than the sum.
+    pub(crate) fn table(&self, total: Duration) -> String {
+        let mut table = format!("{:<26} {:>9} {:>9}  {}\n", "step", "result", "time", "what was seen");
         for (name, took, outcome) in &self.rows {
             let (word, seconds) = (outcome.word(), took.as_secs_f64());
-            let _ = writeln!(table, "{name:<20} {word:>9} {seconds:>7.1} s  {}", outcome.remark());
+            let _ = writeln!(table, "{name:<26} {word:>9} {seconds:>7.1} s  {}", outcome.remark());
         }
-        let total: Duration = self.rows.iter().map(|(_, took, _)| *took).sum();
-        let _ = writeln!(table, "{:<20} {:>9} {:>7.1} s", "in all", "", total.as_secs_f64());
+        let _ = writeln!(table, "{:<26} {:>9} {:>7.1} s", "in all", "", total.as_secs_f64());
         table
     }
 
@@ -110,7 +113,7 @@ mod tests {
     fn report(outcomes: &[Outcome]) -> Report {
         let mut report = Report::default();
         for outcome in outcomes {
-            report.add("a step", Duration::from_secs(1), outcome.clone());
+            report.add(("a step", Duration::from_secs(1), outcome.clone()));
         }
         report
     }
@@ -121,7 +124,8 @@ mod tests {
         let report = report(&[ran, Outcome::one(true, ""), Outcome::skipped("no tool")]);
         assert_eq!(report.last_line(), "41 passed, 0 failed");
         assert!(report.is_good());
-        assert!(report.table().contains("skipped     1.0 s  no tool"), "{}", report.table());
+        let table = report.table(Duration::from_secs(2));
+        assert!(table.contains("skipped     1.0 s  no tool") && table.contains("2.0 s"), "{table}");
     }
 
     #[test]

@@ -1,5 +1,5 @@
-//! The test command: every step in turn, each with its name, its time and its result. One failure stops
-//! nothing, so that one run tells everything there is to tell.
+//! The test command: every step with its name, its time and its result. One failure stops nothing, so that one run
+//! tells everything there is to tell.
 
 mod readme;
 mod steps;
@@ -8,8 +8,8 @@ mod tally;
 use std::path::Path;
 use std::time::Instant;
 
-use crate::report::{Outcome, Report};
-use crate::{fuzz, tidy, tools};
+use crate::report::{Outcome, Report, Row};
+use crate::{child, fuzz, tidy, tools};
 
 /// How much of everything that can go on for ever.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,7 +36,7 @@ const WIDENED: [(&str, &str); 5] = [
 ];
 
 impl Length {
-    /// What fits between two cups of tea, or a night's worth of it.
+    /// What fits into a quarter of an hour, or a night's worth of it.
     #[must_use]
     pub const fn new(long: bool) -> Self {
         if long {
@@ -49,36 +49,59 @@ impl Length {
 
 type Step = (&'static str, fn(&Path, Length) -> Outcome);
 
-const STEPS: [Step; 15] = [
+/// What is shown as it happens, in turn: the checks that fail fastest come first.
+const STEPS: [Step; 9] = [
     ("tools", |root, _| tools::check(root)),
     ("format", |root, _| steps::format(root)),
     ("tidy", |root, _| tidy::step(root)),
     ("shell scripts", |root, _| steps::shell_scripts(root)),
     ("lints", |root, _| steps::lints(root)),
     ("tests", steps::tests),
-    ("tests in the docs", |root, _| steps::doc_tests(root)),
-    ("simulation", steps::simulation),
+    ("documentation", |root, _| steps::documentation(root)),
+    ("commands in the docs", |root, _| readme::run(root)),
+    ("licences", |root, _| steps::licences(root)),
+];
+
+/// What runs beside the lints and the tests, which do not keep every processor busy. Each builds in a directory of its
+/// own, so that neither side waits for the other, and prints what it has to say when it ends.
+const BESIDE: [Step; 5] = [
     ("project lock", |root, _| steps::project_lock(root)),
     ("project lock in Chromium", steps::project_lock_in_a_browser),
     ("project lock with bundlers", steps::project_lock_with_bundlers),
-    ("documentation", |root, _| steps::documentation(root)),
-    ("commands in the docs", |root, _| readme::run(root)),
+    ("simulation", steps::simulation),
     ("fuzzing", |root, length| fuzz::step(root, length.seconds)),
-    ("licences", |root, _| steps::licences(root)),
 ];
 
 /// Runs everything and says what became of it.
 #[must_use]
 pub fn run(root: &Path, length: Length) -> bool {
+    let start = Instant::now();
+    let (first, rest) = STEPS.split_at(1);
     let mut report = Report::default();
-    for (name, step) in STEPS {
-        println!("\n=== {name}");
-        let start = Instant::now();
-        let outcome = step(root, length);
-        let took = start.elapsed();
-        println!("=== {name}: {} after {:.1} s", outcome.word(), took.as_secs_f64());
-        report.add(name, took, outcome);
-    }
-    println!("\n{}\n{}", report.table(), report.last_line());
+    // Everything else needs what this installs.
+    first.iter().for_each(|step| report.add(turn(step, root, length)));
+    std::thread::scope(|scope| {
+        let beside = scope.spawn(|| {
+            child::keep_output();
+            BESIDE.iter().map(|step| turn(step, root, length)).collect::<Vec<Row>>()
+        });
+        rest.iter().for_each(|step| report.add(turn(step, root, length)));
+        match beside.join() {
+            Ok(rows) => rows.into_iter().for_each(|row| report.add(row)),
+            Err(_) => report.add(("what runs beside", start.elapsed(), Outcome::one(false, "it panicked"))),
+        }
+    });
+    println!("\n{}\n{}", report.table(start.elapsed()), report.last_line());
     report.is_good()
+}
+
+/// Runs one step, with its name above what it prints and its result below.
+fn turn((name, step): &Step, root: &Path, length: Length) -> Row {
+    let start = Instant::now();
+    child::say(&format!("\n=== {name}"));
+    let outcome = step(root, length);
+    let took = start.elapsed();
+    child::say(&format!("=== {name}: {} after {:.1} s", outcome.word(), took.as_secs_f64()));
+    child::show_kept();
+    (name, took, outcome)
 }

@@ -99,39 +99,39 @@ pub enum Typed {
     /// Issues
     #[command(subcommand)]
     Issue(Deferred<Issue>),
-    /// How things stand: issues, claims, what can be worked on
+    /// Show issues, claims and what to work on next
     Status,
-    /// Which issues there are, can be worked on, or wait
+    /// List issues: all, available or blocked
     #[command(subcommand)]
     Query(Deferred<Query>),
-    /// What depends on what
+    /// Show the dependency graph
     #[command(subcommand)]
     Graph(Deferred<Graph>),
-    /// Find issues by what is written in them
+    /// Search issues by text
     #[command(
         after_help = "Examples:\n  jit search login\n  jit search 'session token' --state ready --json"
     )]
     Search(Search),
-    /// What waits for what
+    /// Dependencies
     #[command(subcommand)]
     Dep(Deferred<Dep>),
-    /// Words on issues
+    /// Labels
     #[command(subcommand)]
     Label(Deferred<Label>),
-    /// What must be passed before an issue is done
+    /// Gates that an issue must pass before it is done
     #[command(subcommand)]
     Gate(Deferred<Gate>),
     /// Documents of issues
     #[command(subcommand)]
     Doc(Deferred<Doc>),
-    /// Read issues in: lines of `jit export`, or the issues.jsonl of beads
+    /// Import issues: lines of `jit export`, or the issues.jsonl of beads
     #[command(
         after_help = "Issues that are not there yet are created. Those that are there are changed, which \
         needs a claim on each.\n\nExamples:\n  jit import issues.jsonl\n  jit import .beads/issues.jsonl\n  \
         jit -C ../other export | jit import -"
     )]
     Import(Import),
-    /// Write issues out, one JSON object a line
+    /// Export issues, one JSON object per line
     #[command(after_help = "Examples:\n  jit export > issues.jsonl\n  jit export 01K8ZQ")]
     Export(Export),
     /// Claims on issues: who works on what
@@ -140,22 +140,22 @@ pub enum Typed {
     /// Worktrees and their identities
     #[command(subcommand)]
     Worktree(Deferred<Worktree>),
-    /// Signs of life for claims
+    /// Keep claims alive
     #[command(subcommand)]
     Heartbeat(Deferred<Heartbeat>),
-    /// Settings: what holds, where it comes from, how to change it
+    /// Show and change settings
     #[command(subcommand)]
     Config(Deferred<Config>),
-    /// Put right what a crash or a bad disk left behind
+    /// Repair what a crash or a bad disk left behind
     Recover {
-        /// Only say what is wrong
+        /// Only report what is wrong
         #[arg(long)]
         dry_run: bool,
     },
-    /// Look for problems
+    /// Check for problems
     #[command(subcommand)]
     Validate(Deferred<Validate>),
-    /// Hooks of git: install, remove, look
+    /// Install, remove and inspect git hooks
     #[command(subcommand)]
     Hooks(Deferred<Hooks>),
     /// Merge an issue's file, for git

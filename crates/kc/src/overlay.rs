@@ -6,8 +6,8 @@ use holdfast_store::Held;
 use rusqlite::{OptionalExtension, Row};
 
 use crate::document::known;
-use crate::error::{Error, Result, bounded, name};
-use crate::lock::{moment, under};
+use crate::error::{Error, Result, bounded, moment, name};
+use crate::lock::under;
 use crate::medium::{Database, Section};
 use crate::secret::part;
 use crate::wire::Overlay;

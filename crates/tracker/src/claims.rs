@@ -198,13 +198,13 @@ pub fn reason(what: &'static str, text: &str) -> Result<Text> {
 pub fn seconds(what: &'static str, text: &str) -> Result<u64> {
     let bad = |why: &str| Error::BadValue { what, given: text.to_owned(), why: why.to_owned() };
     match text.parse::<i128>() {
-        Ok(secs) if secs < 0 => Err(bad("it is a number of seconds from 0 on")),
+        Ok(secs) if secs < 0 => Err(bad("must not be negative")),
         Ok(secs) => {
             let longest = i128::from(Millis::LONGEST.get() / 1_000);
             let secs = u64::try_from(secs).ok().filter(|secs| i128::from(*secs) <= longest);
-            secs.ok_or_else(|| bad("that is longer than anything lasts"))
+            secs.ok_or_else(|| bad(&format!("longer than the maximum of {longest} seconds")))
         }
-        Err(_) => Err(bad("it is a whole number of seconds")),
+        Err(_) => Err(bad("must be a whole number of seconds")),
     }
 }
 

@@ -174,7 +174,7 @@ codes! {
         "read the cause; try again once it is mended";
     // The tracker: what jit says itself.
     Usage = "USAGE", Tracker, Usage, 400,
-        "what was typed is no command",
+        "unknown command, option or argument",
         "read the help";
     NotInitialised = "NOT_INITIALISED", Tracker, NotFound, 404,
         "nobody has started to track issues here",

@@ -28,7 +28,7 @@ pub enum Error {
     #[error("{0}")]
     Usage(String),
     /// Nobody has started tracking issues here.
-    #[error("there is no .jit directory in {} or above it", .0.display())]
+    #[error("not a jit repository: no .jit directory in {} or any directory above it", .0.display())]
     NotInitialised(PathBuf),
     /// There is no worktree here to keep issues in.
     #[error("{} has no worktree, so there are no issues here", .0.display())]
@@ -57,13 +57,13 @@ pub enum Error {
     #[error("'{0}' is not an id: an id, or its first 4 characters or more, is digits and letters")]
     BadId(String),
     /// Nobody said who asks.
-    #[error("this needs to know which agent you are")]
+    #[error("no agent id was given")]
     NoAgent,
     /// A text that is no agent id.
     #[error(transparent)]
     BadAgent(#[from] BadAgent),
     /// A value that cannot be.
-    #[error("{what} cannot be '{given}': {why}")]
+    #[error("invalid value '{given}' for {what}: {why}")]
     BadValue {
         /// What it is.
         what: &'static str,
@@ -76,7 +76,7 @@ pub enum Error {
     #[error("no issue is available")]
     NothingAvailable,
     /// The heartbeat of this holder runs already.
-    #[error("the heartbeat of {0} runs already")]
+    #[error("a heartbeat of {0} is already running")]
     HeartbeatRuns(String),
     /// Others wait for the same issue and came earlier.
     #[error("{issue} is free or about to be, but {ahead} came earlier")]

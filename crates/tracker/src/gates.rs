@@ -13,6 +13,7 @@ use serde_json::Value;
 use crate::durable;
 use crate::error::{Error, Result, WriteError};
 use crate::issues::Issues;
+use crate::json;
 use crate::session::Session;
 
 pub use run::{Outcome, Run};
@@ -129,9 +130,6 @@ impl Registry {
     /// The bytes of its file.
     #[must_use]
     pub fn bytes(&self) -> Vec<u8> {
-        // Its keys are text, so it has a JSON form.
-        let mut text = serde_json::to_vec_pretty(self).unwrap_or_default();
-        text.push(b'\n');
-        text
+        json::file(self)
     }
 }

@@ -17,6 +17,7 @@ pub use daemon::{End, parent};
 use crate::claims::heartbeat_file;
 use crate::durable;
 use crate::error::{Error, Result};
+use crate::json;
 use crate::session::Session;
 use crate::times::rfc3339;
 use crate::wait::Waits;
@@ -55,8 +56,7 @@ pub fn write(session: &Session, interval_secs: u64) -> Result<()> {
         last_beat: rfc3339(&sys.clock.now()?),
         interval_secs,
     };
-    let mut text = serde_json::to_vec_pretty(&beat).unwrap_or_default();
-    text.push(b'\n');
+    let text = json::file(&beat);
     let access = session.prepare()?;
     let path = heartbeat_file(session.control(), holder.agent.as_str());
     Ok(durable::replace(sys, &path, &text, access.file())?)

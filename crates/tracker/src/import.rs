@@ -56,7 +56,7 @@ pub fn import(session: &Session, text: &[u8]) -> Result<Imported> {
     notes.extend(dropped);
     let standing = standing(&writer, &items)?;
     for (id, _) in standing.iter().filter(|(_, standing)| **standing == Standing::Differs) {
-        writer.may(*id, "import")?;
+        writer.may(*id, "importing")?;
     }
     let done = write(&writer, &items, &sequence, &standing)?;
     let ids = |ids: &[IssueId]| ids.iter().map(ToString::to_string).collect::<Vec<_>>();
@@ -148,7 +148,7 @@ fn write(
                 done.created.push(*id);
             }
             Standing::Differs => {
-                writer.change(*id, "import", |draft| item.put(draft))?;
+                writer.change(*id, "importing", |draft| item.put(draft))?;
                 done.updated.push(*id);
             }
         }

@@ -19,6 +19,7 @@ pub mod hooks;
 pub mod ids;
 pub mod import;
 pub mod issues;
+mod json;
 pub mod keep;
 pub mod layout;
 pub mod merge;

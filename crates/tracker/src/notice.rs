@@ -146,7 +146,7 @@ impl fmt::Display for Notice {
                 span(*left)
             ),
             Self::Unclaimed { what, issue } => {
-                write!(f, "to {what} {issue} without a claim on it: jit claim acquire {issue}")
+                write!(f, "{what} {issue} without holding its claim: jit claim acquire {issue}")
             }
             Self::Blocked { issue, by } => write!(f, "{issue} is blocked by {}", by.join(", ")),
             Self::WorktreeMoved { worktree, from, to } => {

@@ -13,6 +13,7 @@ use crate::caller::Caller;
 use crate::control::Access;
 use crate::durable;
 use crate::error::{Error, Result};
+use crate::json;
 use crate::layout;
 use crate::notice::Notice;
 use crate::times::rfc3339;
@@ -147,8 +148,7 @@ fn settle(caller: &Caller, workspace: &Workspace, data: &Path) -> Result<Record>
 /// the file is durable under its first name before it gets its last one, and whatever a power loss takes back,
 /// one of the two names is left. That is why the directory is flushed once more than `durable::replace` does.
 fn install(sys: &Sys, data: &Path, identity: &Record) -> Result<()> {
-    let mut text = serde_json::to_vec_pretty(identity).unwrap_or_default();
-    text.push(b'\n');
+    let text = json::file(identity);
     let beside = data.join(format!("{BESIDE}{:032x}", sys.entropy.nonce()?));
     let file = sys.files.open(&beside, Open::New { mode: 0o644 })?;
     file.write_all_at(&text, 0)?;

@@ -58,17 +58,18 @@ pub(super) fn tests(root: &Path, length: Length) -> Outcome {
     tally::outcome(&child.run())
 }
 
-/// The examples in the documentation, which nextest does not run.
-pub(super) fn doc_tests(root: &Path) -> Outcome {
-    tally::outcome(&Child::cargo(root, &["test", "--workspace", "--all-features", "--doc"]).run())
-}
-
 /// Random schedules, crashes and clocks over the real media, with every assertion on.
 pub(super) fn simulation(root: &Path, length: Length) -> Outcome {
-    let seeds = length.seeds.to_string();
-    let ended = Child::cargo(root, &["sim", "random", "--seeds", &seeds]).run();
+    let (seeds, start) = (length.seeds.to_string(), first_seed(root).to_string());
+    let ended = Child::cargo(root, &["sim", "random", "--seeds", &seeds, "--start", &start]).run();
     let last = ended.out.lines().last().unwrap_or("it did not come to its end");
     Outcome::one(ended.ok, last)
+}
+
+/// The first seed: from the commit, so that every commit tries other worlds and the same one can be tried again.
+fn first_seed(root: &Path) -> u32 {
+    let commit = Child::new(root, "git", &["rev-parse", "HEAD"]).quiet().run().out;
+    u32::from_str_radix(commit.get(..8).unwrap_or_default(), 16).unwrap_or(0)
 }
 
 /// The browser package without a browser: its types, its decisions against the vectors, and its doubles.

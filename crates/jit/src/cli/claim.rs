@@ -25,7 +25,7 @@ pub enum Claim {
     Acquire {
         /// The issue
         issue: String,
-        /// How.
+        /// The terms of the claim.
         #[command(flatten)]
         terms: Terms,
         /// Wait that long for it to become free, in seconds
@@ -35,7 +35,7 @@ pub enum Claim {
     /// Claim the best issue that is available
     #[command(after_help = "Examples:\n  jit claim next\n  jit claim next --priority high --ttl 1800")]
     Next {
-        /// How.
+        /// The terms of the claim.
         #[command(flatten)]
         terms: Terms,
         /// Which issues are wanted.
@@ -51,11 +51,11 @@ pub enum Claim {
         /// The issue.
         #[command(flatten)]
         issue: CreateIssue,
-        /// How.
+        /// The terms of the claim.
         #[command(flatten)]
         terms: Terms,
     },
-    /// Prolong a claim
+    /// Renew a claim
     #[command(after_help = "Examples:\n  jit claim renew 01JAB\n  jit claim renew 01JAB --ttl 3600")]
     Renew {
         /// The lease, or the issue
@@ -64,19 +64,19 @@ pub enum Claim {
         #[arg(long, value_name = "SECONDS", allow_hyphen_values = true)]
         ttl: Option<String>,
     },
-    /// Give a sign of life for a claim without a deadline
+    /// Send a heartbeat for a claim without a deadline
     #[command(after_help = "Examples:\n  jit claim heartbeat 01JAB")]
     Heartbeat {
         /// The lease, or the issue
         lease: String,
     },
-    /// Give a claim back
+    /// Release a claim
     #[command(after_help = "Examples:\n  jit claim release 01JAB")]
     Release {
         /// The lease, or the issue
         lease: String,
     },
-    /// Hand a claim to another agent
+    /// Transfer a claim to another agent
     #[command(
         after_help = "Examples:\n  jit claim transfer 01JAB --to-agent agent:bob --to-worktree wt:1a2b3c4d --reason \"end of shift\""
     )]
@@ -93,7 +93,7 @@ pub enum Claim {
         #[arg(long, value_name = "TEXT")]
         reason: String,
     },
-    /// Take a claim away from its holder
+    /// Evict the holder of a claim
     #[command(after_help = "Examples:\n  jit claim force-evict 01JAB --reason \"its machine is gone\"")]
     ForceEvict {
         /// The lease, or the issue
@@ -116,7 +116,7 @@ pub enum Claim {
     },
     /// List all claims
     List,
-    /// Show everything that happened to claims
+    /// Show the history of claims
     #[command(after_help = "Examples:\n  jit claim history --issue 01JAB")]
     History {
         /// Only to claims on this issue

@@ -2,30 +2,30 @@
 
 use clap::Subcommand;
 
-/// What waits for what.
+/// Dependencies.
 #[derive(Subcommand, Debug)]
 pub enum Dep {
-    /// Make an issue wait for others; needs a claim on the one that waits
+    /// Add dependencies to an issue; needs a claim on it
     #[command(after_help = "Example:\n  jit dep add 01K8ZQ 01K8ZR    # 01K8ZQ can be done after 01K8ZR")]
     Add {
-        /// The issue that waits
+        /// The issue that depends on others
         from: String,
-        /// What it waits for
+        /// The issues that it depends on
         #[arg(required = true)]
         to: Vec<String>,
     },
-    /// Let an issue no longer wait for others; needs a claim on it
+    /// Remove dependencies from an issue; needs a claim on it
     #[command(after_help = "Example:\n  jit dep rm 01K8ZQ 01K8ZR")]
     Rm {
-        /// The issue that waits
+        /// The issue that depends on others
         from: String,
-        /// What it no longer waits for
+        /// The issues that it no longer depends on
         #[arg(required = true)]
         to: Vec<String>,
     },
 }
 
-/// Words on issues.
+/// Labels.
 #[derive(Subcommand, Debug)]
 pub enum Label {
     /// Add labels to an issue; needs a claim on it

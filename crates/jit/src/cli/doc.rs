@@ -54,7 +54,7 @@ pub enum Doc {
 /// What is read in.
 #[derive(Args, Debug)]
 pub struct Import {
-    /// The file, one JSON object a line; `-` for what is piped in
+    /// The file, one JSON object per line; `-` for standard input
     pub file: String,
 }
 

@@ -37,7 +37,7 @@ const FORWARD: &str = "#!/bin/sh\n# Written by `jit commit`.\nname=${0##*/}\ncas
 
 /// What came of a commit, as one JSON object.
 #[derive(Serialize, JsonSchema)]
-pub struct Document {
+pub struct CommitOutput {
     /// What came of it.
     pub commit: Outcome,
 }
@@ -80,7 +80,7 @@ pub fn run(context: &Context, typed: &Commit) -> Result<Report> {
     };
     let commit = Outcome { ok: code == Some(0), head: git.head_commit()?.map(|id| id.to_string()) };
     let exit = if commit.ok { Exit::Ok } else { Exit::Failed };
-    Ok(Report::new("", &Document { commit }).exit(exit))
+    Ok(Report::new("", &CommitOutput { commit }).exit(exit))
 }
 
 fn are_installed(context: &Context, hooks: &Path) -> Result<bool> {

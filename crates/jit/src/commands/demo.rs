@@ -9,7 +9,7 @@ mod ground;
 mod lanes;
 
 pub use audit::{Story, Turn};
-pub use director::{Document, Verdict};
+pub use director::{DemoOutput, Verdict};
 use holdfast_tracker::error::Result;
 
 use serde::{Deserialize, Serialize};

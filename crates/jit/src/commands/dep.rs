@@ -13,7 +13,7 @@ use holdfast_tracker::writes::{Changed, Writer};
 
 /// An issue whose dependencies were changed, as one JSON object.
 #[derive(Serialize, JsonSchema)]
-pub struct Document {
+pub struct DepOutput {
     /// The issue.
     pub issue: Whole,
     /// Whether anything was written.
@@ -47,7 +47,7 @@ pub fn run(context: &Context, command: &Command) -> Result<Report> {
 
 /// Removes dependencies, also on issues that are not there any more.
 fn remove(writer: &Writer<'_>, from: IssueId, to: &[String]) -> Result<Changed<Vec<String>>> {
-    writer.change(from, "remove a dependency from", |draft| {
+    writer.change(from, "removing a dependency from", |draft| {
         let known: Vec<IssueId> = draft.dependencies().iter().filter_map(|id| IssueId::parse(id)).collect();
         let mut changed = Vec::new();
         for typed in to {
@@ -64,13 +64,13 @@ fn remove(writer: &Writer<'_>, from: IssueId, to: &[String]) -> Result<Changed<V
 
 fn report(changed: Changed<Vec<String>>, there: bool) -> Report {
     let issue = changed.draft.issue();
-    let verb = if there { "waits for" } else { "no longer waits for" };
+    let verb = if there { "depends on" } else { "no longer depends on" };
     let mut text: String = changed.value.iter().map(|on| format!("{} {verb} {on}\n", issue.id)).collect();
     if text.is_empty() {
         text = format!("unchanged {}\n", issue.id);
     }
     let brief = changed.value.join("\n");
     let (added, removed) = if there { (changed.value, Vec::new()) } else { (Vec::new(), changed.value) };
-    let document = Document { issue: Whole::from(&changed.draft), changed: changed.written, added, removed };
+    let document = DepOutput { issue: Whole::from(&changed.draft), changed: changed.written, added, removed };
     Report::new(text, &document).brief(brief)
 }

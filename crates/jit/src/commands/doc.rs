@@ -107,7 +107,7 @@ fn add(session: &Session, id: &str, path: &str, label: Option<&str>) -> Result<R
     path.find(session)?;
     let writer = Writer::open(session)?;
     let id = writer.issues.resolve(id)?;
-    let changed = writer.change(id, "add a document to", |draft| {
+    let changed = writer.change(id, "adding a document to", |draft| {
         draft.document(path.as_str(), label.clone());
         Ok(())
     })?;
@@ -124,7 +124,7 @@ fn remove(session: &Session, id: &str, path: &str) -> Result<Report> {
     let path = DocPath::typed(session, path)?;
     let writer = Writer::open(session)?;
     let id = writer.issues.resolve(id)?;
-    let changed = writer.change(id, "take a document off", |draft| {
+    let changed = writer.change(id, "removing a document from", |draft| {
         let gone = draft.edit().documents.remove(path.as_str());
         gone.map(drop).ok_or_else(|| absent(draft.issue(), path.as_str()))
     })?;

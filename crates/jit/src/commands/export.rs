@@ -18,7 +18,7 @@ use holdfast_tracker::writes::{GateResult, deps_of, labels_of, results_of};
 
 /// Issues with everything that belongs to them, as one JSON object.
 #[derive(Serialize, JsonSchema)]
-pub struct Document {
+pub struct ExportOutput {
     /// The issues.
     pub issues: Vec<Exported>,
     /// How many.
@@ -59,7 +59,7 @@ pub fn run(context: &Context, typed: &Export) -> Result<Report> {
     let lines: Vec<Clean> = exported.iter().map(|issue| Clean::json(&json!(issue))).collect();
     let text = Clean::join(&lines, "\n");
     let count = exported.len();
-    Ok(Report::new(&text, &Document { issues: exported, count }).brief(text))
+    Ok(Report::new(&text, &ExportOutput { issues: exported, count }).brief(text))
 }
 
 /// An issue with everything that belongs to it.

@@ -138,7 +138,7 @@ fn absent(draft: &Draft, key: &str) -> holdfast_tracker::error::Error {
 fn change(session: &Session, id: &str, act: impl FnMut(&mut Draft) -> Result<()>) -> Result<Report> {
     let writer = Writer::open(session)?;
     let id = writer.issues.resolve(id)?;
-    let changed = writer.change(id, "change a gate of", act)?;
+    let changed = writer.change(id, "changing a gate of", act)?;
     Ok(report(&changed))
 }
 

@@ -12,7 +12,7 @@ use crate::output::{Form, Report};
 use holdfast_tracker::error::Result;
 use holdfast_tracker::ids::{IssueId, telling};
 use holdfast_tracker::issues::Issues;
-use holdfast_tracker::queries::graph::{Document, Edges, Graph, Way, roots};
+use holdfast_tracker::queries::graph::{Edges, Graph, GraphOutput, Way, roots};
 use holdfast_tracker::queries::{Board, Claimed, Filter};
 
 /// Does what was typed.
@@ -53,7 +53,7 @@ fn tree(context: &Context, issues: &Issues<'_>, id: &str, way: Way, claims: bool
     if !claims {
         graph.nodes.iter_mut().for_each(|node| node.claimed_by = None);
     }
-    Ok(Report::new(tree.draw(root), &Document { graph }).brief(lines(reached)))
+    Ok(Report::new(tree.draw(root), &GraphOutput { graph }).brief(lines(reached)))
 }
 
 fn beginnings(context: &Context, board: &Board) -> Result<Report> {
@@ -66,7 +66,7 @@ fn beginnings(context: &Context, board: &Board) -> Result<Report> {
         rows.table(nodes.into_iter().map(Into::into))
     };
     let graph = Graph::new(board, None, &ids);
-    Ok(Report::new(text, &Document { graph }).brief(lines(ids)))
+    Ok(Report::new(text, &GraphOutput { graph }).brief(lines(ids)))
 }
 
 /// The whole graph. With `--json` the answer is JSON whatever the format, because one document is asked for.
@@ -75,11 +75,11 @@ fn export(context: &Context, board: &Board, format: GraphFormat) -> Report {
     let text = match format {
         GraphFormat::Dot => dot(&graph).into(),
         GraphFormat::Mermaid => mermaid(&graph).into(),
-        GraphFormat::Json => Clean::json(&Document { graph }),
+        GraphFormat::Json => Clean::json(&GraphOutput { graph }),
     };
     match (format, context.printer.form()) {
         (GraphFormat::Dot | GraphFormat::Mermaid, Form::Json) => {
-            Report::new("", &Document { graph: Graph::whole(board) })
+            Report::new("", &GraphOutput { graph: Graph::whole(board) })
         }
         (_, Form::Json) => Report::new("", &serde_json::Value::Null).pieces(vec![text]),
         (_, Form::Text | Form::Brief) => Report::new(text.clone(), &serde_json::Value::Null).brief(text),

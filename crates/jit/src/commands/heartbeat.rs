@@ -79,7 +79,7 @@ fn status(context: &Context) -> Result<Report> {
         })
         .collect();
     let text = if rows.is_empty() {
-        "nobody was heard of\n".into()
+        "no heartbeats\n".into()
     } else {
         table(["AGENT", "WORKTREE", "HEARD OF", "PROCESS"], &rows)
     };

@@ -16,7 +16,7 @@ use holdfast_tracker::hooks::push::{self, Update};
 
 /// A hook that had nothing to object to, as one JSON object.
 #[derive(Serialize, JsonSchema)]
-pub struct Document {
+pub struct HookOutput {
     /// The hook.
     pub hook: Passed,
 }
@@ -58,7 +58,7 @@ pub fn run(context: &Context, command: &Command) -> Result<Report> {
             "pre-receive"
         }
     };
-    let passed = || Document { hook: Passed { name, ok: true } };
+    let passed = || HookOutput { hook: Passed { name, ok: true } };
     // Git runs this with every commit, and never asks for a document.
     Ok(if context.printer.is_json() { Report::new("", &passed()) } else { Report::default() })
 }

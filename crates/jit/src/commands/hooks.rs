@@ -23,7 +23,7 @@ const DRIVER: &str = "merge.jit-issue";
 
 /// The hooks of a repository, as one JSON object.
 #[derive(Serialize, JsonSchema)]
-pub struct Document {
+pub struct HooksOutput {
     /// The hooks.
     pub hooks: Vec<Shown>,
     /// Where git looks for them.
@@ -198,7 +198,7 @@ impl<'a> Target<'a> {
         }
         let brief: Vec<_> = rows.iter().map(|[name, state, _]| format!("{name} {state}")).collect();
         let shown = |hook: &Hook| Shown { name: hook.name, state: hook.state, other: hook.other };
-        let document = Document {
+        let document = HooksOutput {
             hooks: hooks.iter().map(shown).collect(),
             directory: path,
             shared: shared.is_some(),

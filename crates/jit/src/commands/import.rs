@@ -18,7 +18,7 @@ const LONGEST: usize = 256 << 20;
 
 /// What became of an import, as one JSON object.
 #[derive(Serialize, JsonSchema)]
-pub struct Document {
+pub struct ImportOutput {
     /// What became of it.
     pub imported: Imported,
 }
@@ -36,7 +36,7 @@ pub fn run(context: &Context, typed: &Import) -> Result<Report> {
     let text =
         format!("{} created, {} updated, {} unchanged\n", created.len(), updated.len(), unchanged.len());
     let brief = [created.as_slice(), updated.as_slice()].concat().join("\n");
-    Ok(Report::new(text, &Document { imported }).brief(brief))
+    Ok(Report::new(text, &ImportOutput { imported }).brief(brief))
 }
 
 fn read(context: &Context, file: &str) -> Result<Vec<u8>> {

@@ -13,7 +13,7 @@ use holdfast_tracker::worktree::Record;
 
 /// Where issues are tracked, as one JSON object.
 #[derive(Serialize, JsonSchema)]
-pub struct Document {
+pub struct InitOutput {
     /// Where they are kept.
     pub jit: Home,
     /// This worktree.
@@ -46,5 +46,5 @@ pub fn run(context: &Context) -> Result<Report> {
     let path = data.to_string_lossy().into_owned();
     let control = session.control().to_string_lossy().into_owned();
     let jit = Home { path: path.clone(), control, created: !known };
-    Ok(Report::new(text, &Document { jit, worktree: identity }).brief(path))
+    Ok(Report::new(text, &InitOutput { jit, worktree: identity }).brief(path))
 }

@@ -22,7 +22,7 @@ pub fn run(context: &Context, command: &Command) -> Result<Report> {
     }
     let writer = Writer::open(&session)?;
     let id = writer.issues.resolve(id)?;
-    let changed = writer.change(id, "label", |draft| {
+    let changed = writer.change(id, "labelling", |draft| {
         labels.iter().try_for_each(|label| draft.label(label, there).map(drop))
     })?;
     let text = format!("{id} has {}\n", named(&changed.draft.labels()));

@@ -23,7 +23,7 @@ const WIDEST: usize = 200;
 
 /// What came of a merge, as one JSON object.
 #[derive(Serialize, JsonSchema)]
-pub struct Document {
+pub struct MergeDriverOutput {
     /// What came of it.
     pub merge: Outcome,
 }
@@ -56,7 +56,7 @@ pub fn run(context: &Context, files: &MergeDriver) -> Result<Report> {
         None => as_text(context, files, size)?,
     };
     let exit = if conflicts == 0 { Exit::Ok } else { Exit::Failed };
-    Ok(Report::new("", &Document { merge: Outcome { conflicts } }).exit(exit))
+    Ok(Report::new("", &MergeDriverOutput { merge: Outcome { conflicts } }).exit(exit))
 }
 
 /// Has git merge the files line by line; gives how many conflicts there are.

@@ -47,9 +47,7 @@ fn available(context: &Context, board: &Board<Clean>) -> Result<Report> {
     let form = context.printer.form();
     let rows = Rows { claimed: &board.claimed, ids: &board.ids, paint: context.printer.paint() };
     let text = || match nodes.is_empty() {
-        true => {
-            "nothing can be worked on; jit query blocked says what waits, jit claim list who works\n".into()
-        }
+        true => "no available issues; see jit query blocked and jit claim list\n".into(),
         false => rows.table(nodes.iter().map(|node| (*node).into())),
     };
     let report = Report::of(form, text, || ids(nodes.iter().copied()));
@@ -72,7 +70,7 @@ fn blocked(context: &Context, board: &Board<Clean>) -> Result<Report> {
         ]
     };
     let text = || match nodes.is_empty() {
-        true => "nothing waits; jit query available says what can be worked on\n".into(),
+        true => "no blocked issues; jit query available lists what can be worked on\n".into(),
         false => {
             let heading = ["ISSUE", "STATE", "PRIORITY", "TITLE", "WAITS FOR"];
             grid(context.printer.paint(), heading, nodes.iter().map(row).collect())

@@ -11,7 +11,7 @@ use crate::output::Report;
 
 /// What was found and done, as one JSON object.
 #[derive(Serialize, JsonSchema)]
-pub struct Document {
+pub struct RecoverOutput {
     /// What was found and done.
     pub recovery: Recovery,
 }
@@ -22,18 +22,18 @@ pub struct Document {
 /// When nothing can be read at all, or something cannot be written.
 pub fn run(context: &Context, dry_run: bool) -> Result<Report> {
     let Some(recovery) = recover(&context.session()?, !dry_run)? else {
-        let nothing = Document { recovery: Recovery::default() };
+        let nothing = RecoverOutput { recovery: Recovery::default() };
         return Ok(Report::new("nothing has been claimed yet\n", &nothing));
     };
     let mut text: String = recovery.findings.iter().map(|found| format!("found {found}\n")).collect();
     text.push_str(match (recovery.findings.is_empty(), dry_run) {
-        (true, _) => "nothing is wrong\n",
-        (false, true) => "nothing was changed\n",
-        (false, false) => "everything was put right\n",
+        (true, _) => "nothing to repair\n",
+        (false, true) => "nothing was changed (dry run)\n",
+        (false, false) => "everything was repaired\n",
     });
     if let Some(kept) = &recovery.kept {
         text.push_str(&format!("the damaged log is kept as {kept}\n"));
     }
     let exit = if dry_run && !recovery.findings.is_empty() { Exit::Problems } else { Exit::Ok };
-    Ok(Report::new(text, &Document { recovery }).exit(exit))
+    Ok(Report::new(text, &RecoverOutput { recovery }).exit(exit))
 }

@@ -22,7 +22,7 @@ const MOST_SHOWN: usize = 5;
 
 /// How things stand, as one JSON object.
 #[derive(Serialize, JsonSchema)]
-pub struct Document {
+pub struct StatusOutput {
     /// How things stand.
     pub status: Status,
 }
@@ -61,7 +61,7 @@ pub fn run(context: &Context) -> Result<Report> {
     let status = status(&board, session.known_agent().map(|agent| agent.to_string()));
     let text = text(context, &board, &status);
     let brief = status.available.first().cloned().unwrap_or_default();
-    Ok(Report::new(text, &Document { status }).brief(brief))
+    Ok(Report::new(text, &StatusOutput { status }).brief(brief))
 }
 
 fn status(board: &Board, agent_id: Option<String>) -> Status {
@@ -122,7 +122,7 @@ fn claims(context: &Context, board: &Board, status: &Status, text: &mut Clean) {
     let mine = |lease: &Lease| status.agent_id.as_deref() == Some(lease.holder.agent.as_str());
     let mut leases: Vec<(IssueId, &Lease)> = board.claimed.iter().collect();
     if leases.is_empty() {
-        *text += "nothing is claimed\n";
+        *text += "no claims\n";
         return;
     }
     leases.sort_by_key(|(id, lease)| (!mine(lease), lease.holder.agent.clone(), *id));

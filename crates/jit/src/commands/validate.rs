@@ -12,7 +12,7 @@ use holdfast_tracker::code::Exit;
 
 /// What was looked at, as one JSON object.
 #[derive(Serialize, JsonSchema)]
-pub struct Document {
+pub struct ValidateOutput {
     /// What was looked at.
     pub checks: Vec<Check>,
 }
@@ -36,5 +36,5 @@ pub fn run(context: &Context, command: &Command) -> Result<Report> {
         }
     }
     let exit = if checks.iter().all(|check| check.ok) { Exit::Ok } else { Exit::Problems };
-    Ok(Report::new(text, &Document { checks }).exit(exit))
+    Ok(Report::new(text, &ValidateOutput { checks }).exit(exit))
 }

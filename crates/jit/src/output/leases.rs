@@ -23,7 +23,7 @@ pub fn listing<'a>(leases: impl Iterator<Item = &'a Lease>, now: &Stamp) -> Clea
         })
         .collect();
     if rows.is_empty() {
-        return "nothing is claimed\n".into();
+        return "no claims\n".into();
     }
     table(["ISSUE", "AGENT", "WORKTREE", "BRANCH", "TIME", "LEASE", "REASON"], &rows)
 }

@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::config::keys;
+use crate::json;
 use crate::times::rfc3339;
 
 /// An event.
@@ -123,10 +124,10 @@ pub fn line(record: &Record, style: &keys::Events) -> Vec<u8> {
     if !style.enable_sequences {
         envelope.sequence = None;
     }
-    let written = if style.use_unified_envelope {
-        serde_json::to_vec(&envelope)
+    if style.use_unified_envelope {
+        json::line(&envelope)
     } else {
-        serde_json::to_vec(&Flat {
+        json::line(&Flat {
             schema_version: 1,
             sequence: envelope.sequence,
             op: kind(&record.event).1,
@@ -134,11 +135,7 @@ pub fn line(record: &Record, style: &keys::Events) -> Vec<u8> {
             by: &envelope.actor.agent_id,
             payload: &envelope.payload,
         })
-    };
-    // These are types of ours, whose keys are text: they always have a JSON form.
-    let mut line = written.unwrap_or_default();
-    line.push(b'\n');
-    line
+    }
 }
 
 /// The event's name in the envelope and in the log.
@@ -146,7 +143,7 @@ const fn kind(event: &Event) -> (&'static str, &'static str) {
     match event {
         Event::Granted { .. } => ("claim.acquired", "acquire"),
         Event::Renewed { .. } => ("claim.renewed", "renew"),
-        Event::Beaten { .. } => ("claim.beaten", "heartbeat"),
+        Event::Beaten { .. } => ("claim.heartbeat", "heartbeat"),
         Event::Released { .. } => ("claim.released", "release"),
         Event::Transferred { .. } => ("claim.transferred", "transfer"),
         Event::Evicted { cause: Cause::Forced { .. }, .. } => ("claim.evicted", "force-evict"),

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::agent::AgentId;
 use crate::durable;
+use crate::json;
 use crate::notice::Notice;
 use crate::times::rfc3339;
 
@@ -48,7 +49,7 @@ impl LockNote {
         let Ok(now) = self.sys.clock.now() else { return };
         let agent_id = self.writer.get().map_or_else(|| "system:jit".to_owned(), ToString::to_string);
         let content = Content { pid: std::process::id(), agent_id, created_at: rfc3339(&now) };
-        let mut text = serde_json::to_vec(&content).unwrap_or_default();
+        let mut text = json::text(&content).into_bytes();
         text.resize(LENGTH.max(text.len() + 1), b' ');
         if let Some(end) = text.last_mut() {
             *end = b'\n';

@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 use super::events;
 use crate::config::keys;
 use crate::durable;
+use crate::json;
 
 /// How much may be lost with the power and has to be written again.
 const UNFLUSHED: u64 = 64 << 10;
@@ -125,7 +126,7 @@ impl Projection {
 
     /// Notes how far the event log is complete.
     fn note(&self, place: &Place) -> Result<()> {
-        let body = serde_json::to_string(place).unwrap_or_default();
+        let body = json::text(place);
         let mut text = format!("{body} {}", digest(&body)).into_bytes();
         text.resize(LENGTH.max(text.len() + 1), b' ');
         if let Some(end) = text.last_mut() {

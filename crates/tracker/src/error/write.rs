@@ -10,7 +10,7 @@ use crate::times;
 #[derive(Debug, thiserror::Error)]
 pub enum WriteError {
     /// The caller has no lease on the issue.
-    #[error("to {what} {issue} needs a claim on it{}", held_by(held.as_deref()))]
+    #[error("{what} {issue} without holding its claim{}", held_by(held.as_deref()))]
     LeaseRequired {
         /// What was to be done.
         what: &'static str,

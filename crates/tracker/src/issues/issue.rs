@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{Priority, State};
+use crate::json;
 
 /// The narrowest of the default types.
 pub(super) const TASK: &str = "task";
@@ -100,10 +101,7 @@ impl Issue {
     /// The bytes of its file.
     #[must_use]
     pub fn bytes(&self) -> Vec<u8> {
-        // Its keys are text, so it has a JSON form.
-        let mut text = serde_json::to_vec_pretty(self).unwrap_or_default();
-        text.push(b'\n');
-        text
+        json::file(self)
     }
 }
 

@@ -8,6 +8,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 
+use crate::json;
+
 /// A line of such a file.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Line {
@@ -171,10 +173,7 @@ impl Line {
     /// Its bytes, with the line's end.
     #[must_use]
     pub fn bytes(&self) -> Vec<u8> {
-        // It is made of text, so it has a JSON form.
-        let mut text = serde_json::to_vec(self).unwrap_or_default();
-        text.push(b'\n');
-        text
+        json::line(self)
     }
 }
 

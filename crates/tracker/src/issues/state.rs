@@ -96,7 +96,7 @@ impl Priority {
 
 /// A word that is not known: all that are.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("it is one of {0}")]
+#[error("expected one of {0}")]
 pub struct UnknownWord(String);
 
 impl UnknownWord {
@@ -169,6 +169,6 @@ mod tests {
         assert_eq!("in-progress".parse(), Ok(State::InProgress));
         assert_eq!(serde_json::from_str::<State>("\"in-progress\"").unwrap(), State::InProgress);
         let why = "doing".parse::<State>().unwrap_err().to_string();
-        assert_eq!(why, "it is one of backlog, ready, in_progress, gated, done, rejected, archived");
+        assert_eq!(why, "expected one of backlog, ready, in_progress, gated, done, rejected, archived");
     }
 }

@@ -4,6 +4,7 @@
 use serde_json::Value;
 
 use super::Field;
+use crate::json;
 
 /// The file with these fields.
 pub(super) fn write(fields: &[(String, Field)], size: usize) -> Vec<u8> {
@@ -27,8 +28,7 @@ pub(super) fn write(fields: &[(String, Field)], size: usize) -> Vec<u8> {
 }
 
 fn line(key: &str, value: &Value, end: &str) -> String {
-    // Both are JSON already.
-    let key = serde_json::to_string(key).unwrap_or_default();
-    let value = serde_json::to_string_pretty(value).unwrap_or_default().replace('\n', "\n  ");
+    let key = json::text(&key);
+    let value = json::indented(value).replace('\n', "\n  ");
     format!("  {key}: {value}{end}")
 }

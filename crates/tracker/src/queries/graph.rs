@@ -103,7 +103,7 @@ pub struct Edge {
 
 /// A graph, as one JSON object.
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct Document {
+pub struct GraphOutput {
     /// The graph.
     pub graph: Graph,
 }

@@ -37,7 +37,7 @@ impl Writer<'_> {
     pub fn delete(&self, id: IssueId) -> Result<Deleted> {
         let mut graph = self.locks.graph()?;
         let section = graph.enter(self.session.sys(), LockMode::Exclusive)?;
-        self.may(id, "delete")?;
+        self.may(id, "deleting")?;
         let title = self.issues.base(id)?.title;
         let dependents = self.dependents(id)?;
         let taken = self.take(id, &dependents)?;
@@ -94,13 +94,13 @@ impl Writer<'_> {
     fn cut(&self, id: IssueId, dependents: &[IssueId]) -> Result<()> {
         let id = id.to_string();
         for dependent in dependents {
-            self.change(*dependent, "change", |draft| draft.depend(&id, false))?;
+            self.change(*dependent, "changing", |draft| draft.depend(&id, false))?;
         }
         Ok(())
     }
 
     fn remove(&self, id: IssueId) -> Result<()> {
-        self.guarded(id, "delete", &mut |held| {
+        self.guarded(id, "deleting", &mut |held| {
             let sys = self.session.sys();
             let now = rfc3339(&sys.clock.now()?);
             let data = self.session.own_data()?;

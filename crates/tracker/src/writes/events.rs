@@ -17,6 +17,7 @@ use crate::config::keys;
 use crate::durable;
 use crate::error::Result;
 use crate::issues::LONGEST;
+use crate::json;
 
 /// How much of the end of the file is read to find the last sequence.
 const TAIL: u64 = 64 << 10;
@@ -169,25 +170,13 @@ impl EventLog<'_> {
     fn line(&self, queued: &QueuedEvent, actor: &Actor, at: &str, sequence: Option<u64>) -> Vec<u8> {
         let QueuedEvent { id, event } = queued;
         let (schema_version, payload) = (1, &event.payload);
-        let written = if self.style.use_unified_envelope {
+        if self.style.use_unified_envelope {
             let event_type = &event.kind;
-            serde_json::to_vec(&Envelope {
-                schema_version,
-                id,
-                sequence,
-                event_type,
-                timestamp: at,
-                actor,
-                payload,
-            })
+            json::line(&Envelope { schema_version, id, sequence, event_type, timestamp: at, actor, payload })
         } else {
             let by = actor.agent_id.as_deref();
-            serde_json::to_vec(&Flat { schema_version, id, sequence, op: &event.kind, at, by, payload })
-        };
-        // These are types of ours, whose keys are text: they always have a JSON form.
-        let mut line = written.unwrap_or_default();
-        line.push(b'\n');
-        line
+            json::line(&Flat { schema_version, id, sequence, op: &event.kind, at, by, payload })
+        }
     }
 }
 

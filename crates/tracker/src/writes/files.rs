@@ -56,8 +56,10 @@ impl<'a> Place<'a> {
     /// Writes what differs from what is there.
     pub(super) fn write(&self, content: &Content, local: &Local) -> Result<()> {
         let home = self.issues()?.join(self.id.to_string());
-        if content.results.is_some() && content.results != local.results {
-            self.write_results(content)?;
+        if let Some(results) =
+            content.results.as_ref().filter(|results| local.results.as_ref() != Some(results))
+        {
+            self.write_results(results)?;
         }
         let mut files = Vec::new();
         if content.labels != local.labels {
@@ -80,8 +82,8 @@ impl<'a> Place<'a> {
         if self.sys.files.stat(&issues.join(self.id.to_string())).is_ok() {
             return Ok(false);
         }
-        if content.results.is_some() {
-            self.write_results(content)?;
+        if let Some(results) = &content.results {
+            self.write_results(results)?;
         }
         let building = self.hidden(&issues)?;
         durable::make_dirs(self.sys, &building, self.directory_mode)?;
@@ -105,7 +107,10 @@ impl<'a> Place<'a> {
     }
 
     fn build(&self, building: &Path, content: &Content) -> Result<()> {
-        let mut files = vec![(building.join("issue.json"), content.issue.as_deref().unwrap_or_default())];
+        let Some(issue) = &content.issue else {
+            return Err(Error::Internal(format!("{} was to be made without its own file", self.id)));
+        };
+        let mut files = vec![(building.join("issue.json"), issue.as_slice())];
         for (name, bytes) in [(LABELS, &content.labels), (DEPS, &content.deps)] {
             if !bytes.is_empty() {
                 files.push((building.join(name), bytes.as_slice()));
@@ -133,10 +138,10 @@ impl<'a> Place<'a> {
         }
     }
 
-    fn write_results(&self, content: &Content) -> Result<()> {
+    fn write_results(&self, results: &[u8]) -> Result<()> {
         let path = self.data.join(results_file(self.id));
         durable::make_dirs(self.sys, path.parent().unwrap_or(self.data), self.directory_mode)?;
-        Ok(durable::replace(self.sys, &path, content.results.as_deref().unwrap_or_default(), self.file_mode)?)
+        Ok(durable::replace(self.sys, &path, results, self.file_mode)?)
     }
 
     /// The directory of all issues, which must be one: a link would lead out of the worktree.

@@ -12,7 +12,7 @@ use crate::ids::IssueId;
 use crate::issues::Issues;
 
 /// What is done to an issue that is to wait.
-const ADD: &str = "add a dependency to";
+const ADD: &str = "adding a dependency to";
 
 impl Writer<'_> {
     /// Makes an issue wait for others, and says for which it did not wait before. Nobody adds another edge or

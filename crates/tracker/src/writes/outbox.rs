@@ -15,6 +15,7 @@ use super::events::{Actor, Event, EventLog, QueuedEvent, local_log, whole};
 use super::locks::Locks;
 use crate::durable;
 use crate::error::Result;
+use crate::json;
 use crate::session::Session;
 
 /// Longer than the events of any change.
@@ -186,8 +187,7 @@ fn write(sys: &Sys, path: &Path, note: &Note, mode: u32) -> Result<()> {
         // Nobody got as far as this: the name may not be durable, whoever made it.
         sys.files.sync_dir(path.parent().unwrap_or(path))?;
     }
-    // Its keys are text, so it has a JSON form.
-    let body = serde_json::to_string(note).unwrap_or_default();
+    let body = json::text(note);
     file.write_all_at(format!("{body} {}\n", digest(body.as_bytes())).as_bytes(), 0)?;
     Ok(file.sync()?)
 }

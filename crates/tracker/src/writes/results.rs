@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::ids::IssueId;
+use crate::json;
 
 /// What somebody or some program made of a gate.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
@@ -85,10 +86,7 @@ impl Results {
     #[must_use]
     pub fn bytes(&self, id: IssueId) -> Vec<u8> {
         let file = File { issue_id: id.to_string(), results: self.0.clone() };
-        // Its keys are text, so it has a JSON form.
-        let mut text = serde_json::to_vec_pretty(&file).unwrap_or_default();
-        text.push(b'\n');
-        text
+        json::file(&file)
     }
 
     /// Takes over what another copy knows better, which is the later judgement.

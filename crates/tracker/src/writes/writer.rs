@@ -99,7 +99,7 @@ impl<'a> Writer<'a> {
             draft.bring = true;
             Ok(())
         };
-        let changed = self.guarded(id, "bring here", &mut |held| self.apply(id, held, &mut bring))?;
+        let changed = self.guarded(id, "copying", &mut |held| self.apply(id, held, &mut bring))?;
         Ok(changed.written)
     }
 

@@ -74,7 +74,7 @@ pub(super) fn history(context: &Context, issue: Option<&str>) -> Result<Report> 
     }
     let rows: Vec<_> = events.iter().map(Envelope::row).collect();
     let text = if rows.is_empty() {
-        "nothing has happened\n".into()
+        "no events\n".into()
     } else {
         table(["NUMBER", "WHEN", "WHAT", "ISSUE", "BY", "WHY"], &rows)
     };

@@ -21,7 +21,7 @@ use holdfast_tracker::error::Result;
 
 /// How the demonstration ended, as one JSON object.
 #[derive(Serialize, JsonSchema)]
-pub struct Document {
+pub struct DemoOutput {
     /// How it ended.
     pub demo: Verdict,
 }
@@ -74,7 +74,11 @@ pub(super) fn run(context: &Context, keep: bool) -> Result<Report> {
         late_write_refused: play.refused,
         repository: path.map(|path| path.to_string_lossy().into_owned()),
     };
-    Ok(Report::new(text, &Document { demo }).brief(verdict).exit(if ok { Exit::Ok } else { Exit::Problems }))
+    Ok(Report::new(text, &DemoOutput { demo }).brief(verdict).exit(if ok {
+        Exit::Ok
+    } else {
+        Exit::Problems
+    }))
 }
 
 /// A play that is on.

@@ -21,7 +21,7 @@ const USUAL: u64 = 600;
 
 /// What came of a check, as one JSON object.
 #[derive(Serialize, JsonSchema)]
-pub struct Document {
+pub struct GateCheckOutput {
     /// Whether every gate that was asked for is passed.
     pub passed: bool,
     /// How each gate of the issue stands.
@@ -40,7 +40,7 @@ pub(super) fn run(context: &Context, session: &Session, id: &str, keys: &[String
     let writer = Writer::open(session)?;
     let id = writer.issues.resolve(id)?;
     // A command that runs for minutes is not begun for somebody who may not keep what comes of it.
-    writer.may(id, "check the gates of")?;
+    writer.may(id, "checking the gates of")?;
     let gates = writer.issues.read(id)?.gates;
     let wanted: Vec<String> = if keys.is_empty() { gates.iter().cloned().collect() } else { keys.to_vec() };
     let registry = Registry::load(session)?;
@@ -50,7 +50,7 @@ pub(super) fn run(context: &Context, session: &Session, id: &str, keys: &[String
             checked.push(Checked { key: key.clone(), outcome });
         }
     }
-    let changed = writer.change(id, "keep what came of the gates of", |draft| {
+    let changed = writer.change(id, "recording the gates of", |draft| {
         match wanted.iter().find(|key| !draft.issue().gates.contains(*key)) {
             Some(key) => Err(absent(draft, key)),
             None => {
@@ -122,7 +122,7 @@ fn report(changed: &Changed<()>, wanted: &[String], checked: &[Checked]) -> Repo
     }
     let passed = wanted.iter().all(|key| draft.results().passed(key));
     let document =
-        Document { passed, gates: told(draft.issue(), draft.results()), issue: Whole::from(draft) };
+        GateCheckOutput { passed, gates: told(draft.issue(), draft.results()), issue: Whole::from(draft) };
     let exit = if passed { Exit::Ok } else { Exit::Failed };
     Report::new(text, &document).brief(if passed { "passed" } else { "failed" }).exit(exit)
 }

@@ -16,7 +16,7 @@ use holdfast_tracker::writes::{self, Fresh, Results, Writer};
 
 /// An issue that was made, as one JSON object.
 #[derive(Serialize, JsonSchema)]
-pub struct Document {
+pub struct CreateOutput {
     /// The issue.
     pub issue: Whole,
     /// The claim on it, if it was claimed at once.
@@ -31,7 +31,7 @@ pub(super) fn run(session: &Session, typed: &CreateIssue) -> Result<Report> {
     let draft = Writer::open(session)?.create(fresh(session, typed)?)?;
     let issue = draft.issue();
     let text = format!("created {}: {}\n", issue.id, issue.title);
-    let document = Document { issue: Whole::from(&draft), lease: None, already_held: None };
+    let document = CreateOutput { issue: Whole::from(&draft), lease: None, already_held: None };
     Ok(Report::new(text, &document).brief(&issue.id))
 }
 

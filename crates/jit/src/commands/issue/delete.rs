@@ -10,7 +10,7 @@ use holdfast_tracker::writes::Writer;
 
 /// What became of a deletion, as one JSON object.
 #[derive(Serialize, JsonSchema)]
-pub struct Document {
+pub struct DeleteOutput {
     /// What was deleted.
     pub deleted: Gone,
 }
@@ -37,5 +37,5 @@ pub(super) fn run(session: &Session, typed: &str) -> Result<Report> {
     }
     let id = id.to_string();
     let deleted = Gone { id: id.clone(), title: deleted.title, dependents };
-    Ok(Report::new(text, &Document { deleted }).brief(id))
+    Ok(Report::new(text, &DeleteOutput { deleted }).brief(id))
 }

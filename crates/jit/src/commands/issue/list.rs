@@ -56,7 +56,7 @@ pub fn run(context: &Context, session: &Session, scope: Scope, filter: &Filter) 
 /// What to do when there is nothing.
 fn nothing(scope: Scope, filter: &Filter) -> &'static str {
     match scope {
-        _ if !filter.is_open() => "no issue is like that; jit issue list shows all\n",
+        _ if !filter.is_open() => "no matching issues; jit issue list shows all\n",
         Scope::Local => "no issues in this worktree; jit issue list shows what can be seen from it\n",
         Scope::All | Scope::Nearest => "no issues yet; make one: jit issue create --title '…'\n",
     }

@@ -18,7 +18,7 @@ use holdfast_tracker::writes::Draft;
 
 /// An issue with what belongs to it, as one JSON object.
 #[derive(Serialize, JsonSchema)]
-pub struct Document {
+pub struct ShowOutput {
     /// The issue.
     pub issue: Whole,
     /// Who holds it.
@@ -74,7 +74,7 @@ pub fn run(context: &Context, session: &Session, id: &str) -> Result<Report> {
     let text = Text { whole: &whole, deps: &deps, layer, claimed: &claimed, paint: context.printer.paint() };
     let text = text.all(id);
     let lease = claimed.lease(id).map(|lease| Shown::new(lease, &claimed.now));
-    Ok(Report::new(text, &Document { issue: whole, lease, blocked_by, layer }).brief(id.to_string()))
+    Ok(Report::new(text, &ShowOutput { issue: whole, lease, blocked_by, layer }).brief(id.to_string()))
 }
 
 /// What is known of the issues that one depends on.

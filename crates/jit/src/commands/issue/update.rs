@@ -15,7 +15,7 @@ use holdfast_tracker::writes::{self, Changed, Draft, Finished, Writer};
 /// What became of a change, as one JSON object: one issue, or several.
 #[derive(Serialize, JsonSchema)]
 #[serde(untagged)]
-pub enum Document {
+pub enum UpdateOutput {
     /// One issue was named.
     One {
         /// The issue.
@@ -51,11 +51,11 @@ pub(super) fn run(session: &Session, typed: &UpdateIssue) -> Result<Report> {
     let writer = Writer::open(session)?;
     let ids = typed.ids.iter().map(|id| writer.issues.resolve(id)).collect::<Result<Vec<_>>>()?;
     if ids.len() > 1 {
-        ids.iter().try_for_each(|id| writer.may(*id, "update"))?;
+        ids.iter().try_for_each(|id| writer.may(*id, "updating"))?;
     }
     let changed: Vec<Changed<()>> = ids
         .iter()
-        .map(|id| writer.change(*id, "update", |draft| update.apply(draft)))
+        .map(|id| writer.change(*id, "updating", |draft| update.apply(draft)))
         .collect::<Result<_>>()?;
     Ok(report(&update, &changed))
 }
@@ -123,14 +123,14 @@ fn report(update: &Update<'_>, changed: &[Changed<()>]) -> Report {
     Report::new(text, &document(changed)).brief(brief.join("\n"))
 }
 
-fn document(changed: &[Changed<()>]) -> Document {
+fn document(changed: &[Changed<()>]) -> UpdateOutput {
     match changed {
-        [one] => Document::One {
+        [one] => UpdateOutput::One {
             issue: Box::new(Whole::from(&one.draft)),
             changed: one.written,
             open_gates: one.draft.open_gates(),
         },
-        several => Document::Many {
+        several => UpdateOutput::Many {
             issues: several.iter().map(|one| Whole::from(&one.draft)).collect(),
             count: several.len(),
         },
