@@ -127,16 +127,16 @@ impl<'a> Wait<'a> {
             return Err(Error::new("enter", path, io::Error::other(Stopped { signal })));
         }
         let waited = self.sys.clock.now()?.since(&self.start).forward();
+        if !self.noted && waited >= SILENCE {
+            self.noted = true;
+            let inside = described(&self.sys.processes.lockers(file));
+            (self.waits.note)(&format!("waiting for {}: {inside}", path.display()));
+        }
         let left = self.waits.limit.get().saturating_sub(waited.get());
         if left == 0 {
             let inside = self.sys.processes.lockers(file);
             let busy = Busy { path: path.to_path_buf(), inside, waited };
             return Err(Error::new("enter", path, io::Error::new(io::ErrorKind::TimedOut, busy)));
-        }
-        if !self.noted && waited >= SILENCE {
-            self.noted = true;
-            let inside = described(&self.sys.processes.lockers(file));
-            (self.waits.note)(&format!("waiting for {}: {inside}", path.display()));
         }
         self.tries = self.tries.saturating_add(1);
         let pause = 1_u64.checked_shl(self.tries / 2).unwrap_or(LONGEST_PAUSE).min(LONGEST_PAUSE).min(left);

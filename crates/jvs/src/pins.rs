@@ -41,7 +41,9 @@ struct Wire {
 /// # Errors
 /// When they cannot be read.
 pub fn all(repo: &Repo) -> Result<Vec<Pin>> {
-    repo.ids("pins")?.into_iter().map(|id| read(repo, id)).collect()
+    let names = repo.sys.files.list(&repo.control("pins"))?;
+    // What a crash left beside a pin is none.
+    names.iter().filter_map(|name| name.to_str()?.parse().ok()).map(|id| read(repo, id)).collect()
 }
 
 fn read(repo: &Repo, id: OpId) -> Result<Pin> {

@@ -200,7 +200,9 @@ impl Repo {
     /// # Errors
     /// What `act` fails with, or when a guard cannot be had.
     pub fn reading<T>(&self, act: impl FnOnce() -> Result<T>) -> Result<T> {
-        self.inside(&[self.own_guard(LockMode::Shared), self.audit_guard()], act)
+        // Whoever may only read makes nothing: where a guard is not there, nobody has been inside.
+        let guards = [self.own_guard(LockMode::Shared), self.audit_guard()];
+        self.inside(&guards.map(|guard| Wanted { make: false, ..guard }), act)
     }
 
     /// Runs `act`, which works on the lock of a worktree and on nothing else.

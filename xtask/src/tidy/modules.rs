@@ -12,14 +12,11 @@ use super::{Finding, Tree};
 use graph::Graph;
 
 /// The libraries that are held to it, by their folder in `crates/`.
-const HELD: [&str; 7] = ["door", "jit", "kc", "kernel", "store", "sys", "tracker"];
+const HELD: [&str; 8] = ["door", "jit", "jvs", "kc", "kernel", "store", "sys", "tracker"];
 
 /// Modules that need each other.
 pub(super) fn cycles(tree: &Tree) -> Vec<Finding> {
-    HELD.iter()
-        .filter(|library| is_here(tree, library))
-        .flat_map(|library| cycles_of(tree, library))
-        .collect()
+    HELD.iter().flat_map(|library| cycles_of(tree, library)).collect()
 }
 
 fn cycles_of(tree: &Tree, library: &str) -> Vec<Finding> {
@@ -74,7 +71,7 @@ mod tests {
     const LIB: (&str, &str) = ("crates/store/src/lib.rs", "mod a;\nmod b;\nmod c;\npub use c::Thing;\n");
 
     fn found(files: &[(&str, &str)]) -> Vec<String> {
-        cycles(&Tree::of(files)).iter().map(ToString::to_string).collect()
+        cycles_of(&Tree::of(files), "store").iter().map(ToString::to_string).collect()
     }
 
     #[test]
@@ -106,6 +103,13 @@ mod tests {
     fn a_library_that_cannot_be_read_is_found() {
         let found = found(&[("crates/store/src/lib.rs", "mod a { fn (\n")]);
         assert!(matches!(found.as_slice(), [one] if one.contains("crates/store/src/lib.rs")), "{found:?}");
+    }
+
+    #[test]
+    fn a_library_that_is_not_there_any_more_is_found() {
+        let found: Vec<String> = cycles(&Tree::of(&[LIB])).into_iter().map(|finding| finding.file).collect();
+        assert_eq!(found.len(), HELD.len() - 1);
+        assert!(!found.contains(&LIB.0.to_owned()), "{found:?}");
     }
 
     #[test]

@@ -20,7 +20,7 @@ use crate::verify::{self, vanished};
 use crate::worktree::{Damaged, Worktree};
 
 /// The directories that small files are replaced in.
-const REPLACED_IN: [&str; 6] = ["", "audit", "intents", "locks", "sessions", "worktrees"];
+const REPLACED_IN: [&str; 7] = ["", "audit", "intents", "locks", "pins", "sessions", "worktrees"];
 
 /// How far a file system's clock may lag behind the machine's, because it moves in steps.
 const TICK_MS: i64 = 20;

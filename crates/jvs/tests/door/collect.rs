@@ -94,6 +94,11 @@ fn a_pin_keeps_one_snapshot_until_it_is_taken_away() {
     bench.jvs(&["pin", &second, "--reason", "the release"]).ok();
     assert_eq!(plan(&bench).1, std::slice::from_ref(&third));
     std::fs::write(bench.control("pins").join(&first), "kept by hand\n").unwrap();
+    let leftover = bench.control("pins").join(format!("{third}.{}.tmp", "0".repeat(32)));
+    std::fs::write(&leftover, "half").unwrap();
+    assert_eq!(plan(&bench).1, std::slice::from_ref(&third), "what a crash left is no pin");
+    assert_eq!(bench.findings(), ["orphaned_tmp"]);
+    bench.heals();
     let pins = bench.jvs(&["pins"]).ok().json();
     assert_eq!((&pins["count"], &pins["pins"][1]["reason"]), (&2.into(), &"the release".into()), "{pins}");
     bench.jvs(&["pin", "1700000000000-00000000"]).refused_as("E_NOT_FOUND");

@@ -1,5 +1,6 @@
 //! A command under the lock: it has it, keeps it, and is stopped when it is lost.
 
+use std::io::BufRead;
 use std::process::{Child, Command, Stdio};
 
 use holdfast_trial::{Answer, Screen, has, until};
@@ -156,4 +157,26 @@ fn the_session_of_a_running_command_is_its_own() {
     assert_eq!(bench.findings(), Vec::<String>::new(), "the session is in use");
     std::fs::write(bench.root().join("wait"), "").unwrap();
     until("the lock is given back", || bench.jvs(&["lock", "status"]).ok().json()["state"] == "free");
+}
+
+#[test]
+fn a_signal_for_the_command_does_not_keep_its_lock_from_being_given_back() {
+    let bench = Bench::new();
+    let script = "trap 'exit 7' TERM; echo > ready; i=0; while [ $((i += 1)) -lt 400 ]; do sleep 0.05; done";
+    let mut command = bench.command(
+        &["--wait", "600", "lock", "run", "--lease-ms", "600000", "--", "sh", "-c", script],
+        &bench.main(),
+    );
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    until("the command runs", || bench.main().join("ready").exists());
+    let guard = std::fs::File::options().write(true).open(bench.control("repo.guard")).unwrap();
+    guard.lock().unwrap();
+    let sent = Command::new("kill").args(["-s", "TERM", &child.id().to_string()]).status().unwrap();
+    assert!(sent.success());
+    let mut said = String::new();
+    std::io::BufReader::new(child.stderr.as_mut().unwrap()).read_line(&mut said).unwrap();
+    assert!(said.contains("waiting for"), "{said}");
+    drop(guard);
+    Answer::from(child.wait_with_output().unwrap()).fails(7);
+    assert_eq!(bench.jvs(&["lock", "status"]).ok().json()["state"], "free");
 }
