@@ -44,8 +44,7 @@ pub struct Report {
 impl Report {
     /// A report of something that went well.
     pub fn new(text: impl Into<Clean>, json: &impl Serialize) -> Self {
-        // These are types of ours, whose keys are text: they always have a JSON form.
-        let json = serde_json::to_value(json).unwrap_or_default();
+        let json = made(serde_json::to_value(json));
         Self { text: text.into(), brief: Clean::default(), json, pieces: Vec::new(), exit: Exit::Ok }
     }
 
@@ -67,8 +66,7 @@ impl Report {
         if self.pieces.is_empty() {
             return self.json.clone();
         }
-        // The pieces are ours, and together they are one document.
-        serde_json::from_str(self.pieces.iter().collect::<Clean>().as_str()).unwrap_or_default()
+        made(serde_json::from_str(self.pieces.iter().collect::<Clean>().as_str()))
     }
 
     /// This report, with the pieces of a JSON document.
@@ -91,6 +89,12 @@ impl Report {
         self.exit = exit;
         self
     }
+}
+
+/// Our own types always have a JSON form, and pieces of ours make one document.
+#[expect(clippy::expect_used, reason = "an empty answer would be taken for one")]
+fn made(json: serde_json::Result<Value>) -> Value {
+    json.expect("this is a bug in jit, please report it: an answer has no JSON form")
 }
 
 /// Where output goes and in which form.

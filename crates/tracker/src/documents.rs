@@ -137,7 +137,7 @@ fn root(session: &Session) -> Result<PathBuf> {
 }
 
 fn bad(text: &str, why: &str) -> Error {
-    Error::BadValue { what: "a document", given: text.to_owned(), why: why.to_owned() }
+    Error::BadValue { what: "the document path", given: text.to_owned(), why: why.to_owned() }
 }
 
 #[cfg(test)]

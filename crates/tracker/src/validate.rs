@@ -47,6 +47,7 @@ pub fn all(caller: &Caller) -> Result<Vec<Check>> {
     let mut checks = vec![config];
     checks.extend(data::checks(&session)?);
     checks.extend(leases(&session)?);
+    checks.push(divergence(&session)?);
     Ok(checks)
 }
 

@@ -30,5 +30,5 @@ pub use locks::Locks;
 pub use members::{deps_of, labels_of};
 pub use outbox::pending_events;
 pub use results::{GateResult, Results, Verdict};
-pub use texts::{assignee, description, key, label, title};
+pub use texts::{LONGEST_DESCRIPTION, assignee, description, key, label, title};
 pub use writer::{Changed, Writer};

@@ -48,7 +48,7 @@ pub struct CreateIssue {
     /// What it is about
     #[arg(long)]
     pub title: String,
-    /// What there is to say about it
+    /// What there is to say about it; `-` for standard input
     #[arg(long)]
     pub description: Option<String>,
     /// critical, high, normal or low
@@ -77,7 +77,7 @@ pub struct UpdateIssue {
     /// What it is about
     #[arg(long)]
     pub title: Option<String>,
-    /// What there is to say about it; empty for nothing
+    /// What there is to say about it; `-` for standard input, empty for nothing
     #[arg(long)]
     pub description: Option<String>,
     /// backlog, ready, in_progress, gated, done, rejected or archived
@@ -101,7 +101,7 @@ pub struct UpdateIssue {
     /// Nobody is meant to do it any more
     #[arg(long)]
     pub unassign: bool,
-    /// Refuse what would only warn or be done by half: work on a blocked issue, `done` with an open gate
+    /// Refuse what would only warn or be done by half: no claim, work on a blocked issue, `done` with an open gate
     #[arg(long)]
     pub strict: bool,
 }

@@ -6,6 +6,9 @@ pub mod list;
 pub mod show;
 pub mod update;
 
+use std::io::Read as _;
+use std::path::Path;
+
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -14,7 +17,7 @@ use crate::context::Context;
 use crate::output::Report;
 use holdfast_tracker::error::Result;
 use holdfast_tracker::issues::Scope;
-use holdfast_tracker::writes::Changed;
+use holdfast_tracker::writes::{self, Changed};
 use show::Whole;
 
 pub use create::fresh;
@@ -50,4 +53,23 @@ impl<T> From<&Changed<T>> for Written {
     fn from(changed: &Changed<T>) -> Self {
         Self { issue: Whole::from(&changed.draft), changed: changed.written }
     }
+}
+
+/// The description that was typed; `-` is what is piped in.
+fn description(typed: Option<&str>) -> Result<Option<String>> {
+    let text = match typed {
+        None => return Ok(None),
+        Some("-") => piped()?,
+        Some(text) => text.to_owned(),
+    };
+    writes::description(&text).map(Some)
+}
+
+fn piped() -> Result<String> {
+    let failed = |error| holdfast_sys::Error::new("read", Path::new("standard input"), error);
+    let mut text = String::new();
+    // One byte more than may be, so that more is noticed.
+    let most = writes::LONGEST_DESCRIPTION as u64 + 1;
+    std::io::stdin().lock().take(most).read_to_string(&mut text).map_err(failed)?;
+    Ok(text.trim_end().to_owned())
 }

@@ -99,3 +99,16 @@ fn a_torn_event_is_cut_off_and_the_log_goes_on() {
     assert!(text.starts_with(&whole) && text.lines().count() == 2, "{text}");
     assert!(text.lines().all(|line| serde_json::from_str::<Value>(line).is_ok()));
 }
+
+#[test]
+fn a_branch_that_lacks_what_main_has_is_found() {
+    let bench = Bench::new();
+    let there = bench.worktree("there");
+    bench.run_at("agent:a", &["validate", "all"], &there).ok();
+    bench.git(&["commit", "-q", "--allow-empty", "-m", "more"], &bench.repo());
+    let found = bench.run_at("agent:a", &["--json", "validate", "all"], &there).fails(7).json();
+    let checks = found["checks"].as_array().unwrap();
+    let wrong: Vec<_> =
+        checks.iter().filter(|check| check["ok"] == false).map(|check| &check["name"]).collect();
+    assert_eq!(wrong, ["divergence"], "{found}");
+}

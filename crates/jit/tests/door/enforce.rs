@@ -248,3 +248,18 @@ fn of_many_issues_none_is_changed_unless_all_may_be() {
         stage.run("agent:a", &["--json", "issue", "update", "{id}", "{on}", "--priority", "low"]).ok().json();
     assert_eq!((&both["count"], &both["issues"][1]["priority"]), (&2.into(), &"low".into()));
 }
+
+#[test]
+fn strict_insists_on_a_claim_whatever_is_configured() {
+    for mode in ["warn", "off"] {
+        let bench = Bench::new();
+        let issue = bench.issue("work");
+        bench.config(&format!("[worktree]\nenforce_leases = \"{mode}\"\n"));
+        let update = ["--json", "issue", "update", &issue, "--title", "changed"];
+        let refused = bench.jit(&[&update[..], &["--strict"]].concat()).fails(5);
+        assert_eq!(refused.json()["error"]["code"], "LEASE_REQUIRED");
+        bench.jit(&update).ok();
+        bench.jit(&["claim", "acquire", &issue]).ok();
+        bench.jit(&[&update[..], &["--strict"]].concat()).ok();
+    }
+}

@@ -99,3 +99,30 @@ fn a_deleted_issue_does_not_come_back_from_the_commit_or_the_main_worktree() {
     bench.git(&["checkout", "-q", "--", ".jit/issues"], &there);
     bench.run_at("agent:a", &["issue", "show", &gone], &there).ok();
 }
+
+#[test]
+fn a_long_cycle_is_shown_by_its_ends() {
+    let bench = Bench::new();
+    let lines: String = (0..300)
+        .map(|n| {
+            let id = |n: u32| format!("01K{n:023}");
+            let on = if n > 0 { serde_json::json!([id(n - 1)]) } else { serde_json::json!([]) };
+            let at = "2026-01-01T00:00:00Z";
+            serde_json::json!({
+                "id": id(n), "title": "t", "state": "ready", "dependencies": on, "created_at": at, "updated_at": at,
+            })
+            .to_string()
+                + "\n"
+        })
+        .collect();
+    let file = bench.root().join("chain.jsonl");
+    std::fs::write(&file, lines).unwrap();
+    bench.jit(&["import", file.to_str().unwrap()]).ok();
+    let (first, last) = (format!("01K{:023}", 0), format!("01K{:023}", 299));
+    bench.jit(&["claim", "acquire", &first]).ok();
+    let refused = bench.jit(&["--json", "dep", "add", &first, &last]).fails(6);
+    let error = refused.json()["error"].clone();
+    assert_eq!((&error["code"], &error["details"]["length"]), (&"CYCLE".into(), &301.into()));
+    assert_eq!(error["details"]["cycle"].as_array().unwrap().len(), 100);
+    assert!(refused.stderr.len() < 1_000 && refused.stderr.contains("300 issues"), "{refused}");
+}

@@ -98,3 +98,24 @@ fn a_setting_that_cannot_be_is_named_with_its_line() {
     let taken = bench.jit(&["--json", "claim", "acquire", &issue]).ok().json();
     assert_eq!(taken["lease"]["ttl_secs"], 30);
 }
+
+#[test]
+fn a_description_can_be_piped_in() {
+    use std::io::Write as _;
+    let bench = Bench::new();
+    let piped = |args: &[&str], text: &str| {
+        let mut command = bench.command("agent:a", args, &bench.repo());
+        command.stdin(std::process::Stdio::piped()).stdout(std::process::Stdio::piped());
+        let mut child = command.stderr(std::process::Stdio::piped()).spawn().unwrap();
+        child.stdin.take().unwrap().write_all(text.as_bytes()).unwrap();
+        holdfast_trial::Answer::from(child.wait_with_output().unwrap())
+    };
+    let create = ["-q", "issue", "create", "--title", "t", "--description", "-"];
+    let id = piped(&create, "two\nlines\n").ok().stdout.trim().to_owned();
+    let described = |id: &str| bench.jit(&["export", id]).ok().json()["description"].clone();
+    assert_eq!(described(&id), "two\nlines");
+    bench.jit(&["claim", "acquire", &id]).ok();
+    piped(&["issue", "update", &id, "--description", "-"], "another").ok();
+    assert_eq!(described(&id), "another");
+    piped(&["issue", "update", &id, "--description", "-"], &"x".repeat((1 << 20) + 1)).fails(6);
+}

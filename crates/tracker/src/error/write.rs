@@ -36,7 +36,7 @@ pub enum WriteError {
         gates: Vec<String>,
     },
     /// The dependency would close a circle.
-    #[error("that would close a cycle: {}", path.join(" -> "))]
+    #[error("that would close a cycle of {} issues: {}", path.len().saturating_sub(1), drawn(path))]
     Cycle {
         /// The circle, from the issue that would depend on another back to itself.
         path: Vec<String>,
@@ -76,10 +76,27 @@ pub enum WriteError {
     Exists(String),
 }
 
+/// How many issues of a cycle are listed: a chain of ten thousand helps nobody.
+const MOST_LISTED: usize = 100;
+
+/// How many are drawn at each end of a long one.
+const DRAWN: usize = 4;
+
+/// A cycle, with its middle left out if it is long.
+fn drawn(path: &[String]) -> String {
+    match (path.get(..DRAWN), path.len().checked_sub(DRAWN).and_then(|from| path.get(from..))) {
+        (Some(first), Some(last)) if path.len() > 2 * DRAWN + 1 => {
+            let left = path.len() - 2 * DRAWN;
+            format!("{} -> … {left} more … -> {}", first.join(" -> "), last.join(" -> "))
+        }
+        _ => path.join(" -> "),
+    }
+}
+
 fn held_by(lease: Option<&Lease>) -> String {
     let Some(lease) = lease else { return String::new() };
     let until = lease.deadline().map(|at| format!(" until {}", times::rfc3339(&at))).unwrap_or_default();
-    format!(", and {} has it{until}", lease.holder)
+    format!("; {} holds it{until}", lease.holder)
 }
 
 impl WriteError {
@@ -130,7 +147,9 @@ impl WriteError {
             }
             Self::Blocked { issue, by } => json!({ "issue_id": issue, "blocked_by": by }),
             Self::GatesOpen { issue, gates } => json!({ "issue_id": issue, "gates": gates }),
-            Self::Cycle { path } => json!({ "cycle": path }),
+            Self::Cycle { path } => {
+                json!({ "cycle": path.iter().take(MOST_LISTED).collect::<Vec<_>>(), "length": path.len() })
+            }
             Self::BadLine { number, .. } => json!({ "line": number }),
             _ => json!({}),
         }

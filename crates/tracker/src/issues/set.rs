@@ -144,6 +144,24 @@ impl Set {
         Ok(union.set())
     }
 
+    /// Puts one more line behind all that it was read from.
+    pub fn apply(&mut self, line: &Line) {
+        match &line.change {
+            Change::Add { value } => {
+                self.0.entry(value.clone()).or_default().insert(line.id.clone());
+            }
+            // A line adds one member, so only that member loses it.
+            Change::Remove { value, lines: gone } => {
+                if let Some(lines) = self.0.get_mut(value) {
+                    lines.retain(|line| !gone.contains(line));
+                    if lines.is_empty() {
+                        self.0.remove(value);
+                    }
+                }
+            }
+        }
+    }
+
     /// The members, in their order.
     pub fn members(&self) -> impl Iterator<Item = &str> {
         self.0.keys().map(String::as_str)
@@ -212,6 +230,24 @@ mod tests {
     }
 
     proptest! {
+        /// A set that grows line by line is the one that its whole file makes.
+        #[test]
+        fn one_line_more_is_the_same_as_reading_all(
+            steps in proptest::collection::vec((any::<bool>(), 0u8..4), 1..40),
+        ) {
+            let (mut set, mut bytes) = (Set::default(), Vec::new());
+            for (number, (adds, value)) in steps.into_iter().enumerate() {
+                let value = format!("v{value}");
+                let change = if adds { set.adding(&value) } else { set.removing(&value) };
+                let Some(change) = change else { continue };
+                let at = "2026-01-01T00:00:00.000Z".to_owned();
+                let line = Line { id: number.to_string(), change, at, agent_id: None };
+                bytes.extend(line.bytes());
+                set.apply(&line);
+                prop_assert_eq!(&Set::read(&bytes).unwrap(), &set);
+            }
+        }
+
         /// Two files that grew from one, merged by union in either order and with doubled lines.
         #[test]
         fn a_union_reads_the_same_in_any_order(

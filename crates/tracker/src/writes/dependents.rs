@@ -68,7 +68,7 @@ impl Writer<'_> {
 
     /// Takes leases on the dependents that the caller does not hold; all of them or none.
     fn take(&self, id: IssueId, dependents: &[IssueId]) -> Result<Vec<LeaseId>> {
-        if self.mode() != EnforceLeases::Strict {
+        if self.mode != EnforceLeases::Strict {
             return Ok(Vec::new());
         }
         let agent = self.session.agent()?;

@@ -46,7 +46,7 @@ impl Members {
     /// Adds a member, if it is not there.
     pub(super) fn add(&mut self, value: &str, line: impl FnOnce(Change) -> Result<Line>) -> Result<bool> {
         let Some(change) = self.set.adding(value) else { return Ok(false) };
-        self.append(&line(change)?)?;
+        self.append(&line(change)?);
         if !self.removed.remove(value) {
             self.added.insert(value.to_owned());
         }
@@ -56,19 +56,19 @@ impl Members {
     /// Removes a member, if it is there.
     pub(super) fn remove(&mut self, value: &str, line: impl FnOnce(Change) -> Result<Line>) -> Result<bool> {
         let Some(change) = self.set.removing(value) else { return Ok(false) };
-        self.append(&line(change)?)?;
+        self.append(&line(change)?);
         if !self.added.remove(value) {
             self.removed.insert(value.to_owned());
         }
         Ok(true)
     }
 
-    fn append(&mut self, line: &Line) -> Result<()> {
+    /// Adds a line to the file and to the set that it makes. Reading the file again for each line would make many lines
+    /// cost the square of their number.
+    fn append(&mut self, line: &Line) {
         end_line(&mut self.bytes);
         self.bytes.extend(line.bytes());
-        self.set = Set::read(&self.bytes)
-            .map_err(|bad| Error::BadFile { path: PathBuf::from("a set"), why: bad.to_string() })?;
-        Ok(())
+        self.set.apply(line);
     }
 }
 

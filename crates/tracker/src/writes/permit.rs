@@ -4,12 +4,12 @@
 use holdfast_kernel::{Claim, Lease};
 use holdfast_store::View;
 
+use super::writer::Writer;
 use crate::claims::resource;
 use crate::config::EnforceLeases;
 use crate::error::WriteError;
 use crate::error::{Error, Result};
 use crate::ids::IssueId;
-use crate::issues::Issues;
 use crate::notice::Notice;
 use crate::session::Session;
 
@@ -22,9 +22,9 @@ pub(super) enum Permit {
 }
 
 /// Whether it is known who asks. Nobody can write without saying so where leases are insisted on.
-pub(super) fn is_known(session: &Session) -> Result<bool> {
+pub(super) fn is_known(session: &Session, mode: EnforceLeases) -> Result<bool> {
     match session.agent() {
-        Err(Error::NoAgent) if session.config().worktree.enforce_leases != EnforceLeases::Strict => Ok(false),
+        Err(Error::NoAgent) if mode != EnforceLeases::Strict => Ok(false),
         agent => agent.map(|_| true),
     }
 }
@@ -38,20 +38,18 @@ pub(super) fn lease(session: &Session, id: IssueId) -> Result<(Option<Lease>, Vi
 }
 
 /// Finds out on which ground `what` may be done to an issue.
-pub(super) fn find(issues: &Issues<'_>, is_known: bool, id: IssueId, what: &'static str) -> Result<Permit> {
-    let session = issues.session();
-    let mode = session.config().worktree.enforce_leases;
-    if !is_known {
-        return Ok(unclaimed(session, id, what));
+pub(super) fn find(writer: &Writer<'_>, id: IssueId, what: &'static str) -> Result<Permit> {
+    if !writer.is_known {
+        return Ok(unclaimed(writer, id, what));
     }
-    let (mine, view) = lease(session, id)?;
-    issues.know_log(&view);
+    let (mine, view) = lease(writer.session, id)?;
+    writer.issues.know_log(&view);
     if let Some(lease) = mine {
-        session.warn_of_ending(&view);
+        writer.session.warn_of_ending(&view);
         return Ok(Permit::Under(presented(&lease)));
     }
-    if mode != EnforceLeases::Strict {
-        return Ok(unclaimed(session, id, what));
+    if writer.mode != EnforceLeases::Strict {
+        return Ok(unclaimed(writer, id, what));
     }
     let issue = resource(id)?;
     let held = view.table.on(&issue).find(|lease| !lease.standing(&view.now).is_over()).cloned();
@@ -59,9 +57,9 @@ pub(super) fn find(issues: &Issues<'_>, is_known: bool, id: IssueId, what: &'sta
 }
 
 /// A write without a claim, where that is not refused.
-pub(super) fn unclaimed(session: &Session, id: IssueId, what: &'static str) -> Permit {
-    if session.config().worktree.enforce_leases == EnforceLeases::Warn {
-        session.notice(&Notice::Unclaimed { what, issue: id.to_string() });
+pub(super) fn unclaimed(writer: &Writer<'_>, id: IssueId, what: &'static str) -> Permit {
+    if writer.mode == EnforceLeases::Warn {
+        writer.notice(&Notice::Unclaimed { what, issue: id.to_string() });
     }
     Permit::Free
 }

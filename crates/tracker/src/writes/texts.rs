@@ -3,7 +3,8 @@
 use crate::error::{Error, Result};
 
 const LONGEST_TITLE: usize = 1_000;
-const LONGEST_DESCRIPTION: usize = 1 << 20;
+/// The longest description, in bytes.
+pub const LONGEST_DESCRIPTION: usize = 1 << 20;
 const LONGEST_WORD: usize = 100;
 
 /// A title: one line that says something.
@@ -13,7 +14,7 @@ const LONGEST_WORD: usize = 100;
 pub fn title(text: &str) -> Result<String> {
     let text = text.trim();
     if text.is_empty() || text.chars().any(char::is_control) {
-        return Err(bad("--title", text, "it is one line that says something"));
+        return Err(bad("--title", text, "must be one line that is not empty"));
     }
     short("--title", text, LONGEST_TITLE)
 }
@@ -33,7 +34,7 @@ pub fn description(text: &str) -> Result<String> {
 pub fn label(text: &str) -> Result<String> {
     let fits = |c: char| !c.is_control() && !c.is_whitespace() && c != ',';
     if text.is_empty() || text.starts_with('-') || !text.chars().all(fits) {
-        return Err(bad("--label", text, "it is a word without blanks and commas"));
+        return Err(bad("--label", text, "must be one word without commas"));
     }
     short("--label", text, LONGEST_WORD)
 }
@@ -45,7 +46,7 @@ pub fn label(text: &str) -> Result<String> {
 pub fn assignee(text: &str) -> Result<String> {
     let text = text.trim();
     if text.is_empty() || text.chars().any(char::is_control) {
-        return Err(bad("--assignee", text, "it is the name of somebody"));
+        return Err(bad("--assignee", text, "must be a name on one line"));
     }
     short("--assignee", text, LONGEST_WORD)
 }
@@ -57,7 +58,7 @@ pub fn assignee(text: &str) -> Result<String> {
 pub fn key(text: &str) -> Result<String> {
     let fits = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '-' | '_' | '.');
     if text.is_empty() || text.starts_with(['-', '.']) || !text.chars().all(fits) {
-        return Err(bad("the key of a gate", text, "it is lower-case letters, digits, - _ and ."));
+        return Err(bad("the key of a gate", text, "must consist of lower-case letters, digits, - _ and ."));
     }
     short("the key of a gate", text, LONGEST_WORD)
 }
@@ -67,7 +68,7 @@ fn short(what: &'static str, text: &str, longest: usize) -> Result<String> {
         return Ok(text.to_owned());
     }
     let begin: String = text.chars().take(40).collect();
-    Err(bad(what, &format!("{begin}…"), &format!("it is longer than {longest} bytes")))
+    Err(bad(what, &format!("{begin}…"), &format!("longer than the maximum of {longest} bytes")))
 }
 
 fn bad(what: &'static str, given: &str, why: &str) -> Error {

@@ -31,6 +31,8 @@ pub struct Writer<'a> {
     pub(super) locks: Locks,
     /// Whether it is known who asks.
     pub(super) is_known: bool,
+    /// What is done about a write without a lease.
+    pub(super) mode: EnforceLeases,
     /// The issues as they are seen from here.
     pub issues: Issues<'a>,
 }
@@ -54,10 +56,22 @@ impl<'a> Writer<'a> {
     /// # Errors
     /// When nobody says who asks and leases are insisted on.
     pub fn open(session: &'a Session) -> Result<Self> {
+        Self::insisting(session, session.config().worktree.enforce_leases)
+    }
+
+    /// Whoever asks, and who insists on leases for this change whatever is configured.
+    ///
+    /// # Errors
+    /// When nobody says who asks.
+    pub fn strict(session: &'a Session) -> Result<Self> {
+        Self::insisting(session, EnforceLeases::Strict)
+    }
+
+    fn insisting(session: &'a Session, mode: EnforceLeases) -> Result<Self> {
         session.own_data()?;
-        let is_known = permit::is_known(session)?;
+        let is_known = permit::is_known(session, mode)?;
         let locks = Locks::open(session)?;
-        Ok(Self { session, locks, is_known, issues: Issues::new(session) })
+        Ok(Self { session, locks, is_known, mode, issues: Issues::new(session) })
     }
 
     /// Says beforehand whether `what` would be refused for want of a lease, so that nothing is begun in vain.
@@ -66,10 +80,10 @@ impl<'a> Writer<'a> {
     /// # Errors
     /// When it would be.
     pub fn may(&self, id: IssueId, what: &'static str) -> Result<()> {
-        let permit = permit::find(&self.issues, self.is_known, id, what)?;
+        let permit = permit::find(self, id, what)?;
         let Permit::Under(claim) = permit else { return Ok(()) };
         let checked = self.session.claims().medium.guarded(&claim, &mut |_| {});
-        if self.mode() == EnforceLeases::Strict { Ok(checked?) } else { Ok(()) }
+        if self.mode == EnforceLeases::Strict { Ok(checked?) } else { Ok(()) }
     }
 
     /// Changes an issue: `act` gets the newest copy, and what it makes of it is written. If it fails, or
@@ -112,12 +126,12 @@ impl<'a> Writer<'a> {
     ) -> Result<T> {
         let mut lock = self.locks.issue(id)?;
         let _section = lock.enter(self.session.sys(), LockMode::Exclusive)?;
-        let permit = permit::find(&self.issues, self.is_known, id, what)?;
+        let permit = permit::find(self, id, what)?;
         if let Permit::Under(claim) = permit {
             match self.session.claims().medium.as_medium().write(&claim, |held| act(Some(held))) {
                 // The claim ran out, and the configuration does not insist on one.
-                Err(holdfast_store::Error::Refused(_)) if self.mode() != EnforceLeases::Strict => {
-                    permit::unclaimed(self.session, id, what);
+                Err(holdfast_store::Error::Refused(_)) if self.mode != EnforceLeases::Strict => {
+                    permit::unclaimed(self, id, what);
                 }
                 done => return done?,
             }
@@ -188,10 +202,6 @@ impl<'a> Writer<'a> {
     pub(super) fn holder(&self) -> Option<&Holder> {
         // Where it matters it was asked for before, and then it is there.
         self.is_known.then(|| self.session.holder().ok()).flatten()
-    }
-
-    pub(super) fn mode(&self) -> EnforceLeases {
-        self.session.config().worktree.enforce_leases
     }
 
     /// The locks of the data plane.

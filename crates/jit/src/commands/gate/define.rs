@@ -88,7 +88,7 @@ fn gate(typed: &DefineGate) -> Result<Gate> {
         Some(_) if typed.timeout == 0 || typed.timeout > LONGEST_TIMEOUT => Err(Error::BadValue {
             what: "--timeout",
             given: typed.timeout.to_string(),
-            why: format!("it is 1 to {LONGEST_TIMEOUT} seconds"),
+            why: format!("must be 1 to {LONGEST_TIMEOUT} seconds"),
         }),
         Some(why) => Err(Error::BadValue {
             what: "--command",

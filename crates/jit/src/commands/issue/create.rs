@@ -41,7 +41,7 @@ pub(super) fn run(session: &Session, typed: &CreateIssue) -> Result<Report> {
 /// When it cannot be like that, or something that it names is not there.
 pub fn fresh(session: &Session, typed: &CreateIssue) -> Result<Fresh> {
     let title = writes::title(&typed.title)?;
-    let description = typed.description.as_deref().map(writes::description).transpose()?;
+    let description = super::description(typed.description.as_deref())?;
     let labels = typed.labels.iter().map(|text| writes::label(text)).collect::<Result<_>>()?;
     let kind = kind(session.config(), typed.kind.as_deref())?;
     let priority = word("--priority", &typed.priority)?;
@@ -65,6 +65,6 @@ pub(super) fn kind(config: &Config, typed: Option<&str>) -> Result<String> {
     Err(Error::BadValue {
         what: "--type",
         given: given.to_owned(),
-        why: format!("it is one of {}", known.join(", ")),
+        why: format!("expected one of {}", known.join(", ")),
     })
 }

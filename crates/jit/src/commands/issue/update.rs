@@ -48,7 +48,7 @@ struct Update<'a> {
 
 pub(super) fn run(session: &Session, typed: &UpdateIssue) -> Result<Report> {
     let update = Update::parse(session, typed)?;
-    let writer = Writer::open(session)?;
+    let writer = if typed.strict { Writer::strict(session)? } else { Writer::open(session)? };
     let ids = typed.ids.iter().map(|id| writer.issues.resolve(id)).collect::<Result<Vec<_>>>()?;
     if ids.len() > 1 {
         ids.iter().try_for_each(|id| writer.may(*id, "updating"))?;
@@ -71,7 +71,7 @@ impl<'a> Update<'a> {
         Ok(Self {
             typed,
             title: typed.title.as_deref().map(writes::title).transpose()?,
-            description: typed.description.as_deref().map(writes::description).transpose()?,
+            description: super::description(typed.description.as_deref())?,
             state: typed.state.as_deref().map(|text| word("--state", text)).transpose()?,
             priority: typed.priority.as_deref().map(|text| word("--priority", text)).transpose()?,
             kind: kind.transpose()?,
