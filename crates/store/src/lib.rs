@@ -21,6 +21,7 @@ mod witness;
 
 pub use codec::{Codec, Json, Stored, Unreadable, read_event, write_event};
 pub use error::{Damage, Error, Result};
+pub use gate::Patience;
 pub use json::{rfc3339, wall_ms};
 pub use medium::{CounterId, Held, Medium, View};
 pub use witness::Witness;
