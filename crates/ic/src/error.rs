@@ -8,7 +8,9 @@ use serde_json::{Value, json};
 
 use crate::cycle::Cycle;
 use crate::inversion::Inversion;
+use crate::names::BadName;
 use crate::shown::Shown;
+use crate::times::BadTime;
 
 /// How the program ends.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -58,6 +60,14 @@ pub enum Error {
         /// What was given.
         given: String,
     },
+    /// A name that no lock can have, because something else is kept under it.
+    #[error("'{given}' cannot be the {what} of a lock: it is reserved for what ic keeps beside the locks")]
+    Reserved {
+        /// Which part.
+        what: &'static str,
+        /// What was given.
+        given: String,
+    },
     /// A value that cannot be.
     #[error("{what} cannot be '{given}': {why}")]
     BadValue {
@@ -86,6 +96,16 @@ pub enum Error {
         lock: String,
         /// Who holds it.
         blocker: Option<Box<Shown>>,
+        /// How long it was waited for.
+        waited: Millis,
+    },
+    /// Somebody was changing locks all the time, and nobody else could.
+    #[error("the locks in {} are being changed by {}; gave up after {waited}", root.display(), by.as_deref().unwrap_or("another process"))]
+    Busy {
+        /// Where the locks are.
+        root: PathBuf,
+        /// Who is at it, if that can be told.
+        by: Option<String>,
         /// How long it was waited for.
         waited: Millis,
     },
@@ -143,6 +163,19 @@ pub enum Error {
 /// The result of whatever a command does.
 pub type Result<T> = std::result::Result<T, Error>;
 
+impl From<BadName> for Error {
+    fn from(bad: BadName) -> Self {
+        let BadName { what, given, is_reserved } = bad;
+        if is_reserved { Self::Reserved { what, given } } else { Self::BadName { what, given } }
+    }
+}
+
+impl From<BadTime> for Error {
+    fn from(BadTime { flag, given }: BadTime) -> Self {
+        Self::BadValue { what: flag, given, why: "a time is such as 500ms, 2s or 1m" }
+    }
+}
+
 impl From<holdfast_store::Error> for Error {
     fn from(error: holdfast_store::Error) -> Self {
         match error {
@@ -158,8 +191,13 @@ impl Error {
     #[must_use]
     pub fn exit(&self) -> Exit {
         match self {
-            Self::Usage(_) | Self::BadName { .. } | Self::BadValue { .. } | Self::NoCaller => Exit::Usage,
+            Self::Usage(_)
+            | Self::BadName { .. }
+            | Self::Reserved { .. }
+            | Self::BadValue { .. }
+            | Self::NoCaller => Exit::Usage,
             Self::Timeout { .. }
+            | Self::Busy { .. }
             | Self::AlreadyHeld(_)
             | Self::CallerGone(_)
             | Self::Deadlock(_)
@@ -183,12 +221,12 @@ impl Error {
     pub fn code(&self) -> &'static str {
         match self {
             Self::Usage(_) => "USAGE",
-            Self::BadName { .. } => "BAD_NAME",
+            Self::BadName { .. } | Self::Reserved { .. } => "BAD_NAME",
             Self::BadValue { .. } => "BAD_VALUE",
             Self::NoCaller => "NO_CALLER",
             Self::CallerGone(_) => "CALLER_GONE",
             Self::BadRoot { .. } => "BAD_ROOT",
-            Self::Timeout { .. } => "HELD",
+            Self::Timeout { .. } | Self::Busy { .. } => "HELD",
             Self::AlreadyHeld(_) => "ALREADY_HELD",
             Self::Deadlock(_) => "DEADLOCK",
             Self::OutOfOrder(_) => "LOCK_ORDER",
@@ -228,7 +266,15 @@ impl Error {
             Self::AlreadyHeld(lock) => format!("ic lock release {}", words(&lock.lock().to_string())),
             Self::Deadlock(_) => "release what you hold, then take the locks in one order everywhere".into(),
             Self::OutOfOrder(_) => "take them in the order that 'ic lock order' shows".into(),
-            Self::NotHeld(_) | Self::NotOwner { .. } => "ic lock list".into(),
+            Self::NotHeld(_) => "ic lock list".into(),
+            Self::NotOwner { lock, .. } => format!(
+                "a lock is released by the process that took it, or one that it started; \
+                 'ic lock release {} --owner NAME' speaks for its owner",
+                words(&lock.lock().to_string())
+            ),
+            Self::Busy { .. } => {
+                "a process that stands still keeps everybody out; see 'ps' and 'kill -CONT'".into()
+            }
             Self::Ownerless(_) => "ic lock clean".into(),
             Self::Store(holdfast_store::Error::Newer { .. }) => "update this program".into(),
             Self::Store(holdfast_store::Error::Unsupported { .. }) => "ic lock acquire --help".into(),
@@ -252,6 +298,7 @@ impl Error {
     /// What a program can go on with.
     fn details(&self) -> Value {
         match self {
+            Self::Busy { by, waited, .. } => json!({ "busy_with": by, "waited_ms": waited.get() }),
             Self::Timeout { blocker, waited, .. } => {
                 json!({ "held_by": blocker.as_ref().map(|lock| lock.document()), "waited_ms": waited.get() })
             }
@@ -281,6 +328,6 @@ fn words(lock: &str) -> String {
 fn too_late(blocker: Option<&Shown>, lock: &str, waited: Millis) -> String {
     match blocker {
         Some(held) => format!("{lock} is held by {}; gave up after {waited}", held.told()),
-        None => format!("{lock} was taken and given up by others all the time; gave up after {waited}"),
+        None => format!("{lock} was taken by others, who came first; gave up after {waited}"),
     }
 }
