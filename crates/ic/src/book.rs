@@ -4,10 +4,12 @@
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use holdfast_store::directory;
+use holdfast_store::{Patience, directory};
 use holdfast_sys::{Guard, Kind, LockMode, Open, Section, Sys};
+use serde::Serialize;
 
 use crate::error::Result;
+use crate::patience::Limit;
 
 const MODE: u32 = 0o600;
 const DIRECTORY_MODE: u32 = 0o700;
@@ -18,11 +20,12 @@ const LONGEST: usize = 4 << 20;
 pub(crate) struct Book {
     sys: Sys,
     dir: PathBuf,
+    limit: Limit,
 }
 
 impl Book {
-    pub(crate) fn new(sys: &Sys, root: &Path) -> Self {
-        Self { sys: sys.clone(), dir: root.join(directory::BESIDE) }
+    pub(crate) fn new(sys: &Sys, root: &Path, limit: &Limit) -> Self {
+        Self { sys: sys.clone(), dir: root.join(directory::BESIDE), limit: limit.clone() }
     }
 
     /// Runs `act` while nobody else changes these files.
@@ -35,7 +38,8 @@ impl Book {
             }
             guard => guard?,
         };
-        let _section: Section<'_> = guard.enter(&self.sys, LockMode::Exclusive)?;
+        let mut rest = || self.limit.rest(&self.sys, &path);
+        let _section: Section<'_> = guard.enter_with(&self.sys, LockMode::Exclusive, &mut rest)?;
         act()
     }
 
@@ -98,4 +102,13 @@ impl Book {
         }
         Ok(())
     }
+}
+
+/// The bytes of a value of ours.
+pub(crate) fn written(value: &impl Serialize) -> Vec<u8> {
+    #[expect(
+        clippy::expect_used,
+        reason = "types of ours, whose keys are text: they always have a JSON form"
+    )]
+    serde_json::to_vec(value).expect("a JSON form")
 }

@@ -28,7 +28,9 @@ impl Context {
     #[must_use]
     pub fn new(sys: Sys, global: &Global, vars: &Vars) -> Self {
         let given = global.root.as_deref().or(vars.root.as_deref());
-        let root = root::plain(given.unwrap_or(Path::new(root::DEFAULT)));
+        let given = root::plain(given.unwrap_or(Path::new(root::DEFAULT)));
+        // From the top, so that all that is above it can be looked at.
+        let root = vars.directory.as_ref().map_or(given.clone(), |directory| directory.join(given));
         Self { sys, printer: Printer::new(global), within: vars.within.clone(), root }
     }
 

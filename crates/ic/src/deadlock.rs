@@ -9,11 +9,12 @@ use holdfast_kernel::{BootId, Name};
 use holdfast_sys::{Liveness, ProcessId, Sys};
 use serde::{Deserialize, Serialize};
 
-use crate::book::Book;
+use crate::book::{Book, written};
 use crate::cycle::{Cycle, Link};
 use crate::error::{Error, Result};
 use crate::names::LockName;
 use crate::owner::Owner;
+use crate::patience::Limit;
 
 const WAITING: &str = "waiting";
 
@@ -28,6 +29,9 @@ struct Note {
     namespace: u64,
     pid: u32,
     start: u64,
+    /// Its turn among those who wait for the same lock. Who wrote none takes no turns.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    turn: Option<u64>,
 }
 
 impl Note {
@@ -55,6 +59,7 @@ pub struct Waits {
 pub struct Waiting<'a> {
     waits: &'a Waits,
     file: String,
+    turn: u64,
 }
 
 impl Drop for Waiting<'_> {
@@ -67,8 +72,8 @@ impl Drop for Waiting<'_> {
 impl Waits {
     /// The notes under `root`. Nothing is read or written yet.
     #[must_use]
-    pub fn new(sys: &Sys, root: &Path) -> Self {
-        Self { sys: sys.clone(), book: Book::new(sys, root) }
+    pub(crate) fn new(sys: &Sys, root: &Path, limit: &Limit) -> Self {
+        Self { sys: sys.clone(), book: Book::new(sys, root, limit) }
     }
 
     /// Notes that `owner` waits for `lock`.
@@ -77,7 +82,7 @@ impl Waits {
     /// The circle that this would close, or what failed.
     pub fn begin(&self, owner: &Owner, lock: &LockName, holder_of: &HolderOf<'_>) -> Result<Waiting<'_>> {
         let me = self.sys.processes.me()?;
-        let note = Note {
+        let mut note = Note {
             owner: owner.name.to_string(),
             within: owner.within.clone(),
             wants: lock.to_string(),
@@ -86,16 +91,41 @@ impl Waits {
             namespace: me.namespace,
             pid: me.pid,
             start: me.start,
+            turn: None,
         };
         let file = format!("{:032x}", self.sys.entropy.nonce()?);
-        self.book.alone(|| {
-            if let Some(links) = closing(&self.notes()?, owner, lock, holder_of)? {
+        let turn = self.book.alone(|| {
+            let notes = self.notes()?;
+            if let Some(links) = closing(&notes, owner, lock, holder_of)? {
                 let owner = owner.name.to_string();
                 return Err(Error::Deadlock(Box::new(Cycle { owner, links })));
             }
-            self.book.write(WAITING, &file, &serde_json::to_vec(&note).unwrap_or_default())
+            let last =
+                notes.iter().filter(|other| other.wants == note.wants).filter_map(|other| other.turn).max();
+            let turn = last.map_or(1, |last| last.saturating_add(1));
+            note.turn = Some(turn);
+            self.book.write(WAITING, &file, &written(&note))?;
+            Ok(turn)
         })?;
-        Ok(Waiting { waits: self, file })
+        Ok(Waiting { waits: self, file, turn })
+    }
+
+    /// How many of those who wait for `lock` came before whoever waits here, or wait at all if nobody does. Nothing
+    /// is written, and nobody is waited for.
+    ///
+    /// # Errors
+    /// When the notes cannot be read.
+    pub fn ahead(&self, lock: &LockName, waiting: Option<&Waiting<'_>>) -> Result<u64> {
+        let (mut ahead, wanted) = (0, lock.to_string());
+        for file in self.book.list(WAITING)? {
+            // Whoever cannot be watched takes no turns: nobody would know that it is gone.
+            let is_here = |note: &Note| self.sys.processes.liveness(&note.process()) == Liveness::Alive;
+            let note = self.read(&file)?.filter(|note| note.wants == wanted && is_here(note));
+            let turn = note.and_then(|note| note.turn);
+            let is_earlier = |turn: u64| waiting.is_none_or(|waiting| turn < waiting.turn);
+            ahead += u64::from(turn.is_some_and(is_earlier));
+        }
+        Ok(ahead)
     }
 
     /// Forgets the notes of processes that are gone.
@@ -110,15 +140,22 @@ impl Waits {
     fn notes(&self) -> Result<Vec<Note>> {
         let mut notes = Vec::new();
         for file in self.book.list(WAITING)? {
-            let bytes = self.book.read(&format!("{WAITING}/{file}"))?.unwrap_or_default();
-            match serde_json::from_slice::<Note>(&bytes) {
-                Ok(note) if self.sys.processes.liveness(&note.process()) != Liveness::Dead => {
-                    notes.push(note)
-                }
+            match self.read(&file)? {
+                Some(note) if self.is_living(&note) => notes.push(note),
                 _ => self.book.remove(WAITING, &file)?,
             }
         }
         Ok(notes)
+    }
+
+    /// A note; none if it is gone, or not one.
+    fn read(&self, file: &str) -> Result<Option<Note>> {
+        let bytes = self.book.read(&format!("{WAITING}/{file}"))?;
+        Ok(bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok()))
+    }
+
+    fn is_living(&self, note: &Note) -> bool {
+        self.sys.processes.liveness(&note.process()) != Liveness::Dead
     }
 }
 

@@ -8,7 +8,9 @@ use serde_json::{Value, json};
 
 use crate::cycle::Cycle;
 use crate::inversion::Inversion;
+use crate::names::BadName;
 use crate::shown::Shown;
+use crate::times::BadTime;
 
 mod code;
 
@@ -25,6 +27,14 @@ pub enum Error {
         "'{given}' cannot be the {what} of a lock: 1 to 128 letters, digits, '.', '_' or '-', not '.' or '..'"
     )]
     BadName {
+        /// Which part.
+        what: &'static str,
+        /// What was given.
+        given: String,
+    },
+    /// A name that no lock can have, because something else is kept under it.
+    #[error("'{given}' cannot be the {what} of a lock: it is reserved for what ic keeps beside the locks")]
+    Reserved {
         /// Which part.
         what: &'static str,
         /// What was given.
@@ -58,6 +68,16 @@ pub enum Error {
         lock: String,
         /// Who holds it.
         blocker: Option<Box<Shown>>,
+        /// How long it was waited for.
+        waited: Millis,
+    },
+    /// Somebody was changing locks all the time, and nobody else could.
+    #[error("the locks in {} are being changed by {}; gave up after {waited}", root.display(), by.as_deref().unwrap_or("another process"))]
+    Busy {
+        /// Where the locks are.
+        root: PathBuf,
+        /// Who is at it, if that can be told.
+        by: Option<String>,
         /// How long it was waited for.
         waited: Millis,
     },
@@ -118,6 +138,19 @@ pub enum Error {
 /// The result of whatever a command does.
 pub type Result<T> = std::result::Result<T, Error>;
 
+impl From<BadName> for Error {
+    fn from(bad: BadName) -> Self {
+        let BadName { what, given, is_reserved } = bad;
+        if is_reserved { Self::Reserved { what, given } } else { Self::BadName { what, given } }
+    }
+}
+
+impl From<BadTime> for Error {
+    fn from(BadTime { flag, given }: BadTime) -> Self {
+        Self::BadValue { what: flag, given, why: "a time is such as 500ms, 2s or 1m" }
+    }
+}
+
 impl From<holdfast_store::Error> for Error {
     fn from(error: holdfast_store::Error) -> Self {
         if let Code::Internal = failed(&error) {
@@ -150,12 +183,12 @@ impl Error {
     pub const fn code(&self) -> Code {
         match self {
             Self::Usage(_) => Code::Usage,
-            Self::BadName { .. } => Code::BadName,
+            Self::BadName { .. } | Self::Reserved { .. } => Code::BadName,
             Self::BadValue { .. } => Code::BadValue,
             Self::NoCaller => Code::NoCaller,
             Self::CallerGone(_) => Code::CallerGone,
             Self::BadRoot { .. } => Code::BadRoot,
-            Self::Timeout { .. } => Code::Held,
+            Self::Timeout { .. } | Self::Busy { .. } => Code::Held,
             Self::AlreadyHeld(_) => Code::AlreadyHeld,
             Self::Deadlock(_) => Code::Deadlock,
             Self::OutOfOrder(_) => Code::LockOrder,
@@ -194,11 +227,20 @@ impl Error {
             Self::AlreadyHeld(lock) => format!("ic lock release {}", words(&lock.lock().to_string())),
             Self::Deadlock(_) => "release what you hold, then take the locks in one order everywhere".into(),
             Self::OutOfOrder(_) => "take them in the order that 'ic lock order' shows".into(),
-            Self::NotHeld(_) | Self::NotOwner { .. } => "ic lock list".into(),
+            Self::NotHeld(_) => "ic lock list".into(),
+            Self::NotOwner { lock, .. } => format!(
+                "a lock is released by the process that took it, or one that it started; \
+                 'ic lock release {} --owner NAME' speaks for its owner",
+                words(&lock.lock().to_string())
+            ),
+            Self::Busy { .. } => {
+                "a process that stands still keeps everybody out; see 'ps' and 'kill -CONT'".into()
+            }
             Self::Ownerless(_) => "ic lock clean".into(),
             Self::Store(error) => return store_hint(error),
             Self::Refused(_) => "ic lock list".into(),
             Self::BadName { .. }
+            | Self::Reserved { .. }
             | Self::BadValue { .. }
             | Self::CallerGone(_)
             | Self::Sys(_)
@@ -223,6 +265,7 @@ impl Error {
     /// What a program can go on with.
     fn details(&self) -> Value {
         match self {
+            Self::Busy { by, waited, .. } => json!({ "busy_with": by, "waited_ms": waited.get() }),
             Self::Timeout { blocker, waited, .. } => {
                 json!({ "held_by": blocker.as_ref().map(|lock| lock.document()), "waited_ms": waited.get() })
             }
@@ -292,7 +335,7 @@ fn words(lock: &str) -> String {
 fn too_late(blocker: Option<&Shown>, lock: &str, waited: Millis) -> String {
     match blocker {
         Some(held) => format!("{lock} is held by {}; gave up after {waited}", held.told()),
-        None => format!("{lock} was taken and given up by others all the time; gave up after {waited}"),
+        None => format!("{lock} was taken by others, who came first; gave up after {waited}"),
     }
 }
 

@@ -23,7 +23,9 @@ pub mod times;
 pub mod vars;
 pub mod wait;
 
+mod beats;
 mod book;
+mod patience;
 
 use std::ffi::OsString;
 use std::process::ExitCode;

@@ -11,14 +11,16 @@ use holdfast_kernel::{
     Request, Text, TtlRange,
 };
 use holdfast_store::directory::{self, Directory, Outlasts};
-use holdfast_store::{Medium, View};
+use holdfast_store::{Medium, Patience, View};
 use holdfast_sys::Sys;
 
+use crate::cancel::Cancel;
 use crate::deadlock::Waits;
 use crate::error::{Error, Result};
 use crate::names::LockName;
 use crate::order::Order;
 use crate::owner::{self, Owner};
+use crate::patience::Limit;
 use crate::shown::{Shown, State};
 
 /// How old a lock must be before its age counts, where nobody can tell whether its holder lives.
@@ -32,6 +34,8 @@ pub struct Locks {
     pub(crate) root: PathBuf,
     pub(crate) order: Order,
     pub(crate) waits: Waits,
+    pub(crate) limit: Limit,
+    pub(crate) stale_after: Millis,
     medium: Directory,
     policy: Policy,
 }
@@ -55,10 +59,15 @@ impl Locks {
     /// As [`Locks::new`], where age counts after `stale_after`.
     #[must_use]
     pub fn with_stale_after(sys: &Sys, root: &Path, stale_after: Millis) -> Self {
+        let limit = Limit::default();
+        let patience: Arc<dyn Patience> = Arc::new(limit.clone());
+        let settings = directory::Settings { patience: Some(patience), ..settings(stale_after) };
         Self {
-            medium: Directory::new(sys.clone(), root, settings(stale_after)),
-            order: Order::new(sys, root),
-            waits: Waits::new(sys, root),
+            medium: Directory::new(sys.clone(), root, settings),
+            order: Order::new(sys, root, &limit),
+            waits: Waits::new(sys, root, &limit),
+            limit,
+            stale_after,
             policy: policy(stale_after),
             root: root.to_path_buf(),
             sys: sys.clone(),
@@ -120,7 +129,13 @@ impl Locks {
         if held.state == State::Ownerless {
             return Err(Error::Ownerless(lock.to_string()));
         }
-        let command = Command::Release { lease: held.lease(), holder: owner::holder(owner) };
+        let holder = owner::holder(owner);
+        let command = if held.state == State::Foreign && held.owner == owner.as_str() {
+            // It was not granted here, so it cannot be given back here; but it is theirs.
+            Command::Evict { lease: held.lease(), by: holder, reason: text("released by its owner") }
+        } else {
+            Command::Release { lease: held.lease(), holder }
+        };
         match self.medium.transact(&self.policy, &command).map_err(Error::from) {
             Ok(_) => {}
             Err(Error::Refused(refusal)) => return Err(not_yours(refusal, lock, held, owner)),
@@ -129,6 +144,18 @@ impl Locks {
         // The lock is free; a record that could not be brought up to date is noticed when it is used.
         let _ = self.order.given_back(owner.as_str(), lock);
         Ok(held)
+    }
+
+    /// Says that the holder of a lock still lives, for those who cannot see that. Whoever is at the locks is not waited
+    /// for as long as it takes.
+    ///
+    /// # Errors
+    /// When the lock is no longer held, or that cannot be said.
+    pub fn beat(&self, held: &Shown, owner: &Owner) -> Result<()> {
+        let _limited = self.limit.set(&self.sys, Millis::ZERO, &Cancel::new())?;
+        let command = Command::Beat { lease: held.lease(), holder: owner.holder() };
+        self.medium.transact(&self.policy, &command)?;
+        Ok(())
     }
 
     /// Takes a lock away from whoever has it, if it is still the same grant. Says whether it was.
@@ -148,7 +175,10 @@ impl Locks {
     /// When the locks cannot be read, or one cannot be removed; the others are gone then.
     pub fn clean(&self, older_than: Millis, by: &Owner) -> Result<Cleaned> {
         let (mut cleaned, mut failed) = (Cleaned::default(), None);
-        for lock in self.list()?.into_iter().filter(|lock| lock.is_stale(older_than)) {
+        // One by one, so that nobody waits for all of them.
+        for name in self.medium.names()? {
+            let found = self.look(&LockName::of(name))?.filter(|lock| lock.is_stale(older_than));
+            let Some(lock) = found else { continue };
             if lock.newer {
                 cleaned.newer.push(lock);
                 continue;

@@ -4,10 +4,20 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use holdfast_kernel::Name;
-
-use crate::error::{Error, Result};
+use holdfast_store::directory;
 
 const LONGEST: usize = 128;
+
+/// Why something cannot be the name of a lock.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct BadName {
+    /// Which part of it.
+    pub what: &'static str,
+    /// What was given.
+    pub given: String,
+    /// Whether it could be one, if nothing else were kept under it.
+    pub is_reserved: bool,
+}
 
 /// The name of a lock: `<name>/<scope>`.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -19,10 +29,11 @@ impl LockName {
     /// The lock `<name>/<scope>`.
     ///
     /// # Errors
-    /// When one of them is not 1 to 128 letters, digits, `.`, `_` or `-`, or is `.` or `..`.
-    pub fn new(name: &str, scope: &str) -> Result<Self> {
-        part("name", name)?;
-        part("scope", scope)?;
+    /// When one of them is not 1 to 128 letters, digits, `.`, `_` or `-`, or is `.` or `..`, or is what this program
+    /// keeps its own files under.
+    pub fn new(name: &str, scope: &str) -> Result<Self, BadName> {
+        part("name", name, directory::is_reserved_name)?;
+        part("scope", scope, directory::is_reserved_scope)?;
         let resource = Name::new(&format!("{name}/{scope}"));
         resource.map(|resource| Self { resource }).map_err(|_| bad("scope", scope))
     }
@@ -59,19 +70,23 @@ impl fmt::Display for LockName {
     }
 }
 
-fn part(what: &'static str, text: &str) -> Result<()> {
+fn part(what: &'static str, text: &str, is_reserved: fn(&str) -> bool) -> Result<(), BadName> {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
     let good = (1..=LONGEST).contains(&text.len()) && text.bytes().all(plain) && text != "." && text != "..";
-    if good { Ok(()) } else { Err(bad(what, text)) }
+    match is_reserved(text) {
+        _ if !good => Err(bad(what, text)),
+        true => Err(BadName { is_reserved: true, ..bad(what, text) }),
+        false => Ok(()),
+    }
 }
 
-fn bad(what: &'static str, given: &str) -> Error {
-    Error::BadName { what, given: given.to_owned() }
+fn bad(what: &'static str, given: &str) -> BadName {
+    BadName { what, given: given.to_owned(), is_reserved: false }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::LockName;
+    use super::{BadName, LockName};
 
     #[test]
     fn a_lock_is_a_name_and_a_scope_of_at_most_128_bytes_each() {
@@ -81,6 +96,20 @@ mod tests {
         for bad in ["", ".", "..", "a/b", "a b", "ü", "a\n", "-\u{7}", &"x".repeat(129)] {
             assert!(LockName::new(bad, "x").is_err(), "{bad:?}");
             assert!(LockName::new("x", bad).is_err(), "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_kept_beside_the_locks_is_no_lock_s_name() {
+        for name in [".guard", ".fence", ".drawn", ".order", ".fence.00000000000000000000000000000000.tmp"] {
+            let BadName { what, is_reserved, .. } = LockName::new(name, "x").unwrap_err();
+            assert_eq!((what, is_reserved), ("name", true), "{name}");
+            assert!(LockName::new("x", name).is_ok(), "{name}");
+        }
+        for scope in [".making-1", ".breaking-x"] {
+            let BadName { what, is_reserved, .. } = LockName::new("x", scope).unwrap_err();
+            assert_eq!((what, is_reserved), ("scope", true), "{scope}");
+            assert!(LockName::new(scope, "x").is_ok(), "{scope}");
         }
     }
 }

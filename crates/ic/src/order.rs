@@ -7,12 +7,14 @@ use std::path::Path;
 
 use holdfast_kernel::LeaseId;
 use holdfast_sys::Sys;
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use crate::book::Book;
+use crate::book::{Book, written};
 use crate::error::Result;
 use crate::inversion::{Inversion, Seen};
 use crate::names::LockName;
+use crate::patience::Limit;
 
 const HELD: &str = "held";
 const SEEN: &str = "seen";
@@ -36,8 +38,8 @@ pub struct Order {
 impl Order {
     /// The record under `root`. Nothing is read or written yet.
     #[must_use]
-    pub fn new(sys: &Sys, root: &Path) -> Self {
-        Self { book: Book::new(sys, root) }
+    pub(crate) fn new(sys: &Sys, root: &Path, limit: &Limit) -> Self {
+        Self { book: Book::new(sys, root, limit) }
     }
 
     /// What an owner has taken and not given back, the first one first, as far as the record knows.
@@ -45,9 +47,7 @@ impl Order {
     /// # Errors
     /// When it cannot be read.
     pub fn chain(&self, owner: &str) -> Result<Vec<Entry>> {
-        let bytes = self.book.read(&format!("{HELD}/{}", file_of(owner)))?.unwrap_or_default();
-        // What a killed writer left is no order.
-        Ok(serde_json::from_slice(&bytes).unwrap_or_default())
+        self.entries(&file_of(owner))
     }
 
     /// Every order that was seen, the oldest first.
@@ -55,8 +55,7 @@ impl Order {
     /// # Errors
     /// When it cannot be read.
     pub fn seen(&self) -> Result<Vec<Seen>> {
-        let bytes = self.book.read(SEEN)?.unwrap_or_default();
-        Ok(serde_json::from_slice(&bytes).unwrap_or_default())
+        Ok(parsed(self.book.read(SEEN)?))
     }
 
     /// Whether taking `lock` while `held` is held turns an order round that was seen before.
@@ -112,23 +111,24 @@ impl Order {
     /// # Errors
     /// When it cannot be read or written.
     pub fn prune(&self, is_held: impl Fn(&Entry) -> bool) -> Result<()> {
-        self.book.alone(|| {
-            for file in self.book.list(HELD)? {
-                let bytes = self.book.read(&format!("{HELD}/{file}"))?.unwrap_or_default();
-                let entries: Vec<Entry> = serde_json::from_slice(&bytes).unwrap_or_default();
-                if !entries.iter().any(&is_held) {
-                    self.book.remove(HELD, &file)?;
-                }
-            }
-            Ok(())
-        })
+        for file in self.book.list(HELD)? {
+            // One by one, so that nobody waits for all of them.
+            self.book.alone(|| {
+                if self.entries(&file)?.iter().any(&is_held) { Ok(()) } else { self.book.remove(HELD, &file) }
+            })?;
+        }
+        Ok(())
+    }
+
+    fn entries(&self, file: &str) -> Result<Vec<Entry>> {
+        Ok(parsed(self.book.read(&format!("{HELD}/{file}"))?))
     }
 
     fn keep(&self, owner: &str, entries: &[Entry]) -> Result<()> {
         if entries.is_empty() {
             return self.book.remove(HELD, &file_of(owner));
         }
-        self.book.write(HELD, &file_of(owner), &serde_json::to_vec(entries).unwrap_or_default())
+        self.book.write(HELD, &file_of(owner), &written(&entries))
     }
 
     fn remember(&self, owner: &str, lock: &str, held: &[String], at_ms: u64) -> Result<()> {
@@ -149,8 +149,14 @@ impl Order {
             return Ok(());
         }
         let oldest = all.len().saturating_sub(MOST);
-        self.book.write("", SEEN, &serde_json::to_vec(&all.split_off(oldest)).unwrap_or_default())
+        self.book.write("", SEEN, &written(&all.split_off(oldest)))
     }
+}
+
+/// What a file of the record holds. One that is not there, or that a killed writer left half-written, holds nothing:
+/// whoever loses the record loses only warnings.
+fn parsed<T: DeserializeOwned>(bytes: Option<Vec<u8>>) -> Vec<T> {
+    bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default()
 }
 
 /// What was seen that leads from `from` to one of `to`, in the fewest steps.

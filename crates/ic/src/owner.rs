@@ -54,6 +54,15 @@ impl Owner {
         Self::of(Some(sys.processes.me()?), said)
     }
 
+    /// The process that called, and all those above it, the nearest first: what each of them is called as an owner.
+    ///
+    /// # Errors
+    /// When the system cannot tell.
+    pub fn above(sys: &Sys) -> Result<Vec<Self>> {
+        let above = sys.processes.ancestors()?.into_iter();
+        above.map(|ancestor| Self::of(Some(ancestor.process), Said::default())).collect()
+    }
+
     fn of(process: Option<ProcessId>, said: Said<'_>) -> Result<Self> {
         let name = match (said.name, &process) {
             (Some(name), _) => name.to_owned(),
@@ -73,7 +82,8 @@ impl Owner {
     #[must_use]
     pub fn tags(&self) -> Tags {
         let described = self.process.as_ref().and_then(|process| liveness::describe(process, Tags::none()));
-        described.unwrap_or_default()
+        // Without room for them only age counts, as for everybody who cannot be watched.
+        described.unwrap_or_else(Tags::none)
     }
 
     /// Everybody who waits while this one waits.

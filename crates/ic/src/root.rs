@@ -13,7 +13,11 @@ pub const DEFAULT: &str = "/tmp/intercore/locks";
 
 const MODE: u32 = 0o700;
 const WRITABLE_BY_OTHERS: u32 = 0o022;
+const ANYBODY_MAY_WRITE: u32 = 0o002;
+const STICKY: u32 = 0o1000;
 const SUPERUSER: u32 = 0;
+/// As many links as the system follows.
+const MOST_LINKS: u32 = 40;
 
 /// The path without what would make the system look behind a link at its end: `link/` is not `link`.
 #[must_use]
@@ -26,12 +30,8 @@ pub fn plain(path: &Path) -> PathBuf {
 /// # Errors
 /// When it is there and not ours alone.
 pub fn check(sys: &Sys, root: &Path, user: u32) -> Result<bool> {
-    if let Some(above) = above(root)
-        && let Some(stat) = look(sys, above)?
-        && stat.owner != user
-        && stat.owner != SUPERUSER
-    {
-        return Err(bad(above, format!("user {} owns it and could replace what is in it", stat.owner)));
+    if let Some(above) = above(root) {
+        follow(sys, above, user, &mut { MOST_LINKS })?;
     }
     let Some(stat) = look(sys, root)? else { return Ok(false) };
     match stat.kind {
@@ -65,6 +65,34 @@ pub fn make(sys: &Sys, root: &Path, user: u32) -> Result<()> {
     }
     // Somebody may have been faster.
     check(sys, root, user).map(drop)
+}
+
+/// Goes down a path from the top, through links too, and refuses it if somebody else could put another directory in the
+/// place of one on the way. What is not there yet is not looked at.
+fn follow(sys: &Sys, path: &Path, user: u32, links: &mut u32) -> Result<()> {
+    let mut at = PathBuf::new();
+    for part in path.components() {
+        at.push(part);
+        let Some(stat) = look(sys, &at)? else { return Ok(()) };
+        if stat.owner != user && stat.owner != SUPERUSER {
+            return Err(bad(&at, format!("user {} owns it and could replace what is in it", stat.owner)));
+        }
+        match stat.kind {
+            Kind::Symlink => {
+                *links = links.checked_sub(1).ok_or_else(|| bad(&at, "too many links lead there".into()))?;
+                let target = sys.files.read_link(&at)?;
+                // Joining an absolute path starts again from the top.
+                at = at.parent().unwrap_or(Path::new("")).join(target);
+                follow(sys, &at, user, links)?;
+            }
+            Kind::Directory if stat.mode & ANYBODY_MAY_WRITE != 0 && stat.mode & STICKY == 0 => {
+                let why = format!("anybody may replace what is in it (mode {:o}): chmod o-w it", stat.mode);
+                return Err(bad(&at, why));
+            }
+            Kind::Directory | Kind::File | Kind::Other => {}
+        }
+    }
+    Ok(())
 }
 
 fn above(root: &Path) -> Option<&Path> {

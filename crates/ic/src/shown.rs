@@ -15,6 +15,8 @@ use crate::times;
 pub enum State {
     /// An owner that can be read.
     Held,
+    /// An owner that another program wrote down.
+    Foreign,
     /// A script that made it by `mkdir` and left its marker.
     Fallback,
     /// A directory and nothing else.
@@ -27,6 +29,7 @@ impl State {
     const fn word(self) -> &'static str {
         match self {
             Self::Held => "held",
+            Self::Foreign => "foreign",
             Self::Fallback => "fallback",
             Self::Ownerless => "ownerless",
             Self::Corrupt => "corrupt",
@@ -48,7 +51,7 @@ pub struct Shown {
     /// Whether only a later version of this program can read it.
     pub newer: bool,
     lease: Lease,
-    process: Option<ProcessId>,
+    number: Option<(String, u32)>,
     silent: bool,
 }
 
@@ -58,9 +61,14 @@ impl Shown {
     pub fn new(sys: &Sys, lease: &Lease, now: &Stamp) -> Self {
         let process = liveness::process(lease);
         let state = state(lease, process.as_ref());
-        let alive = process.as_ref().map_or(Liveness::Unknown, |process| sys.processes.liveness(process));
+        let number = liveness::number(lease).map(|(host, pid)| (host.to_owned(), pid));
+        let alive = match (&process, &number) {
+            (Some(process), _) => sys.processes.liveness(process),
+            (None, Some((host, pid))) if state == State::Foreign => of_number(sys, host, *pid),
+            (None, _) => Liveness::Unknown,
+        };
         let owner = match state {
-            State::Held | State::Fallback => lease.holder.agent.to_string(),
+            State::Held | State::Foreign | State::Fallback => lease.holder.agent.to_string(),
             State::Ownerless => "(none)".to_owned(),
             State::Corrupt => "(unreadable)".to_owned(),
         };
@@ -70,7 +78,7 @@ impl Shown {
             alive,
             age: now.since(&lease.granted).forward(),
             newer: lease.tags.get(directory::NEWER).is_some(),
-            process,
+            number,
             silent: matches!(lease.standing(now), Standing::Stale { .. }),
             lease: lease.clone(),
         }
@@ -100,6 +108,12 @@ impl Shown {
         self.alive != Liveness::Alive && self.age >= older_than
     }
 
+    /// The process that holds it, if that is known for good.
+    #[must_use]
+    pub fn process(&self) -> Option<ProcessId> {
+        liveness::process(&self.lease)
+    }
+
     /// Whether nobody can tell if its holder lives, and it has been silent for as long as its terms allow.
     /// Then, and only then, its age counts for whoever waits.
     #[must_use]
@@ -115,6 +129,7 @@ impl Shown {
                 return format!("a script that left no owner, {} ago", times::age(self.age));
             }
             (State::Fallback, _) => ", locked by mkdir",
+            (State::Foreign, Liveness::Alive) => ", locked by another program",
             (_, Liveness::Dead) => ", which has ended",
             (_, Liveness::Unknown) => ", which cannot be watched from here",
             (_, Liveness::Alive) => "",
@@ -143,9 +158,9 @@ impl Shown {
         json!({
             "name": name,
             "scope": scope,
-            "owner": matches!(self.state, State::Held | State::Fallback).then_some(&self.owner),
-            "pid": self.process.as_ref().map(|process| process.pid),
-            "host": self.process.as_ref().map(|process| &process.host),
+            "owner": (!matches!(self.state, State::Ownerless | State::Corrupt)).then_some(&self.owner),
+            "pid": self.number.as_ref().map(|(_, pid)| pid),
+            "host": self.number.as_ref().map(|(host, _)| host),
             "created": self.lease.granted.wall_ms() / 1_000,
             "age_ms": self.age.get(),
             "state": self.state.word(),
@@ -155,9 +170,23 @@ impl Shown {
     }
 }
 
+/// Whether the process with this number lives, where nothing tells it from a later one: then that one is taken for it,
+/// because whoever lives is not evicted. One that could be in another namespace cannot be told at all.
+fn of_number(sys: &Sys, host: &str, pid: u32) -> Liveness {
+    match sys.processes.me() {
+        Ok(me) if me.host == host => match sys.processes.find(pid) {
+            Ok(_) => Liveness::Alive,
+            Err(_) => Liveness::Unknown,
+        },
+        _ => Liveness::Unknown,
+    }
+}
+
 fn state(lease: &Lease, process: Option<&ProcessId>) -> State {
     let has = |tag| lease.tags.get(tag).is_some();
-    if has(directory::DAMAGED) {
+    if has(directory::FOREIGN) {
+        State::Foreign
+    } else if has(directory::DAMAGED) {
         State::Corrupt
     } else if !has(directory::GHOST) {
         State::Held

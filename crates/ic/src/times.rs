@@ -2,16 +2,22 @@
 
 use holdfast_kernel::Millis;
 
-use crate::error::{Error, Result};
+/// That something is no length of time.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct BadTime {
+    /// After which flag it was typed.
+    pub flag: &'static str,
+    /// What was typed.
+    pub given: String,
+}
 
 /// A length of time that was typed after `flag`: `500ms`, `1s`, `0.5s`, `2m`, `1h`; a bare number is seconds.
 ///
 /// # Errors
 /// When it is none.
-pub fn parse(flag: &'static str, text: &str) -> Result<Millis> {
+pub fn parse(flag: &'static str, text: &str) -> Result<Millis, BadTime> {
     const UNITS: [(&str, u64); 4] = [("ms", 1), ("s", 1_000), ("m", 60_000), ("h", 3_600_000)];
-    let bad =
-        || Error::BadValue { what: flag, given: text.to_owned(), why: "a time is such as 500ms, 2s or 1m" };
+    let bad = || BadTime { flag, given: text.to_owned() };
     let split = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
     let (number, unit) = text.split_at_checked(split).ok_or_else(bad)?;
     let unit = if unit.is_empty() { "s" } else { unit };

@@ -11,6 +11,8 @@ pub const WITHIN: &str = "IC_LOCK_WITHIN";
 pub struct Vars {
     /// `IC_LOCK_ROOT`.
     pub root: Option<PathBuf>,
+    /// Where this was started; none if that is gone.
+    pub directory: Option<PathBuf>,
     /// `IC_LOCK_WITHIN`: who holds the locks that this runs under, the innermost first.
     pub within: Vec<String>,
 }
@@ -20,9 +22,10 @@ impl Vars {
     #[must_use]
     pub fn read() -> Self {
         let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
-        let within = set(WITHIN).unwrap_or_default().to_string_lossy().into_owned();
+        let within = set(WITHIN).map_or_else(String::new, |names| names.to_string_lossy().into_owned());
         Self {
             root: set("IC_LOCK_ROOT").map(PathBuf::from),
+            directory: std::env::current_dir().ok(),
             within: within.lines().map(str::to_owned).collect(),
         }
     }

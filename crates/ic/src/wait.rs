@@ -1,7 +1,8 @@
-//! Taking a lock that somebody may have: judging whoever is in the way, and waiting. A wait never lasts longer
-//! than it was allowed to, ends at once when it is called off, and leaves nothing behind.
+//! Taking a lock that somebody may have: judging whoever is in the way, and waiting for one's turn. A wait never lasts
+//! longer than it was allowed to, ends at once when it is called off, and leaves nothing behind.
 
 use std::io::ErrorKind;
+use std::path::Path;
 
 use holdfast_kernel::{Lease, LeaseId, Millis, Refusal, Stamp};
 use holdfast_sys::{Liveness, Stat};
@@ -13,12 +14,15 @@ use crate::inversion::Inversion;
 use crate::locks::Locks;
 use crate::names::LockName;
 use crate::owner::Owner;
-use crate::shown::Shown;
+use crate::shown::{Shown, State};
 
 /// How often the lock's directory is looked at: a hand-over shall not be felt.
 const GLANCE: Millis = Millis::new(3);
 /// How often the holder's life is looked at.
 const LOOK: Millis = Millis::new(100);
+/// How long whoever is next has to take a lock that can be had. Somebody who stands still must not keep all others
+/// waiting.
+const TURN: Millis = Millis::new(200);
 
 /// How a lock is asked for.
 #[derive(Clone, Copy, Debug)]
@@ -56,6 +60,10 @@ struct Taker<'a> {
     dead: Vec<LeaseId>,
     /// Whom somebody was told about.
     told: Option<LeaseId>,
+    /// Since when the lock can be had, while others are next.
+    free_since: Option<Stamp>,
+    /// What is wrong with the lock, if its owner cannot be read.
+    damage: Option<Error>,
 }
 
 /// What became of one try.
@@ -81,6 +89,26 @@ impl Locks {
         cancel: &Cancel,
         tell: &mut Tell<'_>,
     ) -> Result<Shown> {
+        let limited = self.limit.set(&self.sys, how.timeout, cancel)?;
+        let from = self.sys.clock.now()?;
+        let taken = self.granted(lock, owner, how, cancel, tell);
+        // From here on nothing is called off: whoever gives a lock back waits for it.
+        drop(limited);
+        match taken {
+            Ok((held, lease)) => self.kept(lock, owner, &held, &lease, cancel, tell),
+            Err(error) => Err(self.explained(error, cancel, &from)),
+        }
+    }
+
+    /// Takes the lock, and says what the owner held before.
+    fn granted(
+        &self,
+        lock: &LockName,
+        owner: &Owner,
+        how: How,
+        cancel: &Cancel,
+        tell: &mut Tell<'_>,
+    ) -> Result<(Vec<String>, Box<Lease>)> {
         let held = self.chain(owner)?;
         let inversion = self.order.inversion(owner.name.as_str(), &held, lock)?;
         if let Some(inversion) = inversion {
@@ -90,18 +118,65 @@ impl Locks {
             tell(Notice::OutOfOrder(&inversion));
         }
         let mut forward = |notice: Notice<'_>| tell(notice);
-        let mut taker =
-            Taker { locks: self, lock, owner, cancel, tell: &mut forward, dead: Vec::new(), told: None };
+        let mut taker = Taker {
+            locks: self,
+            lock,
+            owner,
+            cancel,
+            tell: &mut forward,
+            dead: Vec::new(),
+            told: None,
+            free_since: None,
+            damage: None,
+        };
         let lease = taker.within(how.timeout)?;
+        Ok((held, lease))
+    }
+
+    /// Notes the order of a lock that was granted, or gives it back if that was called off.
+    fn kept(
+        &self,
+        lock: &LockName,
+        owner: &Owner,
+        held: &[String],
+        lease: &Lease,
+        cancel: &Cancel,
+        tell: &mut Tell<'_>,
+    ) -> Result<Shown> {
         if let Err(called_off) = cancel.check() {
             self.release(lock, &owner.name)?;
             return Err(called_off);
         }
-        let noted = self.order.taken(owner.name.as_str(), lock, lease.id, &held, lease.granted.wall_ms());
+        let noted = self.limit.set(&self.sys, Millis::ZERO, &Cancel::new()).map_err(Error::from).and_then(
+            |_limited| self.order.taken(owner.name.as_str(), lock, lease.id, held, lease.granted.wall_ms()),
+        );
         if let Err(error) = noted {
             tell(Notice::Unrecorded(&error));
         }
-        Ok(Shown::new(&self.sys, &lease, &lease.granted))
+        Ok(Shown::new(&self.sys, lease, &lease.granted))
+    }
+
+    /// What went wrong, if it is that somebody kept a guard for too long.
+    fn explained(&self, error: Error, cancel: &Cancel, from: &Stamp) -> Error {
+        let Error::Sys(failed) = &error else { return error };
+        match (failed.kind(), cancel.check(), self.sys.clock.now()) {
+            (ErrorKind::Interrupted, Err(called_off), _) => called_off,
+            (ErrorKind::TimedOut, _, Ok(now)) => {
+                let waited = now.since(from).forward();
+                Error::Busy { root: self.root.clone(), by: self.locker(&failed.path), waited }
+            }
+            _ => error,
+        }
+    }
+
+    /// Who keeps a guard, as far as that can be told.
+    fn locker(&self, guard: &Path) -> Option<String> {
+        let stat = self.sys.files.stat(guard).ok()?;
+        let locker = self.sys.processes.lockers(stat.identity).into_iter().next()?;
+        let stopped = if locker.is_stopped { ", which is stopped" } else { "" };
+        let command =
+            if locker.command.is_empty() { String::new() } else { format!(" ({})", locker.command) };
+        Some(format!("process {}{command}{stopped}", locker.pid))
     }
 
     /// What the owner holds, and whoever waits for it, the first one first.
@@ -126,7 +201,8 @@ impl<'a> Taker<'a> {
         loop {
             self.cancel.check()?;
             let seen = self.glance();
-            let blocker = match self.attempt()? {
+            let tried = if self.is_next(note.as_ref())? { self.attempt()? } else { self.look()? };
+            let blocker = match tried {
                 Tried::Granted(lease) => return Ok(lease),
                 Tried::Cleared => continue,
                 Tried::Blocked(blocker) => blocker,
@@ -134,7 +210,9 @@ impl<'a> Taker<'a> {
             let waited = self.since(&started)?;
             let left = Millis::new(timeout.get().saturating_sub(waited.get()));
             if left == Millis::ZERO {
-                return Err(Error::Timeout { lock: self.lock.to_string(), blocker, waited });
+                let damage = self.damage.take();
+                let timeout = || Error::Timeout { lock: self.lock.to_string(), blocker, waited };
+                return Err(damage.unwrap_or_else(timeout));
             }
             if self.is_for_nobody() {
                 return Err(Error::CallerGone(self.owner.name.to_string()));
@@ -147,8 +225,53 @@ impl<'a> Taker<'a> {
         }
     }
 
+    /// Whether it is this one's turn: nobody came before, or those who did let it go by.
+    fn is_next(&mut self, note: Option<&Waiting<'_>>) -> Result<bool> {
+        let ahead = self.locks.waits.ahead(self.lock, note)?;
+        if ahead == 0 {
+            self.free_since = None;
+            return Ok(true);
+        }
+        let held = self.locks.look(self.lock)?;
+        if held.as_ref().is_some_and(|held| held.owner == self.owner.name.as_str()) {
+            // It will never have it: that is said at once.
+            return Ok(true);
+        }
+        let is_over =
+            |held: &Shown| held.alive == Liveness::Dead || held.is_given_up() || self.is_worn_out(held);
+        if !held.as_ref().is_none_or(is_over) {
+            self.free_since = None;
+            return Ok(false);
+        }
+        let now = self.locks.sys.clock.now()?;
+        let since = self.free_since.get_or_insert(now);
+        Ok(now.since(since).forward().get() >= TURN.get().saturating_mul(ahead))
+    }
+
+    /// Whoever is in the way of somebody who is not next.
+    fn look(&self) -> Result<Tried> {
+        Ok(Tried::Blocked(self.locks.look(self.lock)?.map(Box::new)))
+    }
+
+    /// Whether nobody can read whose it is, and it is too old to be just being written.
+    fn is_worn_out(&self, held: &Shown) -> bool {
+        held.state == State::Corrupt && !held.newer && held.age >= self.locks.stale_after
+    }
+
+    /// An owner that cannot be read counts as none: its lock lasts until it is old.
+    fn judge_damage(&mut self, damage: Error) -> Result<Tried> {
+        let Some(held) = self.locks.look(self.lock)? else { return Ok(Tried::Cleared) };
+        if self.is_worn_out(&held) && self.locks.evict(&held, self.owner, "its owner cannot be read")? {
+            (self.tell)(Notice::TookOver(&held));
+            return Ok(Tried::Cleared);
+        }
+        self.damage = Some(damage);
+        Ok(Tried::Blocked(Some(Box::new(held))))
+    }
+
     /// Asks for the lock once and judges whoever is in the way.
     fn attempt(&mut self) -> Result<Tried> {
+        self.damage = None;
         let refusal = match self.locks.take(self.lock, self.owner, &self.dead) {
             Ok(lease) => return Ok(Tried::Granted(Box::new(lease))),
             Err(Error::Refused(refusal)) => refusal,
@@ -156,6 +279,7 @@ impl<'a> Taker<'a> {
             Err(Error::Sys(error)) if error.kind() == ErrorKind::ResourceBusy => {
                 return Ok(Tried::Blocked(None));
             }
+            Err(damage) if is_torn(&damage) => return self.judge_damage(damage),
             Err(error) => return Err(error),
         };
         let (lease, is_own) = if let Some(blocker) = refusal.blocker() {
@@ -227,4 +351,10 @@ impl<'a> Taker<'a> {
             (self.tell)(Notice::Waiting(blocker));
         }
     }
+}
+
+/// Whether an owner's file is there and cannot be read, as after a power loss. Anything else in its place is for a person
+/// to look at.
+fn is_torn(error: &Error) -> bool {
+    matches!(error, Error::Store(holdfast_store::Error::Damaged { path, .. }) if path.ends_with("owner.json"))
 }

@@ -17,6 +17,7 @@
 
 mod change;
 mod clean;
+mod foreign;
 mod layout;
 mod marker;
 mod owner;
@@ -34,11 +35,11 @@ use holdfast_kernel::{
 };
 use holdfast_sys::Sys;
 
-pub use layout::BESIDE;
+pub use layout::{BESIDE, is_reserved_name, is_reserved_scope};
 pub use owner::Owner;
 
 use crate::counter::Counter;
-use crate::gate::Gate;
+use crate::gate::{Gate, Patience};
 use crate::{Codec, Error, Held, Medium, Result, View, Witness};
 use layout::Spot;
 use scan::{Kept, Lock, Locks, Scan};
@@ -51,6 +52,10 @@ pub const NEWER: &str = "newer";
 /// The tag of a lease that stands for a lock that cannot be read. It ends only by
 /// [`Command::Evict`]; everything else that is asked of it is answered with what is wrong.
 pub const DAMAGED: &str = "damaged";
+
+/// The tag of a lease that stands for a lock whose owner another program wrote down: who holds it, on which host and
+/// as which process. Nothing tells that process from a later one with its number.
+pub const FOREIGN: &str = "foreign";
 
 /// How often an operation starts again because a script took or gave up the lock in the middle of it.
 const ATTEMPTS: u32 = 64;
@@ -83,6 +88,8 @@ pub struct Settings {
     pub ghost_after: Millis,
     /// How far the clock that judges such a lock may be from the file system's.
     pub ghost_skew: Millis,
+    /// How to wait for the guard; none waits as long as it takes.
+    pub patience: Option<Arc<dyn Patience>>,
 }
 
 impl Default for Settings {
@@ -94,6 +101,7 @@ impl Default for Settings {
             outlasts: Outlasts::PowerLoss,
             ghost_after: Millis::from_secs(5),
             ghost_skew: Millis::from_secs(1),
+            patience: None,
         }
     }
 }
@@ -129,7 +137,7 @@ impl Directory {
         // The smallest fence belongs to locks that have none of their own.
         let floor = settings.floor.unwrap_or(Fence::FIRST);
         let counter = Counter::new(root.join(layout::FENCE), change::FILE_MODE, Some(floor));
-        let gate = Gate::new(root.join(layout::GUARD), change::FILE_MODE);
+        let gate = Gate::new(root.join(layout::GUARD), change::FILE_MODE).patience(settings.patience.clone());
         let inner = Mutex::new(Inner { gate, settled: Settled::new(), known: Known::new() });
         let (durable, root) = (sys.clone(), root.to_path_buf());
         match settings.outlasts {
@@ -148,6 +156,15 @@ impl Directory {
     /// When it cannot be read.
     pub fn look(&self, resource: &Name) -> Result<View> {
         self.view_of(|scan| scan.one(resource))
+    }
+
+    /// The names of the locks that are there, or were a moment ago. Nobody is kept waiting meanwhile.
+    ///
+    /// # Errors
+    /// When the root cannot be read.
+    pub fn names(&self) -> Result<Vec<Name>> {
+        let spots = scan::spots(&self.sys, &self.root)?;
+        Ok(spots.into_iter().map(|spot| spot.resource).collect())
     }
 
     fn view_of(&self, look: impl Fn(&Scan<'_>) -> Result<Locks>) -> Result<View> {
@@ -254,7 +271,7 @@ fn refuse_ownerless(locks: &Locks, command: &Command) -> Result<()> {
     };
     match lock {
         Some(Lock { kept: Kept::Damaged(error), .. }) => Err(error.again()),
-        Some(Lock { kept: Kept::Ghost { .. }, lease, .. }) if as_holder => {
+        Some(Lock { kept: Kept::Ghost { .. } | Kept::Foreign(_), lease, .. }) if as_holder => {
             Err(Refusal::NotHolder { lease: Box::new(lease.clone()) }.into())
         }
         _ => Ok(()),
@@ -303,7 +320,7 @@ impl Medium for Directory {
         match lock.map(|lock| &lock.kept) {
             Some(Kept::Damaged(error)) => return Err(error.again()),
             // Nobody holds a ghost, whatever they present.
-            Some(Kept::Ghost { .. }) => {
+            Some(Kept::Ghost { .. } | Kept::Foreign(_)) => {
                 let current = locks.table.iter().cloned().collect();
                 let (resource, presented) = (claim.resource.clone(), claim.fence);
                 return Err(Refusal::FencedOut { resource, presented, current }.into());

@@ -44,6 +44,21 @@ pub fn process(lease: &Lease) -> Option<ProcessId> {
     })
 }
 
+/// These tags and those that say on which host and as which number a process holds the lease, where nothing tells it
+/// from a later process with that number; none if there is no room for them.
+#[must_use]
+pub fn numbered(host: &str, pid: u32, tags: Tags) -> Option<Tags> {
+    let tags = tags.with(HOST, Text::new(host).ok()?).ok()?;
+    tags.with(PID, Text::new(&pid.to_string()).ok()?).ok()
+}
+
+/// The host and the number of the process that holds the lease, if its tags say so.
+#[must_use]
+pub fn number(lease: &Lease) -> Option<(&str, u32)> {
+    let tag = |key| lease.tags.get(key).map(Text::as_str);
+    Some((tag(HOST)?, tag(PID)?.parse().ok()?))
+}
+
 /// The leases in the table whose processes are known to be gone.
 #[must_use]
 pub fn dead(processes: &dyn Processes, table: &Table) -> Vec<LeaseId> {

@@ -57,6 +57,12 @@ impl Guard {
         }
     }
 
+    /// The guard file.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
     /// Whether it was opened by somebody who meant to write, and so is there for good.
     #[must_use]
     pub const fn is_for_writing(&self) -> bool {
@@ -92,6 +98,26 @@ impl Guard {
             return Ok(Section { handle: &*self.handle });
         }
         self.enter(sys, mode)
+    }
+
+    /// As [`Guard::enter`], but leaves the waiting to `rest`, which is called again and again as long as others are in
+    /// the section.
+    ///
+    /// # Errors
+    /// What `rest` gives up with, or as [`Guard::enter`].
+    pub fn enter_with(
+        &mut self,
+        sys: &Sys,
+        mode: LockMode,
+        rest: &mut dyn FnMut() -> Result<()>,
+    ) -> Result<Section<'_>> {
+        loop {
+            if !uninterrupted(|| self.handle.try_lock(mode))? {
+                rest()?;
+            } else if self.holds(sys)? {
+                return Ok(Section { handle: &*self.handle });
+            }
+        }
     }
 
     /// Whether the section has begun with the lock that was taken. If not, the guard is opened again.

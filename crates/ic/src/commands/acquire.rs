@@ -18,8 +18,7 @@ pub(super) fn run(context: &Context, which: &Which, taking: &Taking, pid: Option
     let owner = Owner::calling(&context.sys, said)?;
     let (how, cancel) = (how(taking)?, Cancel::on_signals()?);
     let held = take(context, &context.locks()?, &lock, &owner, how, &cancel)?;
-    let fence = held.fence().unwrap_or_default();
-    let text =
-        Clean::from(format!("{lock} is held by ")) + Clean::line(&held.owner) + format!(", fence {fence}\n");
+    let fence = held.fence().map_or_else(String::new, |fence| format!(", fence {fence}"));
+    let text = Clean::from(format!("{lock} is held by ")) + Clean::line(&held.owner) + fence + "\n";
     Ok(Report::done(text, json!({ "lock": held.document() })))
 }

@@ -3,23 +3,28 @@
 
 use std::ffi::OsString;
 use std::io::IsTerminal as _;
+use std::time::Duration;
 
 use holdfast_kernel::Millis;
 use holdfast_sys::command::{Failure, Group, How, Leftovers, OnSignal, Supervisor, command};
 use serde_json::Value;
 
 use super::{how, take};
+use crate::beats;
 use crate::cancel::Cancel;
 use crate::cli::{Taking, Which};
 use crate::context::Context;
 use crate::error::{Error, Exit, Result};
+use crate::locks::STALE_AFTER;
 use crate::names::LockName;
 use crate::output::Report;
 use crate::owner::{Owner, Said};
 use crate::vars;
 
-/// How long a command has to end once its lock is lost.
+/// How long a command has to end once it is stopped.
 const GRACE: Millis = Millis::from_secs(1);
+/// How often others are told that the holder lives: several times before its age counts.
+const BEAT: Duration = Duration::from_millis(STALE_AFTER.get() / 4);
 
 pub(super) fn run(context: &Context, which: &Which, taking: &Taking, words: &[OsString]) -> Result<Report> {
     let lock = LockName::new(&which.name, &which.scope)?;
@@ -27,7 +32,8 @@ pub(super) fn run(context: &Context, which: &Which, taking: &Taking, words: &[Os
     let owner = Owner::this_process(&context.sys, said)?;
     let mut command = command(words).ok_or_else(|| Error::Usage("there is no command to run".into()))?;
     let (how, cancel, mut supervisor) = (how(taking)?, Cancel::on_signals()?, Supervisor::listen()?);
-    let locks = context.locks()?;
+    // Signs of life come from a thread of its own.
+    let (locks, beating) = (context.locks()?, context.locks()?);
     let held = take(context, &locks, &lock, &owner, how, &cancel)?;
     // From here on nothing may end this process before the lock is given back.
     let within: Vec<&str> = owner.parties().collect();
@@ -35,7 +41,12 @@ pub(super) fn run(context: &Context, which: &Which, taking: &Taking, words: &[Os
     if let Some(fence) = held.fence() {
         command.env("IC_LOCK_FENCE", fence.to_string());
     }
-    let ended = supervisor.run(&context.sys, command, supervision());
+    let ended = beats::while_it_lasts(
+        BEAT,
+        || beating.beat(&held, &owner),
+        |error| context.printer.warn(&format!("{lock} may be taken over: {error}")),
+        || supervisor.run(&context.sys, command, supervision()),
+    );
     let released = locks.release(&lock, &owner.name);
     let exit = Exit::Command(ended.map_err(failed)?.code());
     if let Err(error) = released {

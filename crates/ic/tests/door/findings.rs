@@ -87,6 +87,66 @@ fn c3_a_missing_owner_is_released_by_nobody() {
     spoiled(|owner| fs::remove_file(owner).unwrap());
 }
 
+/// What a power loss, a full disk or an editor may leave of an owner.
+const TORN: [&[u8]; 4] =
+    [b"", b"{\"pid\":", b"\0\0\0\0\0\0\0\0", b"{\"pid\":1,\"host\":\"h\",\"owner\":\"o\"}"];
+
+#[test]
+fn c2_a_torn_owner_is_recovered_by_age_in_acquire() {
+    for torn in TORN {
+        let site = Site::new();
+        site.lock(0, &["acquire", "a", "x", "--owner", "me"]);
+        fs::write(site.root().join("a/x/owner.json"), torn).unwrap();
+        let said = site.lock(2, &["acquire", "a", "x", "--timeout", "0"]);
+        assert!(said.err.contains("ic lock clean"), "it is young: {said:?}");
+        site.age("a/x", 60);
+        site.lock(0, &["acquire", "a", "x", "--owner", "you", "--timeout", "0"]);
+        assert!(site.lock(0, &["list"]).out.starts_with("a\tx\tyou\t"));
+    }
+}
+
+#[test]
+fn c2_a_torn_owner_is_waited_for_until_it_is_old() {
+    let site = Site::new();
+    let locks = site.locks(Millis::new(300));
+    let me = Owner::this_process(&Sys::os(), Said::default()).unwrap();
+    let take = |timeout| locks.acquire(&lock("a", "x"), &me, now(timeout), &Cancel::new(), &mut |_| {});
+    take(Millis::ZERO).unwrap();
+    fs::write(site.root().join("a/x/owner.json"), "").unwrap();
+    take(HOUR).unwrap();
+}
+
+/// What the design before this one wrote.
+fn as_before(site: &Site, owner: &str, host: &str, pid: u32, seconds_ago: u64) {
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_secs();
+    let created = now - seconds_ago;
+    fs::create_dir_all(site.root().join("a/x")).unwrap();
+    let text = format!("{{\"pid\":{pid},\"host\":\"{host}\",\"owner\":\"{owner}\",\"created\":{created}}}\n");
+    fs::write(site.root().join("a/x/owner.json"), text).unwrap();
+}
+
+#[test]
+fn an_owner_of_the_design_before_is_understood() {
+    let site = Site::new();
+    let host = Sys::os().processes.me().unwrap().host;
+    as_before(&site, "them", &host, std::process::id(), 3_600);
+    let listed = site.lock(0, &["list"]).out;
+    assert!(listed.starts_with("a\tx\tthem\t36"), "{listed}");
+    assert!(site.lock(0, &["list", "--json"]).out.contains("\"state\":\"foreign\""));
+    let said = site.lock(1, &["acquire", "a", "x", "--timeout", "0"]);
+    assert!(said.err.contains("held by them, locked by another program"), "{said:?}");
+    site.lock(0, &["clean", "--older-than", "0"]);
+    assert_eq!(site.list(), ["a/x"], "its process lives");
+    site.lock(1, &["release", "a", "x", "--owner", "others"]);
+    site.lock(0, &["release", "a", "x", "--owner", "them"]);
+    assert_eq!(site.list(), Vec::<String>::new());
+    // Where its process cannot be watched, its age counts.
+    as_before(&site, "them", "another-host", 1, 0);
+    site.lock(1, &["acquire", "a", "x", "--timeout", "0"]);
+    as_before(&site, "them", "another-host", 1, 60);
+    site.lock(0, &["acquire", "a", "x", "--timeout", "0"]);
+}
+
 /// A holder whose process cannot be watched from here.
 fn elsewhere(host: &str) -> Owner {
     let me = Sys::os().processes.me().unwrap();

@@ -63,6 +63,37 @@ fn a_root_below_a_directory_of_another_user_is_refused() {
 }
 
 #[test]
+fn the_whole_way_to_a_root_is_looked_at() {
+    let site = Site::new();
+    if !is_superuser(&site) {
+        return println!("only the superuser can make a directory another user's");
+    }
+    let refused = |root: &std::path::Path, why: &str| {
+        let said = site.ic(&["--root", root.to_str().unwrap(), "lock", "acquire", "a", "x"]);
+        assert!(said.code == 2 && said.err.contains(why), "{root:?}: {said:?}");
+        assert!(!root.exists());
+    };
+    fs::create_dir_all(site.path("theirs/mine")).unwrap();
+    chown(site.path("theirs"), Some(SOMEBODY), None).unwrap();
+    refused(&site.path("theirs/mine/locks"), "could replace what is in it");
+    // Also where a link leads through it.
+    symlink(site.path("theirs/mine"), site.path("link")).unwrap();
+    refused(&site.path("link/locks"), "could replace what is in it");
+    symlink("link", site.path("again")).unwrap();
+    refused(&site.path("again/deep/locks"), "could replace what is in it");
+    symlink("circle", site.path("circle")).unwrap();
+    refused(&site.path("circle/locks"), "too many links");
+    fs::create_dir_all(site.path("open/mine")).unwrap();
+    fs::set_permissions(site.path("open"), fs::Permissions::from_mode(0o777)).unwrap();
+    refused(&site.path("open/mine/locks"), "anybody may replace what is in it");
+    // As in /tmp, where only the owner of something can replace it.
+    fs::set_permissions(site.path("open"), fs::Permissions::from_mode(0o1777)).unwrap();
+    let root = site.path("open/mine/locks");
+    assert_eq!(site.ic(&["--root", root.to_str().unwrap(), "lock", "acquire", "a", "x"]).code, 0);
+    chown(site.path("theirs"), Some(0), None).unwrap();
+}
+
+#[test]
 fn a_root_that_others_may_write_to_or_that_is_a_file_is_refused() {
     let site = Site::new();
     fs::create_dir(site.root()).unwrap();

@@ -12,5 +12,7 @@ mod order;
 mod output;
 mod run;
 mod shell;
+mod shells;
 mod site;
 mod stress;
+mod turns;

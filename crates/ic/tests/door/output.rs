@@ -51,7 +51,7 @@ fn every_failure_has_a_code_and_says_what_to_type() {
         (3, "BAD_VALUE", &["acquire", "a", "x", "--timeout", "soon", "--json"]),
         (3, "BAD_VALUE", &["acquire", "a", "x", "--owner", "a\tb", "--json"]),
         (3, "BAD_VALUE", &["acquire", "a", "x", "--pid", "4000000000", "--json"]),
-        (3, "UNSUPPORTED", &["acquire", ".guard", "x", "--json"]),
+        (3, "BAD_NAME", &["acquire", ".guard", "x", "--json"]),
         (3, "USAGE", &["acquire", "a", "--json"]),
         (3, "USAGE", &["explode", "--json"]),
     ] {

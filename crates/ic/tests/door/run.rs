@@ -106,9 +106,9 @@ fn what_the_terminal_sends_is_heard_once() {
 #[test]
 fn the_lock_lasts_until_all_that_the_command_started_has_ended() {
     let site = Site::new();
-    let script = format!("{{ while [ ! -e over ]; do sleep 0.05; done; }} & {READY} exit 7");
-    let child = site.start(&["lock", "run", "a", "x", "--", "sh", "-c", &script]);
-    until("the command has ended", || is_ready(&site) && children(child.id()) == 1);
+    let script = "{ while [ ! -e over ]; do sleep 0.05; done; } & echo $! > job; exit 7";
+    let child = site.start(&["lock", "run", "a", "x", "--", "sh", "-c", script]);
+    until("nobody is left but the one in the background", || has_left(&site, child.id()));
     assert_eq!(site.list(), ["a/x"]);
     fs::write(site.path("over"), "").unwrap();
     assert_eq!(end(child).code, 7);
@@ -121,18 +121,20 @@ fn the_lock_lasts_until_all_that_the_command_started_has_ended() {
     }
 }
 
-/// How many children a process has that it has not waited for.
-fn children(pid: u32) -> usize {
-    let list = fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap_or_default();
-    list.split_whitespace().count()
+/// Whether the job that a command has left in the background is the only child of this process.
+fn has_left(site: &Site, pid: u32) -> bool {
+    let children = fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap_or_default();
+    let job = fs::read_to_string(site.path("job")).unwrap_or_default();
+    job.ends_with('\n') && children.trim() == job.trim()
 }
 
 #[test]
 fn a_signal_reaches_what_was_left_in_the_background() {
     let site = Site::new();
-    let script = format!("sh -c 'trap \"exit 0\" TERM; {READY} while :; do sleep 0.05; done' & exit 7");
+    let script =
+        format!("sh -c 'trap \"exit 0\" TERM; {READY} while :; do sleep 0.05; done' & echo $! > job; exit 7");
     let child = site.start(&["lock", "run", "a", "x", "--", "sh", "-c", &script]);
-    until("the command has ended", || is_ready(&site) && children(child.id()) == 1);
+    until("nobody is left but the one in the background", || is_ready(&site) && has_left(&site, child.id()));
     signal(&child, "TERM");
     assert_eq!(end(child).code, 7);
     assert_eq!(site.list(), Vec::<String>::new());
@@ -149,6 +151,22 @@ fn a_command_that_a_signal_ends_leaves_no_lock() {
         assert_eq!(end(child).code, code);
         assert_eq!(site.list(), Vec::<String>::new());
     }
+}
+
+/// Whoever cannot watch the holder, in another pid namespace, goes by its signs of life.
+#[test]
+fn a_holder_shows_that_it_lives_while_its_command_runs() {
+    let site = Site::new();
+    let script = format!("{READY} while [ ! -e over ]; do sleep 0.05; done");
+    let child = site.start(&["lock", "run", "a", "x", "--", "sh", "-c", &script]);
+    until("the command", || is_ready(&site));
+    let owner = || fs::read_to_string(site.root().join("a/x/owner.json")).unwrap();
+    let first = owner();
+    until("a sign of life", || owner() != first);
+    fs::write(site.path("over"), "").unwrap();
+    let said = end(child);
+    assert_eq!((said.code, said.err.as_str()), (0, ""));
+    assert_eq!(site.list(), Vec::<String>::new());
 }
 
 #[test]

@@ -213,7 +213,7 @@ fn warn_warns_and_off_is_silent() {
     let stage = Stage::new();
     stage.bench.config("[worktree]\nenforce_leases = \"warn\"\n");
     let warned = stage.run("agent:a", &["label", "add", "{id}", "one"]).ok();
-    assert!(warned.stderr.contains("without a claim"), "{warned}");
+    assert!(warned.stderr.contains("without holding its claim"), "{warned}");
     stage.bench.config("[worktree]\nenforce_leases = \"off\"\n");
     let mut command = stage.bench.command("x", &["label", "add", &stage.id, "two"], &stage.bench.repo());
     let quiet = Answer::from(command.env_remove("JIT_AGENT_ID").output().unwrap()).ok();

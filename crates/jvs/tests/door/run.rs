@@ -100,14 +100,13 @@ fn what_the_terminal_sends_is_heard_once() {
 #[test]
 fn the_lock_lasts_until_all_that_the_command_started_has_ended() {
     let bench = Bench::new();
-    let script = "{ while [ ! -e over ]; do sleep 0.05; done; } & echo > ready";
+    let script = "{ while [ ! -e over ]; do sleep 0.05; done; } & echo $! > job";
     let mut command = bench.command(&["lock", "run", "--", "sh", "-c", script], &bench.main());
     let child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
-    until("the command has ended", || bench.main().join("ready").exists());
-    until("it is waited for", || {
-        // Whoever only waits is asleep, and has one child: the one in the background.
-        let children = format!("/proc/{0}/task/{0}/children", child.id());
-        std::fs::read_to_string(children).is_ok_and(|list| list.split_whitespace().count() == 1)
+    until("nobody is left but the one in the background", || {
+        let children = std::fs::read_to_string(format!("/proc/{0}/task/{0}/children", child.id()));
+        let job = std::fs::read_to_string(bench.main().join("job")).unwrap_or_default();
+        job.ends_with('\n') && children.is_ok_and(|children| children.trim() == job.trim())
     });
     assert_eq!(bench.jvs(&["lock", "status"]).ok().json()["state"], "held");
     std::fs::write(bench.main().join("over"), "").unwrap();

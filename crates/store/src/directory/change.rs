@@ -109,7 +109,9 @@ impl Directory {
             (Some(lock), None) => self.break_up(lock)?,
             (Some(lock), Some((_, bytes))) => match &lock.kept {
                 Kept::Owned(old) => self.replace(&spot, bytes, known.as_ref() == Some(old))?,
-                Kept::Ghost { .. } | Kept::Damaged(_) => self.break_up(lock)? && self.make(&spot, bytes)?,
+                Kept::Ghost { .. } | Kept::Foreign(_) | Kept::Damaged(_) => {
+                    self.break_up(lock)? && self.make(&spot, bytes)?
+                }
             },
         };
         if let (true, Some((_, bytes))) = (done, after) {
@@ -167,6 +169,12 @@ impl Directory {
         let Lock { spot, kept, .. } = lock;
         if let Kept::Ghost { stat, marker } = kept
             && !self.pin(spot, stat, marker.as_deref())?
+        {
+            return Ok(false);
+        }
+        // Whoever wrote it knows no guard either.
+        if let Kept::Foreign(bytes) = kept
+            && whole::read(&self.sys, &spot.owner())?.as_ref() != Some(bytes)
         {
             return Ok(false);
         }

@@ -1,13 +1,16 @@
 //! What is done only when somebody asks: removing what crashes left behind (locks that were being made or
 //! broken, files that were being replaced; none of it blocks anybody) and setting a damaged counter aside.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::change::remove_tree;
-use super::layout;
-use super::scan::{Kept, Lock, families, names};
+use super::layout::{self, Spot};
+use super::scan::{self, Kept, Lock, families, names};
 use super::{Directory, Inner};
 use crate::{Result, whole};
+
+/// How much is done in one section: others take their turns in between.
+const PORTION: usize = 64;
 
 impl Directory {
     /// What crashes left behind.
@@ -26,15 +29,40 @@ impl Directory {
     /// # Errors
     /// When the root cannot be read.
     pub fn clean(&self) -> Result<Vec<PathBuf>> {
+        let mut gone = self.remove(|| whole::leftovers(&*self.sys.files, self.counter.path()))?;
+        for family in families(&self.sys, &self.root)? {
+            let all = names(&self.sys, &self.root.join(&family))?;
+            let (left, scopes): (Vec<String>, Vec<String>) =
+                all.into_iter().partition(|name| layout::is_leftover(name));
+            // Outside of the section what is being made looks like a leftover too; inside it is none any more, or gone.
+            for some in left.chunks(PORTION) {
+                let there = |name: &String| {
+                    Some(self.root.join(&family).join(name)).filter(|path| self.is_there(path))
+                };
+                gone.extend(self.remove(|| Ok(some.iter().filter_map(there).collect()))?);
+            }
+            for some in scan::spots_in(&self.root, &family, &scopes).chunks(PORTION) {
+                gone.extend(self.remove(|| self.beside_owners(some))?);
+            }
+        }
+        Ok(gone)
+    }
+
+    /// Removes what `find` finds, in a section of its own, so that nobody waits for more than that. Says what is gone.
+    fn remove(&self, find: impl FnOnce() -> Result<Vec<PathBuf>>) -> Result<Vec<PathBuf>> {
         let Inner { gate, .. } = &mut *self.inner();
         let _section = gate.alone(&self.sys)?;
         let files = &*self.sys.files;
-        let mut gone = self.find_leftovers()?;
+        let mut gone = find()?;
         // A lock that was renamed away must not come back without the owner that is about to be removed.
         gone.retain(|path| {
             files.sync_dir(whole::parent(path)).is_ok() && remove_tree(files, path, 0).is_ok()
         });
         Ok(gone)
+    }
+
+    fn is_there(&self, path: &Path) -> bool {
+        self.sys.files.stat(path).is_ok()
     }
 
     /// Ends a damaged counter: its file gets a name of its own, and the next grant starts another counter
@@ -56,10 +84,17 @@ impl Directory {
             let left = names(&self.sys, &family)?.into_iter().filter(|name| layout::is_leftover(name));
             found.extend(left.map(|name| family.join(name)));
         }
-        for Lock { spot, kept, .. } in self.scan()?.all()?.iter() {
+        found.extend(self.beside_owners(&scan::spots(&self.sys, &self.root)?)?);
+        Ok(found)
+    }
+
+    /// What crashes left in these locks.
+    fn beside_owners(&self, spots: &[Spot]) -> Result<Vec<PathBuf>> {
+        let (scan, mut found) = (self.scan()?, Vec::new());
+        for spot in spots {
             // In a lock without an owner such a file may be what keeps scripts from replacing it, and
             // removing it would make the lock look young again.
-            if matches!(kept, Kept::Owned(_)) {
+            if let Some(Lock { spot, kept: Kept::Owned(_), .. }) = scan.lock(spot.clone())? {
                 found.extend(whole::leftovers(&*self.sys.files, &spot.owner())?);
             }
         }

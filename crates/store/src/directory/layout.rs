@@ -63,8 +63,19 @@ impl Spot {
 
 /// Whether a directory in the root can be a family of locks.
 pub(super) fn is_name(name: &str) -> bool {
-    let own = [GUARD, FENCE, DRAWN, BESIDE].contains(&name);
-    is_part(name) && !own && !whole::is_leftover(name.as_ref(), FENCE.as_ref())
+    is_part(name) && !is_reserved_name(name)
+}
+
+/// Whether the medium keeps something of its own under that name, so that no lock can be called `<name>/…`.
+#[must_use]
+pub fn is_reserved_name(name: &str) -> bool {
+    [GUARD, FENCE, DRAWN, BESIDE].contains(&name) || whole::is_leftover(name.as_ref(), FENCE.as_ref())
+}
+
+/// Whether the medium keeps something of its own under that scope, so that no lock can be called `…/<scope>`.
+#[must_use]
+pub fn is_reserved_scope(scope: &str) -> bool {
+    is_leftover(scope)
 }
 
 /// Whether a directory in a family can be a lock.

@@ -43,6 +43,13 @@ pub(super) fn damaged(spot: &Spot, stat: &Stat, error: &Error, settings: &Settin
     lease
 }
 
+/// A lock that others wrote down in their own way. It never ends by itself.
+pub(super) fn of_others(spot: &Spot, stat: &Stat, settings: &Settings, tag: &str, what: &str) -> Lease {
+    let stale_after = settings.ghost_after.clamp(Millis::SHORTEST, Millis::LONGEST);
+    let term = Term::Indefinite { beat: last_change(stat), stale_after };
+    lease(spot, stat, settings, term, (tag, text(what)))
+}
+
 fn lease(spot: &Spot, stat: &Stat, settings: &Settings, term: Term, (tag, what): (&str, Text)) -> Lease {
     Lease {
         id: incarnation(spot, stat),

@@ -9,6 +9,7 @@ use std::path::Path;
 use holdfast_kernel::{Lease, LeaseId, Mode, Name, Table};
 use holdfast_sys::{Kind, Stat, Sys};
 
+use super::foreign::Foreign;
 use super::layout::{self, Spot};
 use super::{Outlasts, Settings, marker, ownerless};
 use crate::codec::Stored;
@@ -19,6 +20,8 @@ use crate::{Error, Result, Unreadable, whole};
 pub(super) enum Kept {
     /// By the bytes of its owner's file.
     Owned(Vec<u8>),
+    /// By the bytes of an owner's file that another program wrote.
+    Foreign(Vec<u8>),
     /// By its directory alone, as it was when it was looked at.
     Ghost {
         /// The directory.
@@ -53,10 +56,6 @@ impl Locks {
     pub(super) fn on(&self, resource: &Name) -> Option<&Lock> {
         self.table.on(resource).next().and_then(|lease| self.get(lease.id))
     }
-
-    pub(super) fn iter(&self) -> impl Iterator<Item = &Lock> {
-        self.locks.values()
-    }
 }
 
 /// Looks at a root, within a section.
@@ -71,7 +70,7 @@ impl Scan<'_> {
     /// All locks.
     pub(super) fn all(&self) -> Result<Locks> {
         let mut locks = Vec::new();
-        for spot in self.spots()? {
+        for spot in spots(self.sys, self.root)? {
             locks.extend(self.lock(spot)?);
         }
         self.table(locks)
@@ -84,18 +83,8 @@ impl Scan<'_> {
         self.table(lock.into_iter().collect())
     }
 
-    fn spots(&self) -> Result<Vec<Spot>> {
-        let mut spots = Vec::new();
-        for name in families(self.sys, self.root)? {
-            let scopes = names(self.sys, &self.root.join(&name))?;
-            let resources = scopes.iter().filter_map(|scope| Name::new(&format!("{name}/{scope}")).ok());
-            spots.extend(resources.filter_map(|resource| Spot::new(self.root, &resource)));
-        }
-        Ok(spots)
-    }
-
     /// The lock at a spot, if there is one.
-    fn lock(&self, spot: Spot) -> Result<Option<Lock>> {
+    pub(super) fn lock(&self, spot: Spot) -> Result<Option<Lock>> {
         // A family that is a symbolic link would lead somewhere else.
         if !is_directory(self.sys, &spot.family)? {
             return Ok(None);
@@ -106,8 +95,8 @@ impl Scan<'_> {
             let error = Error::damaged(&spot.dir, "the lock", what);
             return Ok(Some(self.damaged(spot, &stat, error)));
         }
-        Ok(Some(match self.owner(&spot) {
-            Ok(Some((bytes, lease))) => Lock { spot, lease, kept: Kept::Owned(bytes) },
+        Ok(Some(match self.owner(&spot, &stat) {
+            Ok(Some((lease, kept))) => Lock { spot, lease, kept },
             Ok(None) => self.ghost(spot, stat),
             Err(Error::Damaged { .. }) if self.was_cut_off(&stat)? => self.ghost(spot, stat),
             Err(error) if is_about_one_lock(&error) => self.damaged(spot, &stat, error),
@@ -125,9 +114,12 @@ impl Scan<'_> {
     }
 
     /// What the owner's file says, if there is one.
-    fn owner(&self, spot: &Spot) -> Result<Option<(Vec<u8>, Lease)>> {
+    fn owner(&self, spot: &Spot, stat: &Stat) -> Result<Option<(Lease, Kept)>> {
         let path = spot.owner();
         let Some(bytes) = whole::read(self.sys, &path)? else { return Ok(None) };
+        if let Some(foreign) = Foreign::read(&bytes) {
+            return Ok(Some((foreign.lease(spot, stat, self.settings), Kept::Foreign(bytes))));
+        }
         let wrong = |what: &dyn std::fmt::Display| Error::damaged(&path, "the owner", what);
         let stored = self.settings.codec.read(&bytes).map_err(|error| match error {
             Unreadable::Damaged(what) => wrong(&what),
@@ -142,7 +134,7 @@ impl Scan<'_> {
             return Err(wrong(&"it is a shared lease"));
         }
         Table::restore([lease.clone()]).map_err(|error| wrong(&error))?;
-        Ok(Some((bytes, lease)))
+        Ok(Some((lease, Kept::Owned(bytes))))
     }
 
     fn ghost(&self, spot: Spot, stat: Stat) -> Lock {
@@ -174,6 +166,21 @@ impl Scan<'_> {
         let error = Error::damaged(&lock.spot.owner(), "the owner", "another lock has the same lease id");
         Ok(self.damaged(lock.spot, &stat, error))
     }
+}
+
+/// Where locks can be, by what is there.
+pub(super) fn spots(sys: &Sys, root: &Path) -> Result<Vec<Spot>> {
+    let mut spots = Vec::new();
+    for name in families(sys, root)? {
+        spots.extend(spots_in(root, &name, &names(sys, &root.join(&name))?));
+    }
+    Ok(spots)
+}
+
+/// Where locks can be in a family, by the names that are there.
+pub(super) fn spots_in(root: &Path, family: &str, scopes: &[String]) -> Vec<Spot> {
+    let resources = scopes.iter().filter_map(|scope| Name::new(&format!("{family}/{scope}")).ok());
+    resources.filter_map(|resource| Spot::new(root, &resource)).collect()
 }
 
 /// The directories in the root that can be families of locks.

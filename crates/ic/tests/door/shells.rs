@@ -1,0 +1,54 @@
+//! Which shell a lock belongs to: the process that called, and whoever it starts may release it.
+
+use crate::site::{Said, Site};
+
+fn script(site: &Site, shell: &str, script: &str) -> Said {
+    let prelude = "ic() { \"$INTERCORE_BIN\" \"$@\"; }; export INTERCORE_BIN;";
+    site.program(shell).args(["-c", &format!("{prelude} {script}")]).output().unwrap().into()
+}
+
+/// Ways to release that are not the shell itself.
+const BELOW: [&str; 10] = [
+    "(cd .; ic lock release a x)",
+    "(cd .; (cd .; ic lock release a x))",
+    "sh -c '\"$INTERCORE_BIN\" lock release a x'",
+    "sh -c 'cd .; \"$INTERCORE_BIN\" lock release a x; :'",
+    "bash -c 'cd .; \"$INTERCORE_BIN\" lock release a x; :'",
+    "said=$(cd .; ic lock release a x)",
+    "ic lock release a x | cat",
+    ": | ic lock release a x",
+    "env \"$INTERCORE_BIN\" lock release a x",
+    "timeout 60 \"$INTERCORE_BIN\" lock release a x",
+];
+
+#[test]
+fn whoever_a_shell_starts_may_release_its_lock() {
+    for shell in ["sh", "bash"] {
+        for release in BELOW {
+            let site = Site::new();
+            let said = script(&site, shell, &format!("ic lock acquire a x && {release}; ic lock list"));
+            assert_eq!((said.out.as_str(), said.err.as_str()), ("", ""), "{shell}: {release}");
+        }
+    }
+}
+
+#[test]
+fn whoever_it_did_not_start_may_not_and_is_told_why() {
+    let site = Site::new();
+    let said =
+        script(&site, "sh", "sh -c '\"$INTERCORE_BIN\" lock acquire a x --pid '$$; sleep 0; ic lock list");
+    assert!(said.out.starts_with("a\tx\t"), "{said:?}");
+    // That shell is gone, but its lock is still there; another one asks.
+    let said = script(&site, "sh", "cd .; ic lock release a x; echo $?");
+    assert_eq!(said.out, "1\n");
+    assert!(said.err.contains("released by the process that took it, or one that it started"), "{said:?}");
+}
+
+/// A subshell is a process of its own: two of them side by side keep each other out.
+#[test]
+fn subshells_side_by_side_are_owners_of_their_own() {
+    let site = Site::new();
+    let job = "(ic lock acquire a x --timeout 1m && echo in >> log && sleep 0.2 && echo out >> log; ic lock release a x)";
+    let said = script(&site, "sh", &format!("{job} & {job} & wait; cat log"));
+    assert_eq!((said.out.as_str(), said.err.as_str()), ("in\nout\nin\nout\n", ""));
+}
