@@ -2,7 +2,8 @@
 //! branches, and on top of what the main branch has. The same gate stands before every such command, before
 //! every commit of such a change, and behind `jit validate divergence`.
 
-use holdfast_git::Git;
+use holdfast_git::{Git, RefName, Repository};
+use holdfast_sys::Files;
 
 use crate::config::Error as ConfigError;
 use crate::config::keys::GlobalOperations;
@@ -57,6 +58,21 @@ pub fn history_passes(git: &Git, heads: &[String]) -> Result<()> {
         return Err(ConfigError::Behind { main: short.to_owned() }.into());
     }
     Ok(())
+}
+
+/// Whether the refs alone say that HEAD lacks nothing of the main branch: there is none, or HEAD is on its commit. Starts
+/// no process; what it cannot tell, git can.
+#[must_use]
+pub fn is_level(files: &dyn Files, repository: &Repository) -> bool {
+    let commit = |name: &str| repository.resolve(files, &RefName::new(name.as_bytes())?).ok();
+    for (full, _) in MAIN {
+        match commit(full) {
+            None => return false,
+            Some(None) => {}
+            Some(main) => return repository.head_commit(files).is_ok_and(|head| head == main),
+        }
+    }
+    true
 }
 
 fn exists(git: &Git, name: &str) -> Result<bool> {

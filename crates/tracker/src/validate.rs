@@ -73,7 +73,8 @@ pub fn config_problems(caller: &Caller) -> Result<Vec<Problem>> {
 /// # Errors
 /// When git stands in the way.
 pub fn divergence(session: &Session) -> Result<Check> {
-    if session.repository().is_none() {
+    let level = |repository| crate::divergence::is_level(&*session.sys().files, repository);
+    if session.repository().is_none_or(level) {
         return Ok(Check::new("divergence", Vec::new()));
     }
     let git = holdfast_git::Git::in_dir(&session.caller.start);

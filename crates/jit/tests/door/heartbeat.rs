@@ -52,7 +52,7 @@ fn a_lease_without_a_deadline_is_kept_from_going_stale() {
             .as_array()
             .unwrap()
             .iter()
-            .filter(|event| event["event_type"] == "claim.beaten")
+            .filter(|event| event["event_type"] == "claim.heartbeat")
             .count()
     };
     until("it has beaten four times", || beats() >= 4);
