@@ -67,6 +67,16 @@ it('a bundler finds the worker, and makes a file of its own for it', async () =>
   expect(page.code).toContain(worker?.fileName);
 }, 60_000);
 
+it('its pages lead to nothing that npm does not have', () => {
+  const { files, main } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
+  expect(main).toBe('./dist/index.js');
+  for (const page of ['README.md', 'RECIPES.md']) {
+    const text = readFileSync(join(ROOT, page), 'utf8');
+    const links = [...text.matchAll(/\]\(([^)#]+)/g)].map(([, link]) => link as string).filter((link) => !link.includes('://'));
+    expect(links.filter((link) => ![...files, 'README.md'].includes(link))).toEqual([]);
+  }
+});
+
 it('needs nothing at run time', () => {
   const manifest = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
   expect(manifest.dependencies ?? {}).toEqual({});
