@@ -38,7 +38,7 @@ fn work_that_goes_on_is_left_alone() {
     until("it is at work", at_work);
     let kill = |name: &str| Command::new("kill").args([name, &child.id().to_string()]).status().unwrap();
     assert!(kill("-STOP").success());
-    let mut doctor = bench.spawn("doctor", &["doctor", "--repair"]);
+    let mut doctor = bench.spawn("doctor", &["--wait", "600", "doctor", "--repair"]);
     if ends(&mut doctor) {
         assert!(doctor.wait().unwrap().success());
         assert!(at_work() || !bench.history().is_empty(), "it is stopped, not gone");

@@ -161,7 +161,7 @@ fn the_session_of_a_running_command_is_its_own() {
 #[test]
 fn a_signal_for_the_command_does_not_keep_its_lock_from_being_given_back() {
     let bench = Bench::new();
-    let script = "trap 'exit 7' TERM; echo > ready; i=0; while [ $((i += 1)) -lt 400 ]; do sleep 0.05; done";
+    let script = "exec 2>/dev/null; trap 'exit 7' TERM; echo > ready; i=0; while [ $((i += 1)) -lt 400 ]; do sleep 0.05; done";
     let mut command = bench.command(
         &["--wait", "600", "lock", "run", "--lease-ms", "600000", "--", "sh", "-c", script],
         &bench.main(),
