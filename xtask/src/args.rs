@@ -2,6 +2,7 @@
 
 /// What the words may be.
 pub const USAGE: &str = "\
+cargo xtask demo               build jit and watch four agents at work, with a crash and a takeover
 cargo xtask test [--long]      every check and test; --long takes many times the seeds, cases and minutes
 cargo xtask bench [name]       every benchmark, or those whose name contains the word, as one table
 cargo xtask install [DIR]      build jit, jvs, kc_cli and ic as they are shipped, and put them where cargo would
@@ -14,6 +15,8 @@ cargo xtask fuzz [target] [--seconds N] [--input FILE]
 pub enum Args {
     /// The usage.
     Help,
+    /// A look at the main thing.
+    Demo,
     /// Every check and test.
     Test {
         /// Whether to take long.
@@ -57,6 +60,7 @@ impl Args {
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
         match words.as_slice() {
             [] | ["help" | "--help" | "-h", ..] => Ok(Self::Help),
+            ["demo"] => Ok(Self::Demo),
             ["test"] => Ok(Self::Test { long: false }),
             ["test", "--long"] => Ok(Self::Test { long: true }),
             ["bench"] => Ok(Self::Bench { name: None }),
@@ -115,15 +119,23 @@ mod tests {
         assert_eq!(parse("install"), Ok(Args::Install { to: None }));
         assert_eq!(parse("install bin"), Ok(Args::Install { to: Some("bin".into()) }));
         assert_eq!(parse("tidy"), Ok(Args::Tidy));
+        assert_eq!(parse("demo"), Ok(Args::Demo));
         let hunt = Hunt { target: Some("decide".into()), seconds: 9, input: None };
         assert_eq!(parse("fuzz decide --seconds 9"), Ok(Args::Fuzz(hunt)));
     }
 
     #[test]
     fn a_word_that_is_not_understood_is_named() {
-        for line in
-            ["tset", "test --log", "bench -v", "install -x", "fuzz --seconds", "fuzz --seconds x", "fuzz a b"]
-        {
+        for line in [
+            "tset",
+            "test --log",
+            "demo x",
+            "bench -v",
+            "install -x",
+            "fuzz --seconds",
+            "fuzz --seconds x",
+            "fuzz a b",
+        ] {
             assert!(parse(line).is_err(), "{line}");
         }
         assert!(parse("fuzz --input file").unwrap_err().contains("target"));

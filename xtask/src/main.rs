@@ -21,6 +21,7 @@ fn main() -> ExitCode {
             println!("{USAGE}");
             true
         }
+        Args::Demo => programs::demo(&root),
         Args::Test { long } => suite::run(&root, suite::Length::new(long)),
         Args::Bench { name } => bench::run(&root, name.as_deref()),
         Args::Install { to } => programs::install(&root, to.as_deref()),
