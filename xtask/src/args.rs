@@ -7,6 +7,7 @@ cargo xtask test [--long]      every check and test; --long takes many times the
 cargo xtask bench [name]       every benchmark, or those whose name contains the word, as one table
 cargo xtask install [DIR]      build jit, jvs, kc_cli and ic as they are shipped, and put them where cargo would
 cargo xtask tidy               the rules of the house alone
+cargo xtask pages [name]       the commands of the documentation alone, or of the pages whose path contains the word
 cargo xtask fuzz [target] [--seconds N] [--input FILE]
                                a longer hunt, or one finding again";
 
@@ -34,6 +35,11 @@ pub enum Args {
     },
     /// The rules of the house.
     Tidy,
+    /// The commands of the documentation.
+    Pages {
+        /// Only of pages with this in their path.
+        name: Option<String>,
+    },
     /// A hunt with the fuzzer.
     Fuzz(Hunt),
 }
@@ -68,6 +74,8 @@ impl Args {
             ["install"] => Ok(Self::Install { to: None }),
             ["install", to] if !to.starts_with('-') => Ok(Self::Install { to: Some((*to).into()) }),
             ["tidy"] => Ok(Self::Tidy),
+            ["pages"] => Ok(Self::Pages { name: None }),
+            ["pages", name] if !name.starts_with('-') => Ok(Self::Pages { name: Some((*name).into()) }),
             ["fuzz", rest @ ..] => Hunt::parse(rest).map(Self::Fuzz),
             _ => Err(format!("`cargo xtask {}` is not understood", words.join(" "))),
         }
@@ -120,6 +128,8 @@ mod tests {
         assert_eq!(parse("install bin"), Ok(Args::Install { to: Some("bin".into()) }));
         assert_eq!(parse("tidy"), Ok(Args::Tidy));
         assert_eq!(parse("demo"), Ok(Args::Demo));
+        assert_eq!(parse("pages"), Ok(Args::Pages { name: None }));
+        assert_eq!(parse("pages hooks"), Ok(Args::Pages { name: Some("hooks".into()) }));
         let hunt = Hunt { target: Some("decide".into()), seconds: 9, input: None };
         assert_eq!(parse("fuzz decide --seconds 9"), Ok(Args::Fuzz(hunt)));
     }
@@ -130,6 +140,7 @@ mod tests {
             "tset",
             "test --log",
             "demo x",
+            "pages -v",
             "bench -v",
             "install -x",
             "fuzz --seconds",

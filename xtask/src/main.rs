@@ -26,6 +26,7 @@ fn main() -> ExitCode {
         Args::Bench { name } => bench::run(&root, name.as_deref()),
         Args::Install { to } => programs::install(&root, to.as_deref()),
         Args::Tidy => tidy::run(&root),
+        Args::Pages { name } => suite::pages(&root, name.as_deref()),
         Args::Fuzz(hunt) => fuzz::hunt(&root, &hunt),
     };
     if done { ExitCode::SUCCESS } else { ExitCode::FAILURE }

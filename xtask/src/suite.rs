@@ -4,6 +4,8 @@
 mod readme;
 mod steps;
 mod tally;
+mod together;
+mod transcript;
 
 use std::path::Path;
 use std::time::Instant;
@@ -61,10 +63,21 @@ const STEPS: [Step; 14] = [
     ("project lock", |root, _| steps::project_lock(root)),
     ("project lock in Chromium", steps::project_lock_in_a_browser),
     ("documentation", |root, _| steps::documentation(root)),
-    ("commands in the docs", |root, _| readme::run(root)),
+    ("commands in the docs", |root, _| readme::run(root, None)),
     ("fuzzing", |root, length| fuzz::step(root, length.seconds)),
     ("licences", |root, _| steps::licences(root)),
 ];
+
+/// Runs the commands of the documentation, or of the pages with this in their path.
+#[must_use]
+pub fn pages(root: &Path, name: Option<&str>) -> bool {
+    let mut report = Report::default();
+    let start = Instant::now();
+    let outcome = readme::run(root, name);
+    report.add("commands in the docs", start.elapsed(), outcome);
+    println!("\n{}\n{}", report.table(), report.last_line());
+    report.is_good()
+}
 
 /// Runs everything and says what became of it.
 #[must_use]
