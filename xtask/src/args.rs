@@ -2,11 +2,13 @@
 
 /// What the words may be.
 pub const USAGE: &str = "\
+cargo xtask demo               build jit and watch four agents at work, with a crash and a takeover
 cargo xtask test [--long]      every check and test; --long takes many times the seeds, cases and minutes
 cargo xtask bench [name]       every benchmark, or those whose name contains the word, as one table
 cargo xtask install [DIR]      build jit, jvs, kc_cli and ic as they are shipped, and put them where cargo would
 cargo xtask tidy               the rules of the house alone
 cargo xtask modules CRATE      which modules of crates/CRATE need which, in layers, and their cycles
+cargo xtask pages [name]       the commands of the documentation alone, or of the pages whose path contains the word
 cargo xtask fuzz [target] [--seconds N] [--input FILE]
                                a longer hunt, or one finding again";
 
@@ -15,6 +17,8 @@ cargo xtask fuzz [target] [--seconds N] [--input FILE]
 pub enum Args {
     /// The usage.
     Help,
+    /// A look at the main thing.
+    Demo,
     /// Every check and test.
     Test {
         /// Whether to take long.
@@ -36,6 +40,11 @@ pub enum Args {
     Modules {
         /// Its folder in `crates/`.
         library: String,
+    },
+    /// The commands of the documentation.
+    Pages {
+        /// Only of pages with this in their path.
+        name: Option<String>,
     },
     /// A hunt with the fuzzer.
     Fuzz(Hunt),
@@ -63,6 +72,7 @@ impl Args {
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
         match words.as_slice() {
             [] | ["help" | "--help" | "-h", ..] => Ok(Self::Help),
+            ["demo"] => Ok(Self::Demo),
             ["test"] => Ok(Self::Test { long: false }),
             ["test", "--long"] => Ok(Self::Test { long: true }),
             ["bench"] => Ok(Self::Bench { name: None }),
@@ -73,6 +83,8 @@ impl Args {
             ["modules", library] if !library.starts_with('-') => {
                 Ok(Self::Modules { library: (*library).into() })
             }
+            ["pages"] => Ok(Self::Pages { name: None }),
+            ["pages", name] if !name.starts_with('-') => Ok(Self::Pages { name: Some((*name).into()) }),
             ["fuzz", rest @ ..] => Hunt::parse(rest).map(Self::Fuzz),
             _ => Err(format!("`cargo xtask {}` is not understood", words.join(" "))),
         }
@@ -125,6 +137,9 @@ mod tests {
         assert_eq!(parse("install bin"), Ok(Args::Install { to: Some("bin".into()) }));
         assert_eq!(parse("tidy"), Ok(Args::Tidy));
         assert_eq!(parse("modules jit"), Ok(Args::Modules { library: "jit".into() }));
+        assert_eq!(parse("demo"), Ok(Args::Demo));
+        assert_eq!(parse("pages"), Ok(Args::Pages { name: None }));
+        assert_eq!(parse("pages hooks"), Ok(Args::Pages { name: Some("hooks".into()) }));
         let hunt = Hunt { target: Some("decide".into()), seconds: 9, input: None };
         assert_eq!(parse("fuzz decide --seconds 9"), Ok(Args::Fuzz(hunt)));
     }
@@ -134,6 +149,8 @@ mod tests {
         for line in [
             "tset",
             "test --log",
+            "demo x",
+            "pages -v",
             "bench -v",
             "install -x",
             "modules",

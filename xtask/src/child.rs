@@ -54,6 +54,18 @@ impl Child {
         self
     }
 
+    /// Runs it to its end on the terminal that this program was given. A program that cannot be started has failed.
+    pub(crate) fn hand_over(mut self) -> bool {
+        self.command.stdout(Stdio::inherit()).stderr(Stdio::inherit());
+        match self.command.status() {
+            Ok(status) => status.success(),
+            Err(why) => {
+                eprintln!("cannot start {}: {why}", self.command.get_program().display());
+                false
+            }
+        }
+    }
+
     /// Runs it to its end. A program that cannot be started has failed, and says why on its error output.
     pub(crate) fn run(mut self) -> Ended {
         let mut child = match self.command.spawn() {

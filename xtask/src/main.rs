@@ -21,11 +21,13 @@ fn main() -> ExitCode {
             println!("{USAGE}");
             true
         }
+        Args::Demo => programs::demo(&root),
         Args::Test { long } => suite::run(&root, suite::Length::new(long)),
         Args::Bench { name } => bench::run(&root, name.as_deref()),
         Args::Install { to } => programs::install(&root, to.as_deref()),
         Args::Tidy => tidy::run(&root),
         Args::Modules { library } => tidy::modules::show(&root, &library),
+        Args::Pages { name } => suite::pages(&root, name.as_deref()),
         Args::Fuzz(hunt) => fuzz::hunt(&root, &hunt),
     };
     if done { ExitCode::SUCCESS } else { ExitCode::FAILURE }

@@ -45,6 +45,14 @@ pub fn install(root: &Path, to: Option<&str>) -> bool {
     build(root) && PROGRAMS.iter().all(|(_, program)| told(put(&target.join("release").join(program), &to)))
 }
 
+/// Builds `jit` and has it show four agents at work. It is built as the tests build it, so that the test command finds
+/// most of it done.
+#[must_use]
+pub fn demo(root: &Path) -> bool {
+    let words = ["run", "--profile", "test", "--package", "holdfast-jit", "--bin", "jit", "--", "demo"];
+    Child::cargo(root, &words).hand_over()
+}
+
 fn usual_place() -> Option<PathBuf> {
     let home = || std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".cargo"));
     std::env::var_os("CARGO_HOME").map(PathBuf::from).or_else(home).map(|cargo| cargo.join("bin"))

@@ -4,6 +4,8 @@
 mod readme;
 mod steps;
 mod tally;
+mod together;
+mod transcript;
 
 use std::path::Path;
 use std::time::Instant;
@@ -58,7 +60,7 @@ const STEPS: [Step; 9] = [
     ("lints", |root, _| steps::lints(root)),
     ("tests", steps::tests),
     ("documentation", |root, _| steps::documentation(root)),
-    ("commands in the docs", |root, _| readme::run(root)),
+    ("commands in the docs", |root, _| readme::run(root, None)),
     ("licences", |root, _| steps::licences(root)),
 ];
 
@@ -71,6 +73,17 @@ const BESIDE: [Step; 5] = [
     ("simulation", steps::simulation),
     ("fuzzing", |root, length| fuzz::step(root, length.seconds)),
 ];
+
+/// Runs the commands of the documentation, or of the pages with this in their path.
+#[must_use]
+pub fn pages(root: &Path, name: Option<&str>) -> bool {
+    let mut report = Report::default();
+    let start = Instant::now();
+    let outcome = readme::run(root, name);
+    report.add(("commands in the docs", start.elapsed(), outcome));
+    println!("\n{}\n{}", report.table(start.elapsed()), report.last_line());
+    report.is_good()
+}
 
 /// Runs everything and says what became of it.
 #[must_use]

@@ -9,6 +9,10 @@ pub enum Promise {
     Tested,
     /// The test command runs it in an empty folder, in one shell with the others of its page.
     Session,
+    /// The same, but run by all of these agents at once, each in its own worktree.
+    Together(Vec<String>),
+    /// The test command runs its commands in the folder of the session, and compares what they print.
+    Transcript,
     /// The test command does not run it, for a reason that is given.
     NotRun,
     /// Nothing: that is a finding.
@@ -28,9 +32,12 @@ pub struct Block {
 
 const TESTED: &str = "<!-- tested -->";
 const SESSION: &str = "<!-- tested in one session -->";
+const TOGETHER: &str = "<!-- tested by agents at once: ";
+const TRANSCRIPT: &str = "<!-- tested with its output -->";
 const NOT_RUN: &str = "<!-- not run by the tests: ";
 
-/// The blocks of shell commands of a page, each with the mark in the line above it.
+/// The blocks of shell commands of a page, each with the mark in the line above it. A block of Markdown that is marked
+/// is a text to be pasted; its commands are its indented lines.
 #[must_use]
 pub fn shell_blocks(text: &str) -> Vec<Block> {
     let mut blocks = Vec::new();
@@ -40,9 +47,13 @@ pub fn shell_blocks(text: &str) -> Vec<Block> {
         if line.starts_with("```") {
             let body: Vec<&str> =
                 lines.by_ref().map(|(_, line)| line).take_while(|l| !l.starts_with("```")).collect();
-            if ["```sh", "```bash", "```console", "```shell"].contains(&line.trim_end()) {
-                blocks.push(Block { line: number + 1, promise: promise(above), commands: body.join("\n") });
-            }
+            let promise = promise(above);
+            let commands = match line.trim_end() {
+                "```sh" | "```bash" | "```console" | "```shell" => Some(body.join("\n")),
+                "```markdown" if promise != Promise::Silent => Some(indented(&body)),
+                _ => None,
+            };
+            blocks.extend(commands.map(|commands| Block { line: number + 1, promise, commands }));
         }
         if !line.trim().is_empty() {
             above = line;
@@ -51,20 +62,30 @@ pub fn shell_blocks(text: &str) -> Vec<Block> {
     blocks
 }
 
+fn indented(body: &[&str]) -> String {
+    body.iter().filter_map(|line| line.strip_prefix("    ")).collect::<Vec<_>>().join("\n")
+}
+
 fn promise(above: &str) -> Promise {
-    let reason = above.strip_prefix(NOT_RUN).and_then(|rest| rest.strip_suffix(" -->"));
-    match (above, reason) {
-        (TESTED, _) => Promise::Tested,
-        (SESSION, _) => Promise::Session,
-        (_, Some(reason)) if !reason.trim().is_empty() => Promise::NotRun,
+    let after = |mark: &str| above.strip_prefix(mark).and_then(|rest| rest.strip_suffix(" -->"));
+    let agents =
+        after(TOGETHER).map(|names| names.split_whitespace().map(Into::into).collect::<Vec<String>>());
+    match (above, after(NOT_RUN), agents) {
+        (TESTED, ..) => Promise::Tested,
+        (SESSION, ..) => Promise::Session,
+        (TRANSCRIPT, ..) => Promise::Transcript,
+        (_, Some(reason), _) if !reason.trim().is_empty() => Promise::NotRun,
+        (_, _, Some(agents)) if agents.len() > 1 => Promise::Together(agents),
         _ => Promise::Silent,
     }
 }
 
 /// Commands that nobody knows to work.
 pub(super) fn unmarked_commands(tree: &Tree) -> Vec<Finding> {
-    let what =
-        format!("mark the commands with `{TESTED}`, `{SESSION}` or `{NOT_RUN}why -->` in the line above");
+    let what = format!(
+        "mark the commands with `{TESTED}`, `{SESSION}`, `{TOGETHER}one two -->`, `{TRANSCRIPT}` or \
+         `{NOT_RUN}why -->` in the line above"
+    );
     let mut findings = Vec::new();
     for (path, text) in tree.with_ending(&[".md"]) {
         let silent = shell_blocks(text).into_iter().filter(|block| block.promise == Promise::Silent);
@@ -149,5 +170,24 @@ mod tests {
         assert_eq!(blocks[1].promise, Promise::NotRun);
         assert_eq!(shell_blocks(&format!("{SESSION}\n```sh\ntrue\n```\n"))[0].promise, Promise::Session);
         assert_eq!(unmarked_commands(&Tree::of(&[("a.md", &page)])).len(), 2);
+    }
+
+    #[test]
+    fn agents_and_transcripts_are_marked_too() {
+        let page = format!(
+            "{TOGETHER}one two -->\n```markdown\n# Rules\n\n    jit claim next\n\nGo on:\n\n    jit status\n```\n\
+             {TRANSCRIPT}\n```console\nann$ jit status\n```\n{TOGETHER}alone -->\n```sh\nx\n```\n\
+             text\n```markdown\n    y\n```\n"
+        );
+        let blocks = shell_blocks(&page);
+        let agents = Promise::Together(vec!["one".into(), "two".into()]);
+        let commands = "jit claim next\njit status".into();
+        assert_eq!(blocks[0], Block { line: 2, promise: agents, commands });
+        assert_eq!(
+            (&blocks[1].promise, blocks[1].commands.as_str()),
+            (&Promise::Transcript, "ann$ jit status")
+        );
+        assert_eq!(blocks[2].promise, Promise::Silent, "one agent alone is not several at once");
+        assert_eq!(blocks.len(), 3);
     }
 }
