@@ -45,8 +45,10 @@ impl Gate {
 
     /// Enters alone, making the guard file if it is not there.
     pub(crate) fn alone(&mut self, sys: &Sys) -> Result<Section<'_>> {
-        let patience = self.patience.clone();
-        enter(sys, self.for_writing(sys)?, LockMode::Exclusive, patience.as_deref())
+        match self.patience.clone() {
+            None => self.alone_or_note(sys, &mut || {}),
+            patience => enter(sys, self.for_writing(sys)?, LockMode::Exclusive, patience.as_deref()),
+        }
     }
 
     /// As [`Gate::alone`], but calls `busy` once if others have to be waited for.
