@@ -56,9 +56,11 @@ fn the_doctor_notices_a_clock_that_was_moved_together_with_the_times_of_files() 
         let mut command = bench.dressed(Command::new("faketime"), &bench.main());
         command.args(["--exclude-monotonic", "-f", offset, JVS, "--json", "doctor", "--strict"]);
         let seen = Answer::from(command.output().unwrap()).fails(1).json();
-        assert_eq!(seen["findings"].as_array().unwrap().len(), 1, "{seen}");
-        assert_eq!(seen["findings"][0]["finding"], "clock_offset");
-        assert!(seen["findings"][0]["message"].as_str().unwrap().contains("was moved by"), "{seen}");
+        let findings = seen["findings"].as_array().unwrap();
+        // Whether the times of files are moved too depends on the library that moves the clock.
+        assert!(findings.iter().all(|one| one["finding"] == "clock_offset"), "{seen}");
+        let moved = |one: &&serde_json::Value| one["message"].as_str().unwrap().contains("was moved by");
+        assert_eq!(findings.iter().filter(moved).count(), 1, "{seen}");
     }
     assert_eq!(bench.findings(), Vec::<String>::new());
 }
