@@ -6,7 +6,8 @@ export default defineConfig({
   test: {
     reporters: ['default'],
     projects: [
-      { test: { name: 'unit', include: ['tests/unit/**/*.test.ts'] } },
+      // A machine that is busy takes its time: what hangs hangs for longer than that.
+      { test: { name: 'unit', include: ['tests/unit/**/*.test.ts'], testTimeout: 120_000, hookTimeout: 600_000 } },
       {
         test: {
           name: 'bundlers',

@@ -17,7 +17,7 @@ const built = mkdtempSync(join(tmpdir(), 'holdfast-dist-'));
 const tsc = (...words: string[]) =>
   execFileSync(process.execPath, [join(ROOT, 'node_modules/typescript/bin/tsc'), ...words], { cwd: ROOT, encoding: 'utf8' });
 
-beforeAll(() => tsc('-p', 'tsconfig.json', '--outDir', built), 60_000);
+beforeAll(() => tsc('-p', 'tsconfig.json', '--outDir', built), 600_000);
 afterAll(() => rmSync(built, { recursive: true }));
 
 /** What the six functions of the core come to in the page; what is loaded only where no worker can be started is apart. */
@@ -37,7 +37,7 @@ it('page and worker together are at most 9 KB, minified and gzipped', async () =
   const sizes = [page, await bundled('guard.js')].map((code) => gzipSync(code, { level: 9 }).length);
   for (const size of sizes) expect(size).toBeGreaterThan(1000);
   expect(sizes.reduce((a, b) => a + b)).toBeLessThanOrEqual(MOST_BYTES);
-}, 60_000);
+}, 600_000);
 
 it('what is not used of the helpers is not in the bundle', async () => {
   const marks = { onChange: 'holdfast:changes', requestHandOver: 'holdfast:hand-over', createProjectLock: 'percent-encoded' };
@@ -50,7 +50,7 @@ it('what is not used of the helpers is not in the bundle', async () => {
   }
   const all = await bundled('index.js');
   expect(size(all)).toBeGreaterThan(size(core) + 500);
-}, 60_000);
+}, 600_000);
 
 it('a bundler finds the worker, and makes a file of its own for it', async () => {
   const entry = join(built, 'app.mjs');
@@ -65,7 +65,7 @@ it('a bundler finds the worker, and makes a file of its own for it', async () =>
   const page = made.output.find((file) => file.type === 'chunk' && file.isEntry) as Rolldown.OutputChunk;
   expect(String(worker?.type === 'asset' && worker.source)).toContain('.lock.fence');
   expect(page.code).toContain(worker?.fileName);
-}, 60_000);
+}, 600_000);
 
 it('its pages lead to nothing that npm does not have', () => {
   const { files, main } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
@@ -92,4 +92,4 @@ it('its lock file names no place that packages come from', () => {
 
 it('the public surface is exactly what was promised, and a wrong one does not compile', () => {
   expect(tsc('-p', 'tests/types/tsconfig.json')).toBe('');
-}, 60_000);
+}, 600_000);
