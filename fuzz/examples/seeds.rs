@@ -7,13 +7,13 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 use holdfast_fuzz::machine::{FOLDER, content, holder, name, on_a_machine, path, policy, text, wanted};
-use holdfast_tracker::issues::{Change, Document, Issue, Line};
 use holdfast_kernel::{Command, LeaseId, Millis, Mode, Request, Transfer};
 use holdfast_store::directory::{self, Directory};
 use holdfast_store::log::{self, Log};
 use holdfast_store::record::{self, Record};
 use holdfast_store::{Error, Medium};
 use holdfast_sys::Sys;
+use holdfast_tracker::issues::{Change, Document, Issue, Line};
 
 /// Names of seeds, below the folder of their target, and their bytes.
 type Seeds = BTreeMap<String, Vec<u8>>;
