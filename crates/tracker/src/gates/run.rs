@@ -114,7 +114,6 @@ mod tests {
     }
 
     /// Whether a process is gone or only waits to be reaped.
-    #[expect(clippy::disallowed_methods, reason = "a test looks at a process that is not its own")]
     fn is_dead(pid: &str) -> bool {
         Sys::os().processes.find(pid.parse().unwrap()).is_err()
     }
