@@ -41,16 +41,21 @@ pub fn install(root: &Path, to: Option<&str>) -> bool {
         eprintln!("neither CARGO_HOME nor HOME is set; say where: cargo xtask install DIRECTORY");
         return false;
     };
-    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
+    let target = target(root);
     build(root) && PROGRAMS.iter().all(|(_, program)| told(put(&target.join("release").join(program), &to)))
 }
 
-/// Builds `jit` and has it show four agents at work. It is built as the tests build it, so that the test command finds
-/// most of it done.
+/// Builds `jit` and has it show four agents at work. It is built as the test command builds it, with what all members
+/// of the workspace ask of its dependencies, so that neither does the other's work again.
 #[must_use]
 pub fn demo(root: &Path) -> bool {
-    let words = ["run", "--profile", "test", "--package", "holdfast-jit", "--bin", "jit", "--", "demo"];
-    Child::cargo(root, &words).hand_over()
+    let words = ["build", "--workspace", "--bin", "jit", "--profile", "test"];
+    let jit = target(root).join("debug").join("jit").display().to_string();
+    Child::cargo(root, &words).hand_over() && Child::new(root, &jit, &["demo"]).hand_over()
+}
+
+fn target(root: &Path) -> PathBuf {
+    std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from)
 }
 
 fn usual_place() -> Option<PathBuf> {
