@@ -52,7 +52,7 @@ impl Length {
 type Step = (&'static str, fn(&Path, Length) -> Outcome);
 
 /// What is shown as it happens, in turn: the checks that fail fastest come first.
-const STEPS: [Step; 9] = [
+const STEPS: [Step; 11] = [
     ("tools", |root, _| tools::check(root)),
     ("format", |root, _| steps::format(root)),
     ("tidy", |root, _| tidy::step(root)),
@@ -62,14 +62,15 @@ const STEPS: [Step; 9] = [
     ("documentation", |root, _| steps::documentation(root)),
     ("commands in the docs", |root, _| readme::run(root, None)),
     ("licences", |root, _| steps::licences(root)),
+    // Pages that are frozen and clocks that are set want a machine that is not busy with something else.
+    ("project lock in Chromium", steps::project_lock_in_a_browser),
+    ("project lock with bundlers", steps::project_lock_with_bundlers),
 ];
 
 /// What runs beside the lints and the tests, which do not keep every processor busy. Each builds in a directory of its
 /// own, so that neither side waits for the other, and prints what it has to say when it ends.
-const BESIDE: [Step; 5] = [
+const BESIDE: [Step; 3] = [
     ("project lock", |root, _| steps::project_lock(root)),
-    ("project lock in Chromium", steps::project_lock_in_a_browser),
-    ("project lock with bundlers", steps::project_lock_with_bundlers),
     ("simulation", steps::simulation),
     ("fuzzing", |root, length| fuzz::step(root, length.seconds)),
 ];
