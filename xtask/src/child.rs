@@ -39,6 +39,8 @@ impl Child {
         let mut child = Self::new(directory, &cargo, words);
         // Set for this process by `cargo run`; to another cargo it would mean a different package.
         child.command.env_remove("CARGO_MANIFEST_DIR");
+        // Nothing here is compiled twice; what incremental builds keep for the next time is gigabytes.
+        child.command.env("CARGO_INCREMENTAL", "0");
         child
     }
 
