@@ -8,9 +8,7 @@
 
 mod command;
 mod glob;
-mod parse;
 mod read;
-mod value;
 
 use std::ffi::{OsStr, OsString};
 use std::fmt;
@@ -19,9 +17,7 @@ use std::path::{Path, PathBuf};
 
 use holdfast_sys::Files;
 
-pub(crate) use parse::{Assignment, BadLine, parse};
-pub(crate) use value::{parse_bool, parse_int};
-
+use crate::syntax::parse_bool;
 use crate::{Environment, Error, Repository, Result};
 
 /// Whose configuration a value belongs to. A later one wins.

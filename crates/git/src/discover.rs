@@ -2,7 +2,6 @@
 //! files, no child process, well under a tenth of a millisecond. Every command pays for this, so nothing
 //! here reads a configuration other than the repository's own unless the answer depends on it.
 
-pub(crate) mod candidate;
 mod ceiling;
 mod trust;
 
@@ -11,9 +10,9 @@ use std::path::{Path, PathBuf};
 
 use holdfast_sys::Files;
 
+use crate::candidate::{GitDir, Probe};
 use crate::format::Format;
 use crate::{Environment, Error, Repository, Result, paths};
-use candidate::{GitDir, Probe};
 
 /// What was found.
 #[derive(Clone, PartialEq, Eq, Debug)]

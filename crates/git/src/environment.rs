@@ -4,7 +4,7 @@
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 
-use crate::config::parse_bool;
+use crate::syntax::parse_bool;
 
 /// What git takes from its environment. Each text is the variable of that name.
 #[derive(Clone, PartialEq, Eq, Debug)]

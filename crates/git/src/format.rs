@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use holdfast_sys::Files;
 
-use crate::config::{BadLine, parse, parse_bool, parse_int};
+use crate::syntax::{BadLine, parse, parse_bool, parse_int};
 use crate::{Error, Result, paths};
 
 /// Far more than any repository's configuration; it is read by every command.

@@ -19,6 +19,7 @@ pub mod run;
 pub mod trailers;
 pub mod worktrees;
 
+mod candidate;
 mod environment;
 mod format;
 mod index;
@@ -26,6 +27,7 @@ mod oid;
 mod paths;
 mod refname;
 mod refs;
+mod syntax;
 
 pub use changes::Change;
 pub use config::Config;

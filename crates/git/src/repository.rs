@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use holdfast_sys::Files;
 
-use crate::discover::candidate::Probe;
+use crate::candidate::Probe;
 use crate::format::Format;
 use crate::{Environment, Error, Result, paths};
 

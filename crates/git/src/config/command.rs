@@ -3,8 +3,8 @@
 
 use std::os::unix::ffi::OsStrExt;
 
-use super::Assignment;
 use crate::paths::is_space;
+use crate::syntax::Assignment;
 use crate::{Environment, Error, Result};
 
 /// What the command sets, in order.

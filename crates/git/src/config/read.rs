@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 
 use holdfast_sys::Files;
 
-use super::{Assignment, BadLine, Entry, Origin, Scope, bad_value, command, expand, glob, parse};
+use super::{Entry, Origin, Scope, bad_value, command, expand, glob};
+use crate::syntax::{Assignment, BadLine, parse};
 use crate::{Environment, Error, Head, Repository, Result, paths};
 
 /// Far more than any configuration.
