@@ -64,6 +64,29 @@ impl Repository {
         }
         Ok(refs::follow(files, &self.git_dir, &self.common_dir, name)?.1)
     }
+
+    /// The ref that a symbolic one stands for; none if it stands for none.
+    ///
+    /// # Errors
+    /// As [`Repository::resolve`].
+    pub fn stands_for(&self, files: &dyn Files, name: &RefName) -> Result<Option<RefName>> {
+        if self.has_reftable() {
+            return Err(Error::Reftable { git_dir: self.git_dir.clone() });
+        }
+        let end = refs::end(files, &self.git_dir, &self.common_dir, name.clone())?;
+        Ok(Some(end).filter(|end| end != name))
+    }
+
+    /// Where HEAD of the main worktree is, or of the repository itself if it has none.
+    ///
+    /// # Errors
+    /// As [`Repository::head`].
+    pub fn main_head(&self, files: &dyn Files) -> Result<Head> {
+        if self.has_reftable() {
+            return Err(Error::Reftable { git_dir: self.git_dir.clone() });
+        }
+        at(files, &self.common_dir, &self.common_dir)
+    }
 }
 
 /// Where HEAD of the worktree with this git directory is.

@@ -43,9 +43,11 @@ pub use problem::{Fault, Problem, ProblemKind, Problems};
 pub use report::{Shown, get, show, validate};
 pub use source::Layer;
 pub use value::Value;
-pub use words::{EnforceLeases, ForeignClaims, WorktreeMode};
+pub use words::{EnforceLeases, ForeignClaims, Satisfied, WorktreeMode};
 
-use keys::{CONFIG, Coordination, Enforcement, Events, GlobalOperations, Kind, Locks, Types, Worktree};
+use keys::{
+    CONFIG, Coordination, Enforcement, Events, GlobalOperations, Kind, Landing, Locks, Types, Worktree,
+};
 use layers::Settings;
 use source::Source;
 
@@ -87,6 +89,8 @@ pub struct Values {
     pub events: Events,
     /// What checks and hooks insist on.
     pub enforcement: Enforcement,
+    /// How finished work comes to the branch that everybody builds on.
+    pub landing: Landing,
     /// Types of issues.
     pub types: Types,
 }
@@ -148,6 +152,7 @@ impl Config {
             locks: Locks::read(value),
             events: Events::read(value),
             enforcement: Enforcement::read(value),
+            landing: Landing::read(value),
             types: Types::read(value),
         };
         (Self { values, settings }, problems)

@@ -35,6 +35,12 @@ impl Access {
         if self.group.is_some() { 0o660 } else { 0o600 }
     }
 
+    /// Permission bits of a directory and of a file.
+    #[must_use]
+    pub const fn places(self) -> (u32, u32) {
+        (self.directory(), self.file())
+    }
+
     /// Permission bits of a directory. In a shared one new files get its group.
     #[must_use]
     pub const fn directory(self) -> u32 {

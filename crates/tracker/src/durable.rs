@@ -80,8 +80,20 @@ pub fn read(sys: &Sys, path: &Path, limit: usize) -> Result<Option<Vec<u8>>> {
 /// # Errors
 /// When the system cannot tell.
 pub fn is_dir(sys: &Sys, path: &Path) -> Result<bool> {
+    is(sys, path, Kind::Directory)
+}
+
+/// Whether there is a file of that name.
+///
+/// # Errors
+/// When the system cannot tell.
+pub fn is_file(sys: &Sys, path: &Path) -> Result<bool> {
+    is(sys, path, Kind::File)
+}
+
+fn is(sys: &Sys, path: &Path, kind: Kind) -> Result<bool> {
     match sys.files.stat(path) {
-        Ok(stat) => Ok(stat.kind == Kind::Directory),
+        Ok(stat) => Ok(stat.kind == kind),
         Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
             Ok(false)
         }

@@ -32,23 +32,52 @@ impl IssueId {
     }
 }
 
-/// How many characters tell each of `ids`, which are sorted, from all others; at least eight.
-#[must_use]
-pub fn telling(ids: &[IssueId]) -> usize {
-    let shared = |pair: &[IssueId]| match pair {
-        // An id has 26 characters of 5 bits for its 128 bits: two bits of the first are always zero.
-        [a, b] => ((a.0.get() ^ b.0.get()).leading_zeros() + 2) / 5,
-        _ => 0,
-    };
-    let most = ids.windows(2).map(shared).max().unwrap_or(0);
-    usize::try_from(most).unwrap_or(0).saturating_add(1).clamp(8, 26)
-}
+/// How many characters of an id are random, and how many bits that are.
+const RANDOM: (usize, u32) = (16, 80);
 
 impl IssueId {
-    /// Its first characters.
+    /// The random part of its bits.
+    const fn random(self) -> u128 {
+        self.0.get() & ((1 << RANDOM.1) - 1)
+    }
+
+    /// The characters of its random part, as people type them.
+    fn tail(self) -> String {
+        self.to_string().split_off(26 - RANDOM.0).to_lowercase()
+    }
+}
+
+/// What issues are called where people read and type: the first characters of the random part of their ids, four or as
+/// many as it takes to tell each from all others.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Handles {
+    /// The random parts of all ids, sorted.
+    known: Vec<u128>,
+}
+
+impl Handles {
+    /// The handles of these issues.
     #[must_use]
-    pub fn short(self, length: usize) -> String {
-        let mut text = self.to_string();
+    pub fn new(ids: &[IssueId]) -> Self {
+        let mut known: Vec<u128> = ids.iter().map(|id| id.random()).collect();
+        known.sort_unstable();
+        Self { known }
+    }
+
+    /// What an issue is called. One whose random part is another's too has only its id.
+    #[must_use]
+    pub fn of(&self, id: IssueId) -> String {
+        let own = id.random();
+        let begin = self.known.partition_point(|other| *other < own);
+        let end = self.known.partition_point(|other| *other <= own);
+        if end - begin > 1 {
+            return id.to_string();
+        }
+        let before = begin.checked_sub(1).and_then(|at| self.known.get(at));
+        let shared = |other: &u128| ((own ^ other).leading_zeros() - (u128::BITS - RANDOM.1)) / 5;
+        let most = before.into_iter().chain(self.known.get(end)).map(shared).max().unwrap_or(0);
+        let length = usize::try_from(most).unwrap_or(0).saturating_add(1).clamp(FEWEST, RANDOM.0);
+        let mut text = id.tail();
         text.truncate(length);
         text
     }
@@ -105,9 +134,29 @@ impl Typed {
     }
 }
 
+impl Typed {
+    /// The only one of `ids` that begins like this or has a handle that does; none if none does.
+    ///
+    /// # Errors
+    /// When several do.
+    pub fn issue(&self, ids: &[IssueId]) -> Result<Option<IssueId>> {
+        let handle = self.0.to_lowercase();
+        let meant = |id: &&IssueId| id.to_string().starts_with(&self.0) || id.tail().starts_with(&handle);
+        let found: Vec<IssueId> = ids.iter().filter(meant).copied().collect();
+        match found.as_slice() {
+            [] => Ok(None),
+            [only] => Ok(Some(*only)),
+            _ => {
+                let candidates = found.iter().take(MOST_SHOWN).map(ToString::to_string).collect();
+                Err(Error::Ambiguous { prefix: self.0.clone(), candidates })
+            }
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{IssueId, Typed, telling};
+    use super::{Handles, IssueId, Typed};
     use crate::error::Error;
 
     const A: &str = "01K8ZZZZZZ0000000000000001";
@@ -125,19 +174,34 @@ mod tests {
     }
 
     #[test]
-    fn so_many_characters_tell_ids_apart() {
+    fn a_handle_is_as_long_as_it_takes() {
         let ids = |texts: &[&str]| texts.iter().map(|id| IssueId::parse(id).unwrap()).collect::<Vec<_>>();
-        assert_eq!(telling(&ids(&[A, B])), 26);
-        assert_eq!(telling(&ids(&[])), 8);
-        for (a, b, length) in [
-            ("01K8ZZZZZZ0000000000000001", "01K8ZZZZZZ0100000000000001", 12),
-            ("01K8ZZZZZZ0000000000000001", "01K9ZZZZZZ0100000000000001", 8),
-            ("01K8ZZZZZ00000000000000001", "01K8ZZZZZ10100000000000001", 10),
+        assert_eq!(Handles::new(&[]).of(ids(&[A])[0]), "0000");
+        for (a, b, expected) in [
+            (A, B, ["0000000000000001", "0000000000000002"]),
+            ("01K8ZZZZZZ4W8G000000000001", "01K8ZZZZZZ4W8H000000000001", ["4w8g", "4w8h"]),
+            ("01K8ZZZZZZ4W8GA00000000001", "01K9ZZZZZZ4W8GB00000000001", ["4w8ga", "4w8gb"]),
+            (A, "01K9ZZZZZZ0000000000000001", [A, "01K9ZZZZZZ0000000000000001"]),
         ] {
             let ids = ids(&[a, b]);
-            assert_eq!(telling(&ids), length);
-            assert_ne!(ids[0].short(length), ids[1].short(length));
+            let handles = Handles::new(&ids);
+            assert_eq!([handles.of(ids[0]), handles.of(ids[1])], expected);
+            for (id, handle) in ids.iter().zip(expected) {
+                assert_eq!(Typed::new(handle).unwrap().issue(&ids).unwrap(), Some(*id));
+            }
         }
+    }
+
+    /// A text that is one issue's handle and the beginning of another's id names neither.
+    #[test]
+    fn a_handle_that_is_another_ones_beginning_is_ambiguous() {
+        let ids = ["01K8ZZZZZZ4W8G000000000001", "01K9ZZZZZZ01K8000000000001"]
+            .map(|id| IssueId::parse(id).unwrap());
+        let Err(Error::Ambiguous { candidates, .. }) = Typed::new("01k8").unwrap().issue(&ids) else {
+            panic!("both are meant");
+        };
+        assert_eq!(candidates, ["01K8ZZZZZZ4W8G000000000001", "01K9ZZZZZZ01K8000000000001"]);
+        assert_eq!(Typed::new("01k9").unwrap().issue(&ids).unwrap(), Some(ids[1]));
     }
 
     #[test]

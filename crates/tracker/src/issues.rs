@@ -1,6 +1,7 @@
 //! The issues that can be seen from a worktree: its own, those of the commit that it is on, those of the main
 //! worktree, and what was last written in other worktrees, as one. Nothing here writes a byte.
 
+mod branches;
 mod issue;
 mod layer;
 mod layers;
@@ -9,6 +10,7 @@ mod raw;
 mod scan;
 mod seen;
 mod set;
+mod standing;
 mod state;
 
 #[cfg(test)]
@@ -16,14 +18,14 @@ mod tests;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use holdfast_git::objects::Mode;
 use holdfast_store::View;
 
 use crate::durable;
 use crate::error::{Error, Result};
-use crate::ids::{IssueId, Typed};
+use crate::ids::{Handles, IssueId, Typed};
 use crate::notice::Notice;
 use crate::session::Session;
 use crate::workspace::{self, DATA};
@@ -38,6 +40,8 @@ pub use raw::{DEPS, ISSUE, LABELS};
 pub use scan::Scan;
 pub use seen::Seen;
 pub use set::{BadLine, Change, Line, Set, Union};
+pub(crate) use standing::FinishedNote;
+pub use standing::Standing;
 pub use state::{Priority, State, UnknownWord, typed};
 
 /// More than anybody writes about one issue.
@@ -49,7 +53,8 @@ const MOST_NAMED: usize = 20;
 /// The issues that can be seen from one worktree.
 pub struct Issues<'a> {
     session: &'a Session,
-    log: OnceLock<Option<String>>,
+    view: OnceLock<Option<Arc<View>>>,
+    handles: OnceLock<Handles>,
 }
 
 /// What was found, and what could not be read.
@@ -65,7 +70,7 @@ impl<'a> Issues<'a> {
     /// The issues that can be seen from a workspace.
     #[must_use]
     pub const fn new(session: &'a Session) -> Self {
-        Self { session, log: OnceLock::new() }
+        Self { session, view: OnceLock::new(), handles: OnceLock::new() }
     }
 
     /// What it is asked with.
@@ -85,16 +90,36 @@ impl<'a> Issues<'a> {
             return if self.is_known(id)? { Ok(id) } else { Err(missing()) };
         }
         let mut problems = Vec::new();
-        let mut layers = Layers::open(self.session, Scope::All, &mut problems)?;
+        let mut layers = Layers::open(self.session, &self.view, Scope::All, &mut problems)?;
         let ids = layers.ids(&mut problems);
         self.warn(layers.failures());
-        typed.only(ids)?.ok_or_else(missing)
+        let found = typed.issue(&ids)?.ok_or_else(missing);
+        let _ = self.handles.set(Handles::new(&ids));
+        found
+    }
+
+    /// What an issue is called where people read and type.
+    pub fn handle(&self, id: IssueId) -> String {
+        self.handles().of(id)
+    }
+
+    /// What all issues are called.
+    pub fn handles(&self) -> &Handles {
+        self.handles.get_or_init(|| Handles::new(&self.nearest_ids()))
+    }
+
+    /// The ids of the issues that lie in files. Those that are only in a commit are few, and finding them would cost
+    /// every command.
+    fn nearest_ids(&self) -> Vec<IssueId> {
+        let mut problems = Vec::new();
+        let layers = Layers::open(self.session, &self.view, Scope::Nearest, &mut problems);
+        layers.map(|mut layers| layers.ids(&mut problems)).unwrap_or_default()
     }
 
     /// Whether any layer has something of that name.
     fn is_known(&self, id: IssueId) -> Result<bool> {
         let mut problems = Vec::new();
-        let layers = Layers::open(self.session, Scope::Nearest, &mut problems)?;
+        let layers = Layers::open(self.session, &self.view, Scope::Nearest, &mut problems)?;
         Ok(!layers.copies(id, &mut Buffers::default(), &mut problems).is_empty())
     }
 
@@ -105,7 +130,7 @@ impl<'a> Issues<'a> {
     /// When a layer cannot be listed.
     pub fn ids(&self) -> Result<Vec<IssueId>> {
         let mut problems = Vec::new();
-        let mut layers = Layers::open(self.session, Scope::All, &mut problems)?;
+        let mut layers = Layers::open(self.session, &self.view, Scope::All, &mut problems)?;
         let ids = layers.ids(&mut problems);
         match layers.failures() {
             [] => Ok(ids),
@@ -119,14 +144,15 @@ impl<'a> Issues<'a> {
     /// When there is none, or not one copy can be read.
     pub fn see<T>(&self, id: IssueId, scope: Scope, look: impl FnOnce(&Seen<'_>) -> T) -> Result<T> {
         let mut problems = Vec::new();
-        let layers = Layers::open(self.session, scope, &mut problems)?;
+        let layers = Layers::open(self.session, &self.view, scope, &mut problems)?;
         let mut buffers = Buffers::default();
         let copies = layers.copies(id, &mut buffers, &mut problems);
         if copies.is_empty() {
             self.warn(&problems);
             return Err(Error::NoIssue(id.to_string()));
         }
-        let judge = Judge { name: &|layer, id, file| layers.name(layer, id, file), log: &|| self.log_id() };
+        let name = |layer, id, file: &str| layers.name(layer, id, file);
+        let judge = Judge { name: &name, log: &|| self.log_id(), landing: Some(&layers.landing) };
         match judge.see(id, &copies, &mut problems) {
             Some(seen) => {
                 self.warn(&problems);
@@ -151,16 +177,39 @@ impl<'a> Issues<'a> {
     /// When there is none, or not every copy can be read.
     pub fn base(&self, id: IssueId) -> Result<Issue> {
         let mut problems = Vec::new();
-        let layers = Layers::open(self.session, Scope::Nearest, &mut problems)?;
+        let layers = Layers::open(self.session, &self.view, Scope::Nearest, &mut problems)?;
         let mut buffers = Buffers::default();
         let copies = layers.copies(id, &mut buffers, &mut problems);
-        let judge = Judge { name: &|layer, id, file| layers.name(layer, id, file), log: &|| self.log_id() };
+        let name = |layer, id, file: &str| layers.name(layer, id, file);
+        let judge = Judge { name: &name, log: &|| self.log_id(), landing: Some(&layers.landing) };
         let seen = judge.see(id, &copies, &mut problems);
         match (seen, problems.is_empty()) {
-            (Some(seen), true) => whole(id, seen.whole()),
+            (Some(seen), true) => {
+                let mut issue = whole(id, seen.whole())?;
+                // Whether finished work is still somewhere takes a wider look.
+                if matches!(issue.state, State::Done | State::Gated) && self.is_lost(id)? {
+                    issue.state = State::InProgress;
+                }
+                Ok(issue)
+            }
             (None, true) => Err(Error::NoIssue(id.to_string())),
             (_, false) => Err(Error::Unreadable { issue: id.to_string(), problems }),
         }
+    }
+
+    /// Whether issues that depend on one are free of it.
+    ///
+    /// # Errors
+    /// When there is none, or not every copy can be read.
+    pub fn is_satisfied(&self, id: IssueId) -> Result<bool> {
+        let state = self.base(id)?.state;
+        let when = self.session.config().landing.dependencies;
+        Ok(state.is_over() && self.see(id, Scope::All, |seen| seen.standing.satisfies(when))?)
+    }
+
+    /// Whether an issue was finished once and has to be done again.
+    fn is_lost(&self, id: IssueId) -> Result<bool> {
+        self.see(id, Scope::All, |seen| seen.standing == Standing::Lost)
     }
 
     /// Shows every issue to `look` and collects what it keeps.
@@ -173,8 +222,11 @@ impl<'a> Issues<'a> {
         look: impl Fn(&Seen<'_>) -> Option<T> + Sync,
     ) -> Result<Scan<T>> {
         let mut problems = Vec::new();
-        let mut layers = Layers::open(self.session, scope, &mut problems)?;
+        let mut layers = Layers::open(self.session, &self.view, scope, &mut problems)?;
         let ids = layers.ids(&mut problems);
+        if scope == Scope::All {
+            let _ = self.handles.set(Handles::new(&ids));
+        }
         Ok(self.look_at(&layers, ids, problems, &look))
     }
 
@@ -188,7 +240,7 @@ impl<'a> Issues<'a> {
         look: impl Fn(&Seen<'_>) -> Option<T> + Sync,
     ) -> Result<Scan<T>> {
         let mut problems = Vec::new();
-        let layers = Layers::open(self.session, Scope::All, &mut problems)?;
+        let layers = Layers::open(self.session, &self.view, Scope::All, &mut problems)?;
         Ok(self.look_at(&layers, ids, problems, &look))
     }
 
@@ -224,22 +276,22 @@ impl<'a> Issues<'a> {
         }
     }
 
-    /// Takes the id of the log from somebody who has just looked at the claims. Inside a guarded write they cannot be
-    /// asked again: the question would wait for the write.
-    pub(crate) fn know_log(&self, view: &View) {
-        let _ = self.log.set(view.counter.map(|counter| counter.to_string()));
+    /// Takes the claims from somebody who has just looked at them. Inside a guarded write they cannot be asked again:
+    /// the question would wait for the write.
+    pub(crate) fn know(&self, view: View) {
+        let _ = self.view.set(Some(Arc::new(view)));
     }
 
     /// The id of the log that grants the fences of this repository, if it has granted one.
     fn log_id(&self) -> Option<String> {
         let read = || match self.session.claims().view() {
-            Ok(view) => view.counter.map(|counter| counter.to_string()),
+            Ok(view) => Some(Arc::new(view)),
             Err(error) => {
                 self.session.notice(&Notice::FencesNotCompared(error.to_string()));
                 None
             }
         };
-        self.log.get_or_init(read).clone()
+        self.view.get_or_init(read).as_ref()?.counter.map(|counter| counter.to_string())
     }
 
     /// What this worktree itself has of an issue.

@@ -6,6 +6,8 @@ use crate::agent::AgentId;
 use crate::claims::branch_tags;
 use crate::error::{Error, Result};
 use crate::heartbeat;
+use crate::ids::IssueId;
+use crate::issues::{FinishedNote, Issues, Scope, Standing};
 use crate::notice::Notice;
 use crate::session::Session;
 
@@ -46,7 +48,24 @@ pub fn beat(session: &Session, lease: &str) -> Result<Kept> {
 /// The refusal, or what failed.
 pub fn release(session: &Session, lease: &str) -> Result<Kept> {
     let (lease, holder) = meant(session, lease)?;
+    if lease.holder == holder {
+        give_up_finished(session, &lease)?;
+    }
     carry_out(session, &Command::Release { lease: lease.id, holder })
+}
+
+/// Notes that finished work is given back by its holder and not left behind by one that is gone. That comes first:
+/// whoever is cut off in between meant to.
+fn give_up_finished(session: &Session, lease: &Lease) -> Result<()> {
+    let Some(id) = IssueId::parse(lease.resource.as_str()) else { return Ok(()) };
+    let noted = FinishedNote::read(session, id).filter(|note| note.fence == lease.fence.get());
+    let Some(note) = noted else { return Ok(()) };
+    let issues = Issues::new(session);
+    // An issue that is gone has no work.
+    if let Ok(Standing::NotCommitted) = issues.see(id, Scope::All, |seen| seen.standing.clone()) {
+        session.notice(&Notice::NotCommitted(issues.handle(id)));
+    }
+    FinishedNote { released: true, ..note }.write(session, id)
 }
 
 /// Takes a claim away from its holder.

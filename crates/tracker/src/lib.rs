@@ -28,6 +28,7 @@ pub mod queries;
 pub mod recover;
 pub mod session;
 pub mod take;
+pub mod target;
 pub mod times;
 pub mod validate;
 pub mod wait;

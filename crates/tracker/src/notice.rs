@@ -24,6 +24,10 @@ pub enum Notice {
     FencesNotCompared(String),
     /// Who holds what is not known.
     ClaimsUnknown(String),
+    /// What lies on branches is not known.
+    BranchesUnknown(String),
+    /// An issue was given back whose finished work no commit has.
+    NotCommitted(String),
     /// A lease of whoever asks is about to end.
     LeaseEnding {
         /// The lease.
@@ -140,6 +144,13 @@ impl fmt::Display for Notice {
             Self::MoreUnusable(more) => write!(f, "and {more} more that cannot be used"),
             Self::FencesNotCompared(why) => write!(f, "fences are not compared: {why}"),
             Self::ClaimsUnknown(why) => write!(f, "who holds what cannot be told: {why}"),
+            Self::BranchesUnknown(why) => write!(f, "what lies on branches cannot be told: {why}"),
+            Self::NotCommitted(issue) => {
+                write!(
+                    f,
+                    "{issue} is finished, and no commit has it: others do not see the work before it lands"
+                )
+            }
             Self::LeaseEnding { lease, issue, left, percent } => write!(
                 f,
                 "the lease {lease} on {issue} ends in {} ({percent} % left): jit claim renew {lease}",

@@ -16,6 +16,19 @@ pub fn span(span: Millis) -> String {
     }
 }
 
+/// The moment `now`, or the first one after `before` where a clock was ahead once: of two copies the later one counts,
+/// so what replaces one must be later.
+#[must_use]
+pub fn after(before: &str, now: &str) -> String {
+    let moment = |text: &str| text.parse::<jiff::Timestamp>().ok();
+    let next = moment(before).and_then(|before| before.as_millisecond().checked_add(1));
+    let ahead = next.filter(|next| moment(now).is_some_and(|now| now.as_millisecond() < *next));
+    match ahead.and_then(|next| Stamp::new(next, None).ok()) {
+        Some(next) => rfc3339(&next),
+        None => now.to_owned(),
+    }
+}
+
 /// How long ago a moment was, in the one unit that matters; the text itself if it is no moment.
 #[must_use]
 pub fn ago(moment: &str, now: &Stamp) -> String {
@@ -35,7 +48,7 @@ pub fn ago(moment: &str, now: &Stamp) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{ago, rfc3339, span};
+    use super::{after, ago, rfc3339, span};
     use holdfast_kernel::{Millis, Stamp};
 
     #[test]
@@ -48,6 +61,20 @@ mod tests {
             ["in the future", "just now", "just now", "1m ago", "2h ago", "2d ago", "3mo ago", "3y ago"]
         );
         assert_eq!(ago("yesterday", &now), "yesterday");
+    }
+
+    #[test]
+    fn what_replaces_something_is_later() {
+        let now = "2026-01-01T00:00:00.000Z";
+        for (before, then) in [
+            ("2025-12-31T23:59:59.999Z", now),
+            (now, "2026-01-01T00:00:00.001Z"),
+            ("2031-05-05T05:05:05.005Z", "2031-05-05T05:05:05.006Z"),
+            ("9999-12-31T23:59:59.999Z", now),
+            ("yesterday", now),
+        ] {
+            assert_eq!(after(before, now), then, "{before}");
+        }
     }
 
     #[test]

@@ -22,9 +22,9 @@ mod writer;
 
 pub use copy::results_of;
 pub use create::{Fresh, blank};
-pub use deleted::is_marked;
 pub use dependents::Deleted;
 pub use draft::{Draft, Finished};
+pub use events::logs as event_logs;
 pub use graph::cycle_through;
 pub use locks::Locks;
 pub use members::{deps_of, labels_of};

@@ -9,6 +9,7 @@ use crate::context::Context;
 use crate::output::Report;
 use holdfast_tracker::error::Result;
 use holdfast_tracker::ids::IssueId;
+use holdfast_tracker::issues::Issues;
 use holdfast_tracker::writes::{Changed, Writer};
 
 /// An issue whose dependencies were changed, as one JSON object.
@@ -42,7 +43,7 @@ pub fn run(context: &Context, command: &Command) -> Result<Report> {
     } else {
         remove(&writer, from, to)?
     };
-    Ok(report(changed, there))
+    Ok(report(&writer.issues, changed, there))
 }
 
 /// Removes dependencies, also on issues that are not there any more.
@@ -62,15 +63,18 @@ fn remove(writer: &Writer<'_>, from: IssueId, to: &[String]) -> Result<Changed<V
     })
 }
 
-fn report(changed: Changed<Vec<String>>, there: bool) -> Report {
-    let issue = changed.draft.issue();
+fn report(issues: &Issues<'_>, changed: Changed<Vec<String>>, there: bool) -> Report {
+    let called = |id: &str| IssueId::parse(id).map_or_else(|| id.to_owned(), |id| issues.handle(id));
+    let issue = issues.handle(changed.draft.id());
     let verb = if there { "depends on" } else { "no longer depends on" };
-    let mut text: String = changed.value.iter().map(|on| format!("{} {verb} {on}\n", issue.id)).collect();
+    let mut text: String =
+        changed.value.iter().map(|on| format!("{issue} {verb} {}\n", called(on))).collect();
     if text.is_empty() {
-        text = format!("unchanged {}\n", issue.id);
+        text = format!("unchanged {issue}\n");
     }
     let brief = changed.value.join("\n");
     let (added, removed) = if there { (changed.value, Vec::new()) } else { (Vec::new(), changed.value) };
-    let document = DepOutput { issue: Whole::from(&changed.draft), changed: changed.written, added, removed };
+    let issue = Whole::new(issues, &changed.draft);
+    let document = DepOutput { issue, changed: changed.written, added, removed };
     Report::new(text, &document).brief(brief)
 }

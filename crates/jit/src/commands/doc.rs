@@ -111,10 +111,10 @@ fn add(session: &Session, id: &str, path: &str, label: Option<&str>) -> Result<R
         draft.document(path.as_str(), label.clone());
         Ok(())
     })?;
-    let text = format!("{} belongs to {id}\n", path.as_str());
+    let text = format!("{} belongs to {}\n", path.as_str(), writer.issues.handle(id));
     let added = Added {
         document: told(changed.draft.issue(), path.as_str()),
-        issue: Whole::from(&changed.draft),
+        issue: Whole::new(&writer.issues, &changed.draft),
         changed: changed.written,
     };
     Ok(Report::new(text, &added).brief(path.as_str()))
@@ -128,8 +128,8 @@ fn remove(session: &Session, id: &str, path: &str) -> Result<Report> {
         let gone = draft.edit().documents.remove(path.as_str());
         gone.map(drop).ok_or_else(|| absent(draft.issue(), path.as_str()))
     })?;
-    let text = format!("{} no longer belongs to {id}\n", path.as_str());
-    Ok(Report::new(text, &Written::from(&changed)).brief(path.as_str()))
+    let text = format!("{} no longer belongs to {}\n", path.as_str(), writer.issues.handle(id));
+    Ok(Report::new(text, &Written::new(&writer.issues, &changed)).brief(path.as_str()))
 }
 
 fn absent(issue: &Issue, path: &str) -> holdfast_tracker::error::Error {
@@ -143,7 +143,8 @@ fn told(issue: &Issue, path: &str) -> Told {
 
 fn list(session: &Session, id: &str) -> Result<Report> {
     let issues = Issues::new(session);
-    let issue = issues.read(issues.resolve(id)?)?;
+    let id = issues.resolve(id)?;
+    let issue = issues.read(id)?;
     let there = |path: &str| DocPath::kept(path).and_then(|path| path.find(session)).is_ok();
     let rows: Vec<_> = issue
         .documents
@@ -155,7 +156,7 @@ fn list(session: &Session, id: &str) -> Result<Report> {
         })
         .collect();
     let text = if rows.is_empty() {
-        format!("{} has no documents\n", issue.id).into()
+        format!("{} has no documents\n", issues.handle(id)).into()
     } else {
         table(["DOCUMENT", "LABEL", "ADDED", ""], &rows)
     };

@@ -66,9 +66,10 @@ pub fn run(context: &Context, typed: &Export) -> Result<Report> {
 fn whole(issues: &Issues<'_>, id: IssueId, issue: &Issue) -> Result<Exported> {
     let list = |set: &Set| set.members().map(ToOwned::to_owned).collect();
     let issue = Whole {
+        handle: None,
         issue: Issue { fence: None, fence_log: None, ..issue.clone() },
         labels: list(&labels_of(issues, id)?),
         dependencies: list(&deps_of(issues, id)?),
     };
-    Ok(Exported { issue, gate_results: results_of(issues, id)?.0 })
+    Ok(Exported { gate_results: results_of(issues, id, &issue.issue.gates)?.0, issue })
 }

@@ -17,7 +17,7 @@ use crate::output::Report;
 use holdfast_tracker::Session;
 use holdfast_tracker::error::{Result, WriteError};
 use holdfast_tracker::gates::Registry;
-use holdfast_tracker::issues::State;
+use holdfast_tracker::issues::{Issues, State};
 use holdfast_tracker::writes::{self, Changed, Draft, Finished, GateResult, Results, Verdict, Writer};
 
 /// The gates of an issue after a change, as one JSON object.
@@ -139,20 +139,20 @@ fn change(session: &Session, id: &str, act: impl FnMut(&mut Draft) -> Result<()>
     let writer = Writer::open(session)?;
     let id = writer.issues.resolve(id)?;
     let changed = writer.change(id, "changing a gate of", act)?;
-    Ok(report(&changed))
+    Ok(report(&writer.issues, &changed))
 }
 
 /// How the gates stand after a change.
-fn report<T>(changed: &Changed<T>) -> Report {
+fn report<T>(issues: &Issues<'_>, changed: &Changed<T>) -> Report {
     let draft = &changed.draft;
-    let mut text = standing(draft.issue(), draft.results());
+    let mut text = standing(&issues.handle(draft.id()), draft.issue(), draft.results());
     match draft.finished() {
         Some(Finished::Done) if changed.written => text += "every gate is passed: done\n",
         Some(Finished::Gated(open)) => text += format!("gated: {} open\n", open.join(", ")),
         _ => {}
     }
     let document = Written {
-        issue: Whole::from(draft),
+        issue: Whole::new(issues, draft),
         gates: told(draft.issue(), draft.results()),
         changed: changed.written,
     };
@@ -160,11 +160,12 @@ fn report<T>(changed: &Changed<T>) -> Report {
 }
 
 fn status(session: &Session, id: &str) -> Result<Report> {
-    let issues = holdfast_tracker::issues::Issues::new(session);
+    let issues = Issues::new(session);
     let id = issues.resolve(id)?;
-    let (issue, results) = (issues.read(id)?, writes::results_of(&issues, id)?);
+    let issue = issues.read(id)?;
+    let results = writes::results_of(&issues, id, &issue.gates)?;
     let open: Vec<_> = issue.gates.iter().filter(|key| !results.passed(key)).cloned().collect();
-    let mut text = standing(&issue, &results);
+    let mut text = standing(&issues.handle(id), &issue, &results);
     if issue.state == State::Gated {
         text += format!("gated: {} open\n", open.join(", "));
     }
@@ -174,9 +175,9 @@ fn status(session: &Session, id: &str) -> Result<Report> {
 }
 
 /// How each gate of an issue stands, as a table.
-fn standing(issue: &holdfast_tracker::issues::Issue, results: &Results) -> Clean {
+fn standing(handle: &str, issue: &holdfast_tracker::issues::Issue, results: &Results) -> Clean {
     if issue.gates.is_empty() {
-        return format!("{} has no gates\n", issue.id).into();
+        return format!("{handle} has no gates\n").into();
     }
     let rows: Vec<_> = issue
         .gates

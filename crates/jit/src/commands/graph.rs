@@ -10,7 +10,7 @@ use crate::output::draw::{Tree, dot, mermaid};
 use crate::output::rows::Rows;
 use crate::output::{Form, Report};
 use holdfast_tracker::error::Result;
-use holdfast_tracker::ids::{IssueId, telling};
+use holdfast_tracker::ids::IssueId;
 use holdfast_tracker::issues::Issues;
 use holdfast_tracker::queries::graph::{Edges, Graph, GraphOutput, Way, roots};
 use holdfast_tracker::queries::{Board, Claimed, Filter};
@@ -41,13 +41,7 @@ fn tree(context: &Context, issues: &Issues<'_>, id: &str, way: Way, claims: bool
     let root = issues.resolve(id)?;
     let board = board(issues)?;
     let edges = Edges::new(&board, way);
-    let tree = Tree {
-        board: &board,
-        edges: &edges,
-        paint: context.printer.paint(),
-        length: telling(&board.ids),
-        claims,
-    };
+    let tree = Tree { board: &board, edges: &edges, paint: context.printer.paint(), claims };
     let reached = edges.reached(root);
     let mut graph = Graph::new(&board, Some(root), &reached);
     if !claims {
@@ -59,7 +53,7 @@ fn tree(context: &Context, issues: &Issues<'_>, id: &str, way: Way, claims: bool
 fn beginnings(context: &Context, board: &Board) -> Result<Report> {
     let nodes = roots(board);
     let ids: BTreeSet<IssueId> = nodes.iter().map(|node| node.id).collect();
-    let rows = Rows { claimed: &board.claimed, ids: &board.ids, paint: context.printer.paint() };
+    let rows = Rows { claimed: &board.claimed, handles: &board.handles, paint: context.printer.paint() };
     let text = if nodes.is_empty() {
         "no open issues; make one: jit issue create --title '…'\n".into()
     } else {

@@ -16,7 +16,7 @@ use crate::cli::{Issue as Command, Terms};
 use crate::context::Context;
 use crate::output::Report;
 use holdfast_tracker::error::Result;
-use holdfast_tracker::issues::Scope;
+use holdfast_tracker::issues::{Issues, Scope};
 use holdfast_tracker::writes::{self, Changed};
 use show::Whole;
 
@@ -49,9 +49,11 @@ pub struct Written {
     pub changed: bool,
 }
 
-impl<T> From<&Changed<T>> for Written {
-    fn from(changed: &Changed<T>) -> Self {
-        Self { issue: Whole::from(&changed.draft), changed: changed.written }
+impl Written {
+    /// The issue as a change left it.
+    #[must_use]
+    pub fn new<T>(issues: &Issues<'_>, changed: &Changed<T>) -> Self {
+        Self { issue: Whole::new(issues, &changed.draft), changed: changed.written }
     }
 }
 

@@ -25,8 +25,8 @@ pub fn run(context: &Context, command: &Command) -> Result<Report> {
     let changed = writer.change(id, "labelling", |draft| {
         labels.iter().try_for_each(|label| draft.label(label, there).map(drop))
     })?;
-    let text = format!("{id} has {}\n", named(&changed.draft.labels()));
-    Ok(Report::new(text, &Written::from(&changed)).brief(changed.draft.labels().join("\n")))
+    let text = format!("{} has {}\n", writer.issues.handle(id), named(&changed.draft.labels()));
+    Ok(Report::new(text, &Written::new(&writer.issues, &changed)).brief(changed.draft.labels().join("\n")))
 }
 
 fn named(labels: &[String]) -> String {

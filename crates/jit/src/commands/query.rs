@@ -11,7 +11,6 @@ use crate::output::rows::Rows;
 use crate::output::{Form, Report};
 use holdfast_tracker::Session;
 use holdfast_tracker::error::Result;
-use holdfast_tracker::ids::telling;
 use holdfast_tracker::issues::{Issues, Scope};
 use holdfast_tracker::queries::{Board, Claimed, Filter, Item, Keep, Node, Reason};
 
@@ -45,7 +44,7 @@ fn board(context: &Context, session: &Session, filter: &Filter) -> Result<Board<
 fn available(context: &Context, board: &Board<Clean>) -> Result<Report> {
     let nodes = board.available();
     let form = context.printer.form();
-    let rows = Rows { claimed: &board.claimed, ids: &board.ids, paint: context.printer.paint() };
+    let rows = Rows { claimed: &board.claimed, handles: &board.handles, paint: context.printer.paint() };
     let text = || match nodes.is_empty() {
         true => "no available issues; see jit query blocked and jit claim list\n".into(),
         false => rows.table(nodes.iter().map(|node| (*node).into())),
@@ -58,11 +57,10 @@ fn available(context: &Context, board: &Board<Clean>) -> Result<Report> {
 fn blocked(context: &Context, board: &Board<Clean>) -> Result<Report> {
     let nodes = board.blocked();
     let form = context.printer.form();
-    let length = telling(&board.ids);
     let row = |(node, reasons): &(&Node<Clean>, Vec<Reason>)| {
-        let why: Vec<String> = reasons.iter().map(|reason| words(reason, length)).collect();
+        let why: Vec<String> = reasons.iter().map(words).collect();
         [
-            Cell::plain(&node.id.short(length)),
+            Cell::plain(&board.handles.of(node.id)),
             state_cell(node.state),
             priority_cell(node.priority),
             Cell::plain(&node.title),
@@ -85,14 +83,14 @@ fn blocked(context: &Context, board: &Board<Clean>) -> Result<Report> {
 }
 
 /// A reason in a few words.
-fn words(reason: &Reason, length: usize) -> String {
-    let short = |id: &str| id.chars().take(length).collect::<String>();
+fn words(reason: &Reason) -> String {
     match reason {
-        Reason::Dependency { id, state, claimed_by: Some(holder), .. } => {
-            format!("{} ({state}, {holder})", short(id))
+        Reason::Dependency { handle, state, standing, claimed_by, .. } => {
+            let more = [standing.words(), claimed_by.clone()].into_iter().flatten();
+            let more: Vec<String> = std::iter::once(state.to_string()).chain(more).collect();
+            format!("{handle} ({})", more.join(", "))
         }
-        Reason::Dependency { id, state, claimed_by: None, .. } => format!("{} ({state})", short(id)),
-        Reason::Unreadable { id } => format!("{} (cannot be read)", short(id)),
+        Reason::Unreadable { id } => format!("{id} (cannot be read)"),
         Reason::Dependencies => "what it depends on cannot be read".into(),
         Reason::Gate { key } => format!("the gate {key}"),
     }

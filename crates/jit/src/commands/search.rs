@@ -7,7 +7,6 @@ use crate::context::Context;
 use crate::output::Report;
 use crate::output::colours::{priority_cell, state_cell};
 use holdfast_tracker::error::{Error, Result};
-use holdfast_tracker::ids::telling;
 use holdfast_tracker::issues::{Issues, Scope};
 use holdfast_tracker::queries::search::{Hit, Results, Words, sort};
 
@@ -25,26 +24,26 @@ pub fn run(context: &Context, typed: &Search) -> Result<Report> {
     let session = context.session()?;
     let issues = Issues::new(&session);
     let mut scan =
-        issues.scan(Scope::All, |seen| if filter.wants(seen) { words.find(seen) } else { None })?;
+        issues.scan(Scope::All, |seen| if filter.wants(seen) { words.find(&issues, seen) } else { None })?;
     issues.warn(&scan.problems);
     sort(&mut scan.found);
     let total = scan.found.len();
     if typed.limit > 0 {
         scan.found.truncate(typed.limit);
     }
-    let text = table(context, &scan.found, total, telling(&scan.ids));
+    let text = table(context, &scan.found, total);
     let brief: String = scan.found.iter().map(|hit| format!("{}\n", hit.id)).collect();
     let results = Results { count: scan.found.len(), results: scan.found, total };
     Ok(Report::new(text, &results).brief(brief))
 }
 
-fn table(context: &Context, hits: &[Hit], total: usize, length: usize) -> Clean {
+fn table(context: &Context, hits: &[Hit], total: usize) -> Clean {
     if hits.is_empty() {
         return "nothing was found; fewer words find more\n".into();
     }
     let row = |hit: &Hit| {
         [
-            Cell::plain(hit.id.get(..length).unwrap_or(&hit.id)),
+            Cell::plain(&hit.handle),
             state_cell(hit.state),
             priority_cell(hit.priority),
             Cell::plain(&hit.title),

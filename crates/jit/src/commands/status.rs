@@ -13,7 +13,7 @@ use crate::output::colours::state_colour;
 use crate::output::rows::Rows;
 use holdfast_tracker::claims::lease::{Shown, left};
 use holdfast_tracker::error::Result;
-use holdfast_tracker::ids::{IssueId, telling};
+use holdfast_tracker::ids::IssueId;
 use holdfast_tracker::issues::{Issues, State};
 use holdfast_tracker::queries::{Board, Claimed, Filter};
 
@@ -102,13 +102,12 @@ fn text(context: &Context, board: &Board, status: &Status) -> Clean {
     claims(context, board, status, &mut text);
     let best: Vec<_> = board.available().into_iter().take(MOST_SHOWN).collect();
     if !best.is_empty() {
-        let rows = Rows { claimed: &board.claimed, ids: &board.ids, paint };
+        let rows = Rows { claimed: &board.claimed, handles: &board.handles, paint };
         text += "\nTo be worked on next (jit claim next takes the first):\n";
         text += rows.table(best.into_iter().map(Into::into));
     }
     if !status.abandoned.is_empty() {
-        let length = telling(&board.ids);
-        let short = |id: &String| id.chars().take(length).collect::<String>();
+        let short = |id: &String| IssueId::parse(id).map_or_else(|| id.clone(), |id| board.handles.of(id));
         let ids: Vec<String> = status.abandoned.iter().take(MOST_SHOWN).map(short).collect();
         let more = status.abandoned.len().saturating_sub(ids.len());
         let more = if more > 0 { format!(" and {more} more") } else { String::new() };
@@ -126,12 +125,11 @@ fn claims(context: &Context, board: &Board, status: &Status, text: &mut Clean) {
         return;
     }
     leases.sort_by_key(|(id, lease)| (!mine(lease), lease.holder.agent.clone(), *id));
-    let length = telling(&board.ids);
     let row = |(id, lease): (IssueId, &Lease)| {
         let title = board.find(id).map(|node| &*node.title).unwrap_or_default();
         let you = if mine(lease) { " (you)" } else { "" };
         [
-            Cell::plain(&id.short(length)),
+            Cell::plain(&board.handles.of(id)),
             Cell::new(&format!("{}{you}", lease.holder.agent), Colour::Cyan),
             Cell::plain(lease.holder.place.as_str()),
             Cell::plain(&left(lease, &board.claimed.now)),

@@ -2,12 +2,21 @@
 
 use holdfast_door::{Cell, Colour};
 
-use holdfast_tracker::issues::{Priority, State};
+use holdfast_tracker::issues::{Priority, Standing, State};
 
 /// Where an issue stands, as a cell of a table.
 #[must_use]
 pub fn state_cell(state: State) -> Cell {
     Cell::new(&state.to_string(), state_colour(state))
+}
+
+/// Where an issue stands, and its finished work if that has not landed, as a cell of a table.
+#[must_use]
+pub fn standing_cell(state: State, standing: &Standing) -> Cell {
+    match standing.words() {
+        Some(words) => Cell::new(&format!("{state} ({words})"), Colour::Yellow),
+        None => state_cell(state),
+    }
 }
 
 /// How much an issue matters, as a cell of a table.

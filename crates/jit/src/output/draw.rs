@@ -23,8 +23,6 @@ pub struct Tree<'a> {
     pub edges: &'a Edges,
     /// The colours.
     pub paint: Paint,
-    /// How many characters of an id are shown.
-    pub length: usize,
     /// Whether to say who holds what.
     pub claims: bool,
 }
@@ -65,7 +63,7 @@ impl Tree<'_> {
     /// An issue in one line.
     #[must_use]
     pub fn line(&self, id: IssueId) -> Clean {
-        let short = Clean::from(id.short(self.length)) + " ";
+        let short = Clean::from(self.board.handles.of(id)) + " ";
         let Some(node) = self.board.find(id) else {
             let why =
                 if self.board.ids.binary_search(&id).is_ok() { "cannot be read" } else { "is not there" };

@@ -2,9 +2,9 @@
 
 use holdfast_door::{Cell, Clean, Colour, Paint, grid};
 
-use super::colours::{priority_cell, state_cell};
-use holdfast_tracker::ids::{IssueId, telling};
-use holdfast_tracker::issues::{Priority, Seen, State};
+use super::colours::{priority_cell, standing_cell};
+use holdfast_tracker::ids::{Handles, IssueId};
+use holdfast_tracker::issues::{Priority, Seen, Standing, State};
 use holdfast_tracker::queries::{Claimed, Node};
 use holdfast_tracker::times::ago;
 
@@ -12,6 +12,7 @@ use holdfast_tracker::times::ago;
 pub struct Row {
     id: IssueId,
     state: State,
+    standing: Standing,
     priority: Priority,
     labels: Box<str>,
     updated_at: Box<str>,
@@ -25,6 +26,7 @@ impl Row {
         Self {
             id: seen.id,
             state: seen.issue.state,
+            standing: seen.standing.clone(),
             priority: seen.issue.priority,
             labels: seen.labels.members().collect::<Vec<_>>().join(" ").into(),
             updated_at: (*seen.issue.updated_at).into(),
@@ -38,6 +40,7 @@ impl<K> From<&Node<K>> for Row {
         Self {
             id: node.id,
             state: node.state,
+            standing: node.standing.clone(),
             priority: node.priority,
             labels: node.labels.clone(),
             updated_at: node.updated_at.clone(),
@@ -50,8 +53,8 @@ impl<K> From<&Node<K>> for Row {
 pub struct Rows<'a> {
     /// Who holds what.
     pub claimed: &'a Claimed,
-    /// The ids that a short one must be told from.
-    pub ids: &'a [IssueId],
+    /// What issues are called.
+    pub handles: &'a Handles,
     /// The colours.
     pub paint: Paint,
 }
@@ -60,11 +63,10 @@ impl Rows<'_> {
     /// The table of these lines.
     #[must_use]
     pub fn table(&self, rows: impl Iterator<Item = Row>) -> Clean {
-        let length = telling(self.ids);
         let cells = |row: Row| {
             [
-                Cell::plain(&row.id.short(length)),
-                state_cell(row.state),
+                Cell::plain(&self.handles.of(row.id)),
+                standing_cell(row.state, &row.standing),
                 priority_cell(row.priority),
                 Cell::new(self.claimed.holder(row.id).unwrap_or_default(), Colour::Cyan),
                 Cell::plain(&row.labels),

@@ -38,6 +38,22 @@ impl Bench {
     }
 
     /// A file of the control plane.
+    /// The event logs of all worktrees of a repository.
+    pub(crate) fn event_logs(root: &Path) -> Vec<PathBuf> {
+        let names = std::fs::read_dir(root.join(".git/jit/events")).unwrap();
+        let paths = names.map(|entry| entry.unwrap().path());
+        let mut logs: Vec<PathBuf> = paths
+            .filter(|path| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("wt-")))
+            .collect();
+        logs.sort();
+        logs
+    }
+
+    /// What all of them hold.
+    pub(crate) fn events(root: &Path) -> String {
+        Self::event_logs(root).iter().map(|log| std::fs::read_to_string(log).unwrap()).collect()
+    }
+
     pub(crate) fn control(&self, name: &str) -> PathBuf {
         self.repo().join(".git/jit").join(name)
     }

@@ -60,7 +60,7 @@ fn everything_that_is_wrong_is_named() {
 fn events_are_written_as_the_configuration_wants_them() {
     let bench = Bench::new();
     let events = || -> Vec<Value> {
-        let text = std::fs::read_to_string(bench.repo().join(".jit/events/local.jsonl")).unwrap();
+        let text = Bench::events(&bench.repo());
         text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
     };
     let (id, lease) = bench.claimed("agent:a");
@@ -91,7 +91,7 @@ fn events_are_written_as_the_configuration_wants_them() {
 fn a_torn_event_is_cut_off_and_the_log_goes_on() {
     let bench = Bench::new();
     let (id, _) = bench.claimed("agent:a");
-    let path = bench.repo().join(".jit/events/local.jsonl");
+    let path = Bench::event_logs(&bench.repo()).remove(0);
     let whole = std::fs::read_to_string(&path).unwrap();
     std::fs::write(&path, format!("{whole}{{\"schema_ver")).unwrap();
     bench.jit(&["label", "add", &id, "ui"]).ok();

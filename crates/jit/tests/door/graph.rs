@@ -85,7 +85,7 @@ fn a_deleted_issue_leaves_no_dangling_dependency_and_no_claim() {
 }
 
 #[test]
-fn a_deleted_issue_does_not_come_back_from_the_commit_or_the_main_worktree() {
+fn a_deleted_issue_is_gone_everywhere_and_does_not_come_back() {
     let bench = Bench::new();
     let (gone, _) = bench.claimed("agent:a");
     bench.git(&["add", "-A"], &bench.repo());
@@ -95,9 +95,30 @@ fn a_deleted_issue_does_not_come_back_from_the_commit_or_the_main_worktree() {
     bench.run_at("agent:a", &["claim", "acquire", &gone], &there).ok();
     bench.run_at("agent:a", &["issue", "delete", &gone], &there).ok();
     bench.run_at("agent:a", &["issue", "show", &gone], &there).fails(3);
-    bench.jit(&["issue", "show", &gone]).ok();
+    bench.jit(&["issue", "show", &gone]).fails(3);
+    bench.jit(&["claim", "acquire", &gone]).fails(3);
     bench.git(&["checkout", "-q", "--", ".jit/issues"], &there);
-    bench.run_at("agent:a", &["issue", "show", &gone], &there).ok();
+    bench.run_at("agent:a", &["issue", "show", &gone], &there).fails(3);
+    bench.git(&["clean", "-qfdx", ".jit"], &there);
+    bench.jit(&["issue", "show", &gone]).fails(3);
+}
+
+/// What is made in a linked worktree is seen and can be worked on everywhere, also after a `git clean` there.
+#[test]
+fn an_issue_that_is_made_in_a_linked_worktree_is_everybodys() {
+    let bench = Bench::new();
+    bench.git(&["add", "-A"], &bench.repo());
+    bench.git(&["commit", "-qm", "issues"], &bench.repo());
+    let there = bench.worktree("there");
+    let create = ["-q", "issue", "create", "--title", "found on the way", "--label", "ui"];
+    let id = bench.run_at("agent:a", &create, &there).ok().stdout.trim().to_owned();
+    bench.git(&["clean", "-qfdx", ".jit"], &there);
+    assert_eq!(bench.jit(&["--json", "claim", "next"]).ok().json()["lease"]["issue_id"], id.as_str());
+    let shown = bench.jit(&["--json", "issue", "show", &id]).ok().json();
+    assert_eq!(
+        (&shown["issue"]["title"], &shown["issue"]["labels"][0]),
+        (&"found on the way".into(), &"ui".into())
+    );
 }
 
 #[test]

@@ -32,7 +32,7 @@ fn sixteen_processes_of_one_holder_lose_no_label() {
     }
     let exported = bench.jit(&["export", &id]).ok().json();
     assert_eq!(exported["labels"], serde_json::json!(labels));
-    let events = std::fs::read_to_string(bench.repo().join(".jit/events/local.jsonl")).unwrap();
+    let events = Bench::events(&bench.repo());
     let events: Vec<Value> = events.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let numbers: Vec<u64> = events.iter().map(|event| event["sequence"].as_u64().unwrap()).collect();
     assert_eq!(numbers, (1..=17).collect::<Vec<_>>());

@@ -31,6 +31,7 @@ mod identity;
 mod import;
 mod input;
 mod kill;
+mod landed;
 mod merge;
 mod names;
 mod race;

@@ -45,7 +45,7 @@ fn a_repository_below_a_name_that_is_no_text_works() {
     let shown = shown.json();
     assert_eq!((&shown["issue"]["title"], &shown["issue"]["labels"][0]), (&"u".into(), &"a".into()));
     jit(&["validate", "leases"]).ok();
-    let events = std::fs::read_to_string(root.join(".jit/events/local.jsonl")).unwrap();
+    let events = Bench::events(&root);
     assert_eq!(events.lines().count(), 3, "{events}");
     bench.git(&["add", "-A"], &root);
     bench.git(&["commit", "-q", "-m", "issues"], &root);

@@ -104,6 +104,12 @@ impl Stage {
         self.world.write_file(path, text.as_bytes()).unwrap();
     }
 
+    /// The event logs of all worktrees.
+    pub(crate) fn event_logs(&self) -> Vec<String> {
+        let paths = self.world.paths().into_iter().map(|path| path.to_string_lossy().into_owned());
+        paths.filter(|path| path.starts_with("/repo/.git/jit/events/wt-")).collect()
+    }
+
     /// The lines of a file up to what a writer that died may have left at its end: half a line, or holes.
     pub(crate) fn whole_lines(&self, path: &str) -> Vec<Value> {
         let bytes = self.world.read_file(path).unwrap_or_default();

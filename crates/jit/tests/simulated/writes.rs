@@ -47,7 +47,8 @@ fn an_update_leaves_a_valid_issue_wherever_it_is_cut_off() {
         if acknowledged(&told) {
             assert!(title == "new" && *labels == json!(["ui"]), "it was told and is gone: {after}");
         }
-        let event = stage.whole_lines("/repo/.jit/events/local.jsonl").into_iter().any(|event| {
+        let events = stage.event_logs().into_iter().flat_map(|log| stage.whole_lines(&log));
+        let event = events.into_iter().any(|event| {
             event["event_type"] == "issue.updated" && event["payload"]["changes"]["title"]["to"] == "new"
         });
         assert!(event || !acknowledged(&told), "it was told and no event says so");

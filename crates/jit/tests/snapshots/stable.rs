@@ -17,6 +17,8 @@ pub(crate) struct Stable {
     fixed: Vec<String>,
     /// Values and their placeholders, in the order of their appearance.
     known: Vec<(String, String)>,
+    /// Issues whose ids the script did not fix: the random part, as handles have it, and the id.
+    tails: Vec<(String, String)>,
     counts: BTreeMap<&'static str, usize>,
 }
 
@@ -28,7 +30,7 @@ impl Stable {
         let ids = words.filter(|word| is_ulid(word)).map(ToOwned::to_owned);
         let worktrees = typed.split("wt:").skip(1).filter_map(|rest| Some(format!("wt:{}", rest.get(..8)?)));
         let fixed = ids.chain(worktrees).collect();
-        Self { root: root.to_owned(), fixed, known: Vec::new(), counts: BTreeMap::new() }
+        Self { root: root.to_owned(), fixed, known: Vec::new(), tails: Vec::new(), counts: BTreeMap::new() }
     }
 
     /// A command with the values behind its placeholders.
@@ -41,6 +43,8 @@ impl Stable {
     pub(crate) fn hide(&mut self, text: &str) -> String {
         let text =
             text.replace(self.root.to_str().unwrap(), "<DIR>").replace(env!("CARGO_BIN_EXE_jit"), "<JIT>");
+        // One that was deleted is still spoken of.
+        self.tails.extend(self.random_issues());
         let mut out = String::new();
         let mut rest = text.as_str();
         while !rest.is_empty() {
@@ -85,6 +89,12 @@ impl Stable {
             let kind = self.kind(word);
             return Some((self.name(kind, word), length));
         }
+        let called = |(tail, _): &&(String, String)| length >= 4 && tail.starts_with(word);
+        if let Some((_, id)) = self.tails.iter().find(called).cloned() {
+            let name = self.name("ISSUE", &id).replace("ISSUE", "HANDLE");
+            self.known.push((word.to_owned(), name.clone()));
+            return Some((name, length));
+        }
         let hex = hex_digits(word) == length;
         if hex && matches!(length, 16 | 32 | 40 | 64) {
             return Some((self.name("HASH", word), length));
@@ -114,6 +124,16 @@ impl Stable {
         let name = format!("<{kind}-{count}>");
         self.known.push((value.to_owned(), name.clone()));
         name
+    }
+
+    /// The ends of the ids of issues that were made by commands.
+    fn random_issues(&self) -> Vec<(String, String)> {
+        let roots = std::fs::read_dir(&self.root).unwrap().map(|entry| entry.unwrap().path());
+        let homes = roots.flat_map(|root| [root.join(".jit/issues"), root.join(".git/jit/issues")]);
+        let names = homes.filter_map(|home| std::fs::read_dir(home).ok()).flatten();
+        let ids = names.map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned());
+        let random = ids.filter(|id| is_ulid(id) && !self.fixed.contains(id));
+        random.map(|id| (id[10..].to_lowercase(), id)).collect()
     }
 
     /// What an id is the id of: the files say so.

@@ -7,7 +7,7 @@ use super::form::Form;
 use super::key::{Key, Schema, Section, sections};
 use super::texts;
 use super::value::{Typed, Value};
-use super::words::{EnforceLeases, ForeignClaims, WorktreeMode};
+use super::words::{EnforceLeases, ForeignClaims, Satisfied, WorktreeMode};
 
 /// The longest time that a lease can be granted for, in seconds.
 const LONGEST: u64 = Millis::LONGEST.get() / 1_000;
@@ -102,6 +102,14 @@ sections! {
         foreign_claims: ForeignClaims = ForeignClaims::Warn, ForeignClaims::FORM;
     }
 
+    /// How finished work comes to the branch that everybody builds on.
+    Landing at "landing" {
+        /// The branch that work lands on; none is that of `origin`, else `main` or `master`.
+        branch: Option<String> = None, Form::Text(texts::BRANCH);
+        /// When an issue that others depend on is out of their way.
+        dependencies: Satisfied = Satisfied::Landed, Satisfied::FORM;
+    }
+
     /// Types of issues.
     Types at "types" {
         /// The types from the widest to the narrowest; an issue belongs to one of a wider type.
@@ -138,6 +146,7 @@ pub static CONFIG: Schema = Schema(&[
     Locks::SECTION,
     Events::SECTION,
     Enforcement::SECTION,
+    Landing::SECTION,
     Types::SECTION,
 ]);
 

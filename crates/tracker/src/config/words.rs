@@ -59,6 +59,14 @@ words! {
         Off = "off",
     }
 
+    /// When an issue that others depend on is out of their way.
+    pub enum Satisfied {
+        /// once it has landed
+        Landed = "landed",
+        /// once it is done, wherever that is
+        Done = "done",
+    }
+
     /// What a check makes of a fence that another clone's log has issued.
     pub enum ForeignClaims {
         /// it is an error

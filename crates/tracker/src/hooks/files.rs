@@ -36,7 +36,7 @@ pub(super) fn kind(path: &[u8]) -> Kind {
         b"worktree.json" | b"locks" | b"heartbeat" => Kind::Private,
         b"config.toml" => Kind::Global,
         b"gates" if rest == b"registry.json" => Kind::Global,
-        b"events" if rest.starts_with(b"control.") => Kind::Private,
+        b"events" if rest.starts_with(b"control.") || rest.starts_with(b"wt-") => Kind::Private,
         _ if first.starts_with(b"claims.") => Kind::Private,
         _ => Kind::Other,
     }
@@ -147,6 +147,7 @@ mod tests {
             ".jit/locks/claims.lock",
             ".jit/heartbeat/a.json",
             ".jit/events/control.jsonl",
+            ".jit/events/wt-0a1b2c3d.jsonl",
         ] {
             assert_eq!(kind(path.as_bytes()), Kind::Private, "{path}");
         }

@@ -68,7 +68,7 @@ impl Item {
         Ok(self.over(&here) == here
             && texts(&labels_of(issues, self.id)?) == self.labels
             && texts(&deps_of(issues, self.id)?) == self.texts()
-            && results_of(issues, self.id)? == self.results)
+            && results_of(issues, self.id, &here.gates)? == self.results)
     }
 
     /// Makes what is here the same.

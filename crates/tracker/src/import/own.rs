@@ -22,6 +22,7 @@ pub(super) fn item(mut fields: Map<String, Value>) -> Result<Item, String> {
     if let Some(results) = results {
         let results = serde_json::from_value(results);
         item.results = Results(results.map_err(|error| format!("its gate_results are none: {error}"))?);
+        item.results.0.retain(|key, _| item.issue.gates.contains(key));
     }
     item.checked()
 }

@@ -26,6 +26,10 @@ pub enum Layer {
     Main,
     /// What was last written in a linked worktree and is not in the main one yet.
     Shared,
+    /// The branch that finished work lands on.
+    Target,
+    /// That branch as it was last seen at the remote.
+    Remote,
 }
 
 /// The issues in a worktree.
@@ -111,6 +115,10 @@ impl<'a> Worktree<'a> {
 
 /// The issues in a commit.
 pub(super) struct Commit<'a> {
+    /// The commit.
+    pub(super) id: ObjectId,
+    /// What it is called in a message.
+    called: String,
     objects: Objects<'a>,
     issues: Vec<(IssueId, ObjectId)>,
 }
@@ -122,19 +130,43 @@ impl<'a> Commit<'a> {
         repository: &Repository,
         problems: &mut Vec<String>,
     ) -> Option<Self> {
-        match Self::find(session, repository) {
-            Ok(found) => found,
-            Err(error) => {
-                problems.push(format!("the issues of HEAD are not seen: {error}"));
-                None
-            }
-        }
+        let found = match workspace::head_commit(&session.caller, repository) {
+            Ok(Some(head)) => Self::find(session, repository, head, "HEAD"),
+            Ok(None) => Ok(None),
+            Err(error) => Err(error),
+        };
+        Self::seen("HEAD", found, problems)
     }
 
-    fn find(session: &'a Session, repository: &Repository) -> holdfast_git::Result<Option<Self>> {
-        let Some(commit) = workspace::head_commit(&session.caller, repository)? else { return Ok(None) };
+    /// The issues in a commit that is called so.
+    pub(super) fn at(
+        session: &'a Session,
+        repository: &Repository,
+        (id, called): (ObjectId, &str),
+        problems: &mut Vec<String>,
+    ) -> Option<Self> {
+        Self::seen(called, Self::find(session, repository, id, called), problems)
+    }
+
+    fn seen(
+        called: &str,
+        found: holdfast_git::Result<Option<Self>>,
+        problems: &mut Vec<String>,
+    ) -> Option<Self> {
+        found.unwrap_or_else(|error| {
+            problems.push(format!("the issues of {called} are not seen: {error}"));
+            None
+        })
+    }
+
+    fn find(
+        session: &'a Session,
+        repository: &Repository,
+        id: ObjectId,
+        called: &str,
+    ) -> holdfast_git::Result<Option<Self>> {
         let objects = workspace::objects(&session.caller, repository)?;
-        let tree = objects.commit(&commit)?.tree;
+        let tree = objects.commit(&id)?.tree;
         let home = objects.entry(&tree, format!("{DATA}/issues").as_bytes())?;
         let Some(home) = home.filter(|entry| entry.mode == Mode::Tree) else { return Ok(None) };
         let mut issues = Vec::new();
@@ -144,7 +176,7 @@ impl<'a> Commit<'a> {
         })?;
         // Git sorts trees; whoever pushed this one need not have used git.
         issues.sort_unstable();
-        Ok(Some(Self { objects, issues }))
+        Ok(Some(Self { id, called: called.to_owned(), objects, issues }))
     }
 
     pub(super) fn ids(&self) -> impl Iterator<Item = IssueId> {
@@ -161,25 +193,25 @@ impl<'a> Commit<'a> {
         into.clear();
         let entries = match self.objects.tree(tree) {
             Ok(entries) => entries,
-            Err(error) => return into.issue.spoil(format!("{}: {error}", Self::name(id, ""))),
+            Err(error) => return into.issue.spoil(format!("{}: {error}", self.name(id, ""))),
         };
         for (name, part) in FILES.iter().zip(into.parts_mut()) {
             let Some(entry) = entries.iter().find(|entry| entry.name == name.as_bytes()) else { continue };
             match entry.mode {
                 Mode::File | Mode::Executable => match self.objects.blob(&entry.id, LONGEST) {
                     Ok(bytes) => (part.bytes, part.there) = (bytes, true),
-                    Err(error) => part.spoil(format!("{}: {error}", Self::name(id, name))),
+                    Err(error) => part.spoil(format!("{}: {error}", self.name(id, name))),
                 },
                 Mode::Symlink | Mode::Tree | Mode::Submodule => {
-                    part.spoil(format!("{} cannot be used: it is no file", Self::name(id, name)));
+                    part.spoil(format!("{} cannot be used: it is no file", self.name(id, name)));
                 }
             }
         }
     }
 
     /// What a file of an issue is called in a message.
-    pub(super) fn name(id: IssueId, file: &str) -> String {
-        format!("HEAD:{DATA}/issues/{id}/{file}")
+    pub(super) fn name(&self, id: IssueId, file: &str) -> String {
+        format!("{}:{DATA}/issues/{id}/{file}", self.called)
     }
 }
 

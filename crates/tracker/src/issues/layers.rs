@@ -3,14 +3,18 @@
 
 use std::ffi::OsString;
 use std::path::Path;
+use std::sync::{Arc, OnceLock};
 
 use holdfast_git::Repository;
+use holdfast_store::View;
 
 use super::layer::{Commit, Layer, Worktree, absent};
 use super::raw::Raw;
+use super::standing::{Landing, Tips};
 use crate::error::Result;
 use crate::ids::IssueId;
 use crate::session::Session;
+use crate::target::Target;
 
 /// Where marks of deleted issues are, below `.jit/`.
 const DELETED: &str = "deleted";
@@ -35,7 +39,13 @@ pub(super) struct Layers<'a> {
     head: Head<'a>,
     main: Option<Worktree<'a>>,
     shared: Option<Worktree<'a>>,
+    tips: Vec<Tip<'a>>,
+    /// How finished work is judged.
+    pub(super) landing: Landing<'a>,
+    /// What was deleted in this worktree.
     deleted: Vec<IssueId>,
+    /// What was deleted in any.
+    gone: Vec<IssueId>,
     /// What failed for a layer as a whole.
     failures: Vec<String>,
 }
@@ -47,9 +57,28 @@ enum Head<'a> {
     Open(Option<Box<Commit<'a>>>),
 }
 
+/// A tip of the target.
+struct Tip<'a> {
+    layer: Layer,
+    tips: Tips,
+    /// Its issues; none if it is the commit that this worktree is on.
+    commit: Option<Commit<'a>>,
+}
+
+/// A copy of an issue.
+#[derive(Clone, Copy)]
+pub(super) struct Copy<'b> {
+    pub(super) layer: Layer,
+    pub(super) raw: &'b Raw,
+    /// The tips of the target that have exactly this.
+    pub(super) tips: Tips,
+}
+
 /// Room for the copies of one issue.
 #[derive(Default)]
 pub(super) struct Buffers {
+    target: Raw,
+    remote: Raw,
     local: Raw,
     head: Raw,
     main: Raw,
@@ -58,7 +87,12 @@ pub(super) struct Buffers {
 
 impl<'a> Layers<'a> {
     /// Opens the layers. A layer that cannot be used is a problem, and the others are used.
-    pub(super) fn open(session: &'a Session, scope: Scope, problems: &mut Vec<String>) -> Result<Self> {
+    pub(super) fn open(
+        session: &'a Session,
+        view: &'a OnceLock<Option<Arc<View>>>,
+        scope: Scope,
+        problems: &mut Vec<String>,
+    ) -> Result<Self> {
         let local = session.data();
         let main = if scope == Scope::Local { None } else { session.main_data()? };
         let shared = session.shared_data().filter(|_| scope != Scope::Local);
@@ -70,15 +104,29 @@ impl<'a> Layers<'a> {
                 Head::Open(Commit::open(session, repository, problems).map(Box::new))
             }
         };
-        let marks = local.as_ref().filter(|_| scope != Scope::Local).map(|data| data.join(DELETED));
-        let deleted = marks.map(|marks| listed(session, &marks, problems)).unwrap_or_default();
+        let marks = |data: Option<&Path>, problems: &mut Vec<String>| {
+            let names = data.map(|data| listed(session, &data.join(DELETED), problems)).unwrap_or_default();
+            let mut ids: Vec<_> = names.iter().filter_map(|name| IssueId::parse(name.to_str()?)).collect();
+            ids.sort_unstable();
+            ids
+        };
+        let deleted = marks(local.as_deref().filter(|_| scope != Scope::Local), problems);
+        let gone = marks(shared, problems);
+        let (tips, landing) = if scope == Scope::All {
+            tips(session, view, &head, problems)?
+        } else {
+            (Vec::new(), Landing::none(session, view))
+        };
         let mut layers = Self {
             session,
+            tips,
+            landing,
             local: local.and_then(|data| Worktree::open(session, &data, problems)),
             head,
             main: main.and_then(|data| Worktree::open(session, &data, problems)),
             shared: shared.and_then(|data| Worktree::open(session, data, problems)),
-            deleted: deleted.iter().filter_map(|name| IssueId::parse(name.to_str()?)).collect(),
+            deleted,
+            gone,
             failures: Vec::new(),
         };
         layers.failures.extend_from_slice(problems);
@@ -100,9 +148,11 @@ impl<'a> Layers<'a> {
         if let Head::Open(Some(commit)) = &self.head {
             ids.extend(commit.ids());
         }
+        ids.extend(self.tips.iter().filter_map(|tip| tip.commit.as_ref()).flat_map(Commit::ids));
         // Each layer is sorted already, which is what a stable sort makes use of.
         ids.sort();
         ids.dedup();
+        ids.retain(|id| !self.is_gone(*id));
         if !self.deleted.is_empty() {
             let own = self.local.as_ref().map(Worktree::ids).unwrap_or_default();
             ids.retain(|id| !self.is_deleted(*id) || own.binary_search(id).is_ok());
@@ -114,15 +164,25 @@ impl<'a> Layers<'a> {
         self.deleted.binary_search(&id).is_ok()
     }
 
+    fn is_gone(&self, id: IssueId) -> bool {
+        self.gone.binary_search(&id).is_ok()
+    }
+
     /// The copies of an issue that differ, the nearest first.
     pub(super) fn copies<'b>(
         &self,
         id: IssueId,
         buffers: &'b mut Buffers,
         problems: &mut Vec<String>,
-    ) -> Vec<(Layer, &'b Raw)> {
-        let Buffers { local, head, main, shared } = buffers;
-        [&mut *local, &mut *head, &mut *main, &mut *shared].into_iter().for_each(Raw::clear);
+    ) -> Vec<Copy<'b>> {
+        let Buffers { target, remote, local, head, main, shared } = buffers;
+        [&mut *local, &mut *head, &mut *main, &mut *shared, &mut *target, &mut *remote]
+            .into_iter()
+            .for_each(Raw::clear);
+        let (mut at_head, mut at_local) = (Tips::default(), Tips::default());
+        if self.is_gone(id) {
+            return Vec::new();
+        }
         if let Some(worktree) = &self.local {
             worktree.read(id, local);
         }
@@ -135,21 +195,50 @@ impl<'a> Layers<'a> {
             if let Some(worktree) = self.shared.as_ref().filter(|shared| shared.may_have(id)) {
                 worktree.read(id, shared);
             }
+            for tip in &self.tips {
+                let into = if tip.layer == Layer::Target { &mut *target } else { &mut *remote };
+                match self.read_tip(id, tip, local, into) {
+                    Same::Local => at_local = at_local.and(tip.tips),
+                    Same::Head => at_head = at_head.and(tip.tips),
+                    Same::Nothing => {}
+                }
+            }
         }
-        let copy = |layer: Layer, raw: &'b Raw| (layer, raw);
+        // What HEAD has and is the local copy was not read again.
+        if head.is_empty() {
+            at_local = at_local.and(at_head);
+        }
+        let tip_of = |layer| {
+            let tip = self.tips.iter().find(|tip| tip.layer == layer && tip.commit.is_some());
+            tip.map_or_else(Tips::default, |tip| tip.tips)
+        };
         let all = [
-            copy(Layer::Local, local),
-            copy(Layer::Head, head),
-            copy(Layer::Main, main),
-            copy(Layer::Shared, shared),
+            Copy { layer: Layer::Local, raw: local, tips: at_local },
+            Copy { layer: Layer::Head, raw: head, tips: at_head },
+            Copy { layer: Layer::Main, raw: main, tips: Tips::default() },
+            Copy { layer: Layer::Shared, raw: shared, tips: Tips::default() },
+            Copy { layer: Layer::Target, raw: target, tips: tip_of(Layer::Target) },
+            Copy { layer: Layer::Remote, raw: remote, tips: tip_of(Layer::Remote) },
         ];
-        let mut copies = Vec::with_capacity(all.len());
-        for (layer, raw) in all {
-            if !raw.is_empty() && !copies.iter().any(|(_, known): &(Layer, &Raw)| known.is_same(raw)) {
-                copies.push((layer, raw));
+        let mut copies: Vec<Copy<'b>> = Vec::with_capacity(all.len());
+        for copy in all.into_iter().filter(|copy| !copy.raw.is_empty()) {
+            match copies.iter_mut().find(|known| known.raw.is_same(copy.raw)) {
+                Some(known) => known.tips = known.tips.and(copy.tips),
+                None => copies.push(copy),
             }
         }
         copies
+    }
+
+    /// Reads the copy of a tip, unless its name says that it is one which is there already.
+    fn read_tip(&self, id: IssueId, tip: &Tip<'_>, local: &Raw, into: &mut Raw) -> Same {
+        let Some(commit) = &tip.commit else { return Same::Head };
+        let Some(tree) = commit.tree(id) else { return Same::Nothing };
+        if local.tree() == Some(tree) {
+            return Same::Local;
+        }
+        commit.read(id, &tree, into);
+        Same::Nothing
     }
 
     /// Reads the commit's copy, unless its name says that it is the local one.
@@ -176,10 +265,61 @@ impl<'a> Layers<'a> {
             Layer::Local => self.local.as_ref(),
             Layer::Main => self.main.as_ref(),
             Layer::Shared => self.shared.as_ref(),
-            Layer::Head => None,
+            Layer::Head | Layer::Target | Layer::Remote => None,
         };
-        worktree.map_or_else(|| Commit::name(id, file), |worktree| worktree.name(id, file))
+        let commit = || {
+            let tip = self.tips.iter().find(|tip| tip.layer == layer).and_then(|tip| tip.commit.as_ref());
+            tip.map_or_else(|| format!("HEAD:.jit/issues/{id}/{file}"), |commit| commit.name(id, file))
+        };
+        worktree.map_or_else(commit, |worktree| worktree.name(id, file))
     }
+}
+
+/// Which copy a tip's is.
+enum Same {
+    Local,
+    Head,
+    Nothing,
+}
+
+/// The tips of the target, and what finished work is judged with.
+fn tips<'a>(
+    session: &'a Session,
+    view: &'a OnceLock<Option<Arc<View>>>,
+    head: &Head<'_>,
+    problems: &mut Vec<String>,
+) -> Result<(Vec<Tip<'a>>, Landing<'a>)> {
+    let Some(repository) = session.repository() else {
+        return Ok((Vec::new(), Landing::none(session, view)));
+    };
+    let Some(target) = Target::find(&session.caller, repository, session.config())? else {
+        return Ok((Vec::new(), Landing::none(session, view)));
+    };
+    let at_head = match head {
+        Head::Open(Some(commit)) => Some(commit.id),
+        Head::Open(None) | Head::Never | Head::IfMissing(_) => None,
+    };
+    let (local, remote) = (target.local, target.remote);
+    let mut named = Vec::new();
+    if let Some(id) = local {
+        let tips = Tips { local: true, remote: remote == Some(id) };
+        named.push((id, Layer::Target, target.branch.clone(), tips));
+    }
+    if let Some(id) = remote.filter(|id| local != Some(*id)) {
+        let tips = Tips { local: false, remote: true };
+        named.push((id, Layer::Remote, format!("origin/{}", target.branch), tips));
+    }
+    let mut found = Vec::new();
+    for (id, layer, called, tips) in named {
+        if at_head == Some(id) {
+            found.push(Tip { layer, tips, commit: None });
+        } else if let Some(commit) = Commit::at(session, repository, (id, &called), problems) {
+            found.push(Tip { layer, tips, commit: Some(commit) });
+        }
+    }
+    let mut landing = Landing::new(session, view, Some(repository), Some(target));
+    landing.is_tracked = !found.is_empty();
+    Ok((found, landing))
 }
 
 /// The names in a directory that need not be there.

@@ -41,7 +41,8 @@ pub(super) fn scan<T: Send>(
     let next = AtomicUsize::new(0);
     let work = || {
         let mut buffers = Buffers::default();
-        let judge = Judge { name: &|layer, id, file| layers.name(layer, id, file), log };
+        let name = |layer, id, file: &str| layers.name(layer, id, file);
+        let judge = Judge { name: &name, log, landing: Some(&layers.landing) };
         let mut parts = Vec::new();
         loop {
             let block = next.fetch_add(1, Ordering::Relaxed);

@@ -7,9 +7,12 @@ use jiff::Timestamp;
 
 use super::Issue;
 use super::layer::Layer;
+use super::layers::Copy;
 use super::outline::Outline;
 use super::raw::{DEPS, ISSUE, LABELS, Part, Raw};
 use super::set::{Set, Union};
+use super::standing::{Landing, Standing, Tips};
+use super::state::State;
 use crate::ids::IssueId;
 
 /// An issue as it is seen from a worktree.
@@ -26,6 +29,8 @@ pub struct Seen<'a> {
     pub deps: Set,
     /// Whether a copy of what it depends on cannot be read: there may be more.
     pub unsure: bool,
+    /// How its work stands, if that is finished.
+    pub standing: Standing,
     bytes: &'a [u8],
 }
 
@@ -35,7 +40,9 @@ impl Seen<'_> {
     /// # Errors
     /// Never, where the outline could be read.
     pub fn whole(&self) -> serde_json::Result<Issue> {
-        serde_json::from_slice(self.bytes)
+        let mut issue: Issue = serde_json::from_slice(self.bytes)?;
+        issue.state = self.issue.state;
+        Ok(issue)
     }
 }
 
@@ -48,6 +55,8 @@ pub(super) struct Judge<'j> {
     pub(super) name: &'j (dyn Fn(Layer, IssueId, &str) -> String + Sync),
     /// The id of this repository's log; asked for only where copies differ.
     pub(super) log: &'j (dyn Fn() -> Option<String> + Sync),
+    /// How finished work stands.
+    pub(super) landing: Option<&'j Landing<'j>>,
 }
 
 impl Judge<'_> {
@@ -55,63 +64,75 @@ impl Judge<'_> {
     pub(super) fn see<'a>(
         &self,
         id: IssueId,
-        copies: &[(Layer, &'a Raw)],
+        copies: &[Copy<'a>],
         problems: &mut Vec<String>,
     ) -> Option<Seen<'a>> {
         if copies.is_empty() {
             return None;
         }
         let known = problems.len();
-        let (layer, bytes, issue) = self.newest(id, copies, problems)?;
+        let (layer, bytes, mut issue, standing) = self.newest(id, copies, problems)?;
+        if standing == Standing::Lost {
+            issue.state = State::InProgress;
+        }
         let labels = self.union(id, copies, LABELS, |raw| &raw.labels, problems);
         let before = problems.len();
         let deps = self.union(id, copies, DEPS, |raw| &raw.deps, problems);
         let unsure = problems.len() > before;
         once(problems, known);
-        Some(Seen { id, issue, layer, labels, deps, unsure, bytes })
+        Some(Seen { id, issue, layer, labels, deps, unsure, standing, bytes })
     }
 
     fn newest<'a>(
         &self,
         id: IssueId,
-        copies: &[(Layer, &'a Raw)],
+        copies: &[Copy<'a>],
         problems: &mut Vec<String>,
-    ) -> Option<(Layer, &'a [u8], Outline<'a>)> {
+    ) -> Option<(Layer, &'a [u8], Outline<'a>, Standing)> {
         let known = problems.len();
         let mut sound = Vec::with_capacity(copies.len());
-        for (layer, raw) in copies {
+        for Copy { layer, raw, tips } in copies {
             problems.extend(raw.issue.problem.clone());
             let Some(bytes) = raw.issue.content() else { continue };
             match parse(id, bytes) {
-                Ok(issue) => sound.push((*layer, bytes, issue)),
+                Ok(issue) => sound.push((*layer, bytes, issue, *tips)),
                 Err(why) => {
                     problems.push(format!("{} cannot be used: {why}", (self.name)(*layer, id, ISSUE)))
                 }
             }
         }
         if sound.is_empty() && problems.len() == known {
-            let layer = copies.first().map_or(Layer::Local, |(layer, _)| *layer);
+            let layer = copies.first().map_or(Layer::Local, |copy| copy.layer);
             problems.push(format!("{} is missing", (self.name)(layer, id, ISSUE)));
         }
         once(problems, known);
         if sound.len() > 1 {
             let log = (self.log)();
-            sound.sort_by_cached_key(|(layer, _, issue)| Reverse(rank(issue, *layer, log.as_deref())));
+            sound.sort_by_cached_key(|(layer, _, issue, _)| Reverse(rank(issue, *layer, log.as_deref())));
         }
-        sound.into_iter().next()
+        let (_, _, best, same) = sound.first()?;
+        let has_it = |issue: &Outline<'_>| issue.state == best.state && is_at_least(issue, best);
+        let landed = sound.iter().filter(|(_, _, issue, _)| has_it(issue)).map(|(.., tips)| *tips);
+        let (landed, same) = (landed.fold(Tips::default(), Tips::and), *same);
+        let (layer, bytes, issue, _) = sound.into_iter().next()?;
+        let standing = match self.landing {
+            Some(landing) => landing.of(id, &issue, layer, landed, same),
+            None => Standing::alone(issue.state),
+        };
+        Some((layer, bytes, issue, standing))
     }
 
     /// What all copies of a set say: lines are only ever added, so all of them together are the newest.
     fn union(
         &self,
         id: IssueId,
-        copies: &[(Layer, &Raw)],
+        copies: &[Copy<'_>],
         file: &str,
         part: impl Fn(&Raw) -> &Part,
         problems: &mut Vec<String>,
     ) -> Set {
         let mut union = Union::default();
-        for (layer, raw) in copies {
+        for Copy { layer, raw, .. } in copies {
             problems.extend(part(raw).problem.clone());
             if let Err(why) = union.add(&part(raw).bytes) {
                 problems.push(format!("{} cannot be used: {why}", (self.name)(*layer, id, file)));
@@ -129,6 +150,14 @@ fn parse(id: IssueId, bytes: &[u8]) -> Result<Outline<'_>, String> {
     }
     let claimed: String = issue.id.chars().take(40).collect();
     Err(format!("it says that its id is {claimed}"))
+}
+
+/// Whether a copy was written under the fence of another or a later one; where fences cannot be compared, not before it.
+fn is_at_least(issue: &Outline<'_>, other: &Outline<'_>) -> bool {
+    if issue.fence_log == other.fence_log && issue.fence != other.fence {
+        return issue.fence >= other.fence;
+    }
+    issue.fence_log == other.fence_log || *issue.updated_at >= *other.updated_at
 }
 
 fn rank(issue: &Outline<'_>, layer: Layer, log: Option<&str>) -> Rank {

@@ -4,8 +4,10 @@
 use std::cmp::Reverse;
 
 use super::layer::Layer;
+use super::layers::Copy;
 use super::raw::{Part, Raw};
 use super::seen::Judge;
+use super::standing::Tips;
 use super::{Change, Line};
 use crate::ids::IssueId;
 
@@ -52,8 +54,11 @@ type Fence = Option<(u64, &'static str)>;
 /// What is made of the copies: where the one that counts is, its labels and dependencies, and the problems.
 fn judged(copies: &[(Layer, &Raw)]) -> (Option<Made>, Vec<String>) {
     let mut problems = Vec::new();
-    let judge = Judge { name: &|layer, _, file| format!("{layer:?}/{file}"), log: &|| Some(LOG.to_owned()) };
-    let seen = judge.see(id(), copies, &mut problems).map(|seen| {
+    let name = |layer, _, file: &str| format!("{layer:?}/{file}");
+    let judge = Judge { name: &name, log: &|| Some(LOG.to_owned()), landing: None };
+    let copies: Vec<Copy<'_>> =
+        copies.iter().map(|(layer, raw)| Copy { layer: *layer, raw, tips: Tips::default() }).collect();
+    let seen = judge.see(id(), &copies, &mut problems).map(|seen| {
         assert_eq!(&*seen.issue.title, format!("{:?}", seen.layer));
         assert_eq!(seen.whole().unwrap().title, &*seen.issue.title);
         let list = |set: &super::Set| set.members().map(ToOwned::to_owned).collect();

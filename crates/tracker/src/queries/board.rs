@@ -5,9 +5,10 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{Claimed, Filter, Item};
+use crate::config::Satisfied;
 use crate::error::{Error, Result};
-use crate::ids::IssueId;
-use crate::issues::{Issues, Priority, Scope, Seen, State};
+use crate::ids::{Handles, IssueId};
+use crate::issues::{Issues, Priority, Scope, Seen, Standing, State};
 use crate::writes::results_of;
 
 /// What a board knows of an issue.
@@ -30,6 +31,8 @@ pub struct Node<K = ()> {
     pub gates: Box<[String]>,
     /// Whether its state lets it be worked on.
     pub workable: bool,
+    /// How its work stands, if that is finished.
+    pub standing: Standing,
     /// Whether it may depend on more than can be read.
     pub unsure: bool,
     /// Whether it is wanted.
@@ -46,10 +49,14 @@ pub enum Reason {
     Dependency {
         /// Its id.
         id: String,
+        /// What it is called.
+        handle: String,
         /// What it is about.
         title: String,
         /// Where it stands.
         state: State,
+        /// How its work stands, if that is finished.
+        standing: Standing,
         /// Who holds it.
         #[serde(skip_serializing_if = "Option::is_none")]
         claimed_by: Option<String>,
@@ -77,6 +84,10 @@ pub struct Board<K = ()> {
     pub nodes: Vec<Node<K>>,
     /// The ids of all.
     pub ids: Vec<IssueId>,
+    /// What they are called.
+    pub handles: Handles,
+    /// When an issue is out of the way of those that depend on it.
+    satisfied: Satisfied,
     /// Who holds what.
     pub claimed: Claimed,
     /// What cannot be read.
@@ -89,13 +100,17 @@ impl<K: Send> Board<K> {
     /// # Errors
     /// When git stands in the way.
     pub fn load(issues: &Issues<'_>, claimed: Claimed, filter: &Filter, keep: Keep<'_, K>) -> Result<Self> {
-        let mut scan = issues.scan(Scope::All, |seen| Some(Node::new(seen, &claimed, filter, keep)))?;
+        let mut scan =
+            issues.scan(Scope::All, |seen| Some(Node::new(issues, seen, &claimed, filter, keep)))?;
         for node in scan.found.iter_mut().filter(|node| !node.gates.is_empty()) {
             // Whatever cannot be told counts as open.
-            let results = results_of(issues, node.id).unwrap_or_default();
+            let gates = node.gates.iter().cloned().collect();
+            let results = results_of(issues, node.id, &gates).unwrap_or_default();
             node.gates = node.gates.iter().filter(|key| !results.passed(key)).cloned().collect();
         }
-        Ok(Self { nodes: scan.found, ids: scan.ids, claimed, problems: scan.problems })
+        let handles = Handles::new(&scan.ids);
+        let satisfied = issues.session().config().landing.dependencies;
+        Ok(Self { nodes: scan.found, ids: scan.ids, handles, satisfied, claimed, problems: scan.problems })
     }
 
     /// An issue.
@@ -113,7 +128,7 @@ impl<K: Send> Board<K> {
 
     fn blocks(&self, dep: IssueId) -> bool {
         match self.find(dep) {
-            Some(node) => !node.state.is_over(),
+            Some(node) => !node.state.is_over() || !node.standing.satisfies(self.satisfied),
             None => self.ids.binary_search(&dep).is_ok(),
         }
     }
@@ -132,8 +147,10 @@ impl<K: Send> Board<K> {
         match self.find(dep) {
             Some(node) => Reason::Dependency {
                 id: dep.to_string(),
+                handle: self.handles.of(dep),
                 title: node.title.to_string(),
                 state: node.state,
+                standing: node.standing.clone(),
                 claimed_by: self.claimed.holder(dep).map(ToOwned::to_owned),
             },
             None => Reason::Unreadable { id: dep.to_string() },
@@ -161,11 +178,17 @@ impl<K: Send> Board<K> {
 }
 
 impl<K> Node<K> {
-    fn new(seen: &Seen<'_>, claimed: &Claimed, filter: &Filter, keep: Keep<'_, K>) -> Self {
+    fn new(
+        issues: &Issues<'_>,
+        seen: &Seen<'_>,
+        claimed: &Claimed,
+        filter: &Filter,
+        keep: Keep<'_, K>,
+    ) -> Self {
         let issue = &seen.issue;
         let wanted = filter.wants(seen);
         let kept = match keep {
-            Some(keep) if wanted && !issue.state.is_over() => Some(keep(&Item::new(seen, claimed))),
+            Some(keep) if wanted && !issue.state.is_over() => Some(keep(&Item::new(issues, seen, claimed))),
             _ => None,
         };
         let gates =
@@ -180,6 +203,7 @@ impl<K> Node<K> {
             deps: deps(seen).into(),
             gates,
             workable: is_workable(seen, claimed),
+            standing: seen.standing.clone(),
             unsure: seen.unsure,
             wanted,
             kept,
@@ -193,7 +217,8 @@ impl<K> Node<K> {
 fn is_workable(seen: &Seen<'_>, claimed: &Claimed) -> bool {
     let issue = &seen.issue;
     let begun = issue.fence.is_some() && issue.fence_log.as_deref() == claimed.log.as_deref();
-    issue.state == State::Ready || (issue.state == State::InProgress && begun)
+    let lost = seen.standing == Standing::Lost;
+    issue.state == State::Ready || lost || (issue.state == State::InProgress && begun)
 }
 
 /// Whether an issue can be worked on by whoever holds it, looked at anew: what was so when somebody began to
@@ -208,9 +233,9 @@ pub fn can_be_worked_on(issues: &Issues<'_>, claimed: &Claimed, id: IssueId) -> 
         seen => seen?,
     };
     for dep in deps {
-        match issues.see(dep, Scope::All, |seen| seen.issue.state) {
-            Ok(state) if !state.is_over() => return Ok(false),
-            Ok(_) | Err(Error::NoIssue(_)) => {}
+        match issues.is_satisfied(dep) {
+            Ok(false) => return Ok(false),
+            Ok(true) | Err(Error::NoIssue(_)) => {}
             Err(error) => return Err(error),
         }
     }

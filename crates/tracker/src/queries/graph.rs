@@ -81,6 +81,8 @@ pub struct Graph {
 pub struct GraphNode {
     /// Its id.
     pub id: String,
+    /// What it is called where people read and type.
+    pub handle: String,
     /// What it is about; none if it cannot be read or is not there.
     pub title: Option<String>,
     /// Where it stands.
@@ -134,6 +136,7 @@ impl GraphNode {
         let node = board.find(id);
         Self {
             id: id.to_string(),
+            handle: board.handles.of(id),
             title: node.map(|node| node.title.to_string()),
             state: node.map(|node| node.state),
             priority: node.map(|node| node.priority),

@@ -11,7 +11,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::ids::IssueId;
-use crate::issues::{Priority, Seen, State};
+use crate::issues::{Issues, Priority, Seen, State};
 
 /// How many characters of a description are shown around what was found.
 const SNIPPET: usize = 80;
@@ -49,6 +49,8 @@ impl Field {
 pub struct Hit {
     /// Its id.
     pub id: String,
+    /// What it is called where people read and type.
+    pub handle: String,
     /// What it is about.
     pub title: String,
     /// Where it stands.
@@ -97,7 +99,7 @@ impl Words {
 
     /// Looks for the words in an issue; none if one of them is nowhere.
     #[must_use]
-    pub fn find(&self, seen: &Seen<'_>) -> Option<Hit> {
+    pub fn find(&self, issues: &Issues<'_>, seen: &Seen<'_>) -> Option<Hit> {
         let fields = fields(seen);
         let mut matched = Vec::new();
         let mut score = 0;
@@ -117,6 +119,7 @@ impl Words {
         let description = seen.issue.description.as_deref();
         Some(Hit {
             id: seen.id.to_string(),
+            handle: issues.handle(seen.id),
             title: seen.issue.title.to_string(),
             state: seen.issue.state,
             priority: seen.issue.priority,

@@ -134,7 +134,7 @@ fn gates(session: &Session, issues: &Issues<'_>, all: &[Entry]) -> Vec<String> {
         let id = issue.id;
         let unknown = issue.gates.iter().filter(|key| !registry.gates.contains_key(*key));
         problems.extend(unknown.map(|key| format!("{id} has the gate '{key}', which is not defined")));
-        match results_of(issues, id) {
+        match results_of(issues, id, &issue.gates) {
             Err(error) => problems.push(text(&error)),
             Ok(results) if issue.state == State::Done => {
                 let open = issue.gates.iter().filter(|key| !results.passed(key));

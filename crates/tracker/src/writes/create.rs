@@ -78,16 +78,23 @@ impl Writer<'_> {
             issue: Some(draft.issue().bytes()),
             labels: draft.labels.bytes.clone(),
             deps: draft.deps.bytes.clone(),
-            results: (!draft.results().0.is_empty()).then(|| draft.results().bytes(id)),
+            results: draft.results().files(id),
         };
         // Nobody else has this id; the lock is for what is noted beside it.
         let mut lock = self.locks.issue(id)?;
         let _section = lock.enter(sys, LockMode::Exclusive)?;
         self.logged(&Locks::of(id), vec![created(&draft)], None, &now, || {
+            // What was deleted elsewhere may still lie here, where nobody sees it.
+            if self.session.shared_data().is_some_and(|shared| deleted::is_marked(sys, shared, id)) {
+                Place::new(sys, &data, id).remove()?;
+            }
             if !Place::new(sys, &data, id).create(&content)? {
                 return Err(WriteError::Exists(id.to_string()).into());
             }
-            deleted::unmark(sys, &data, id)
+            // Only now: what is handed over is seen, and whoever sees it may ask for it here.
+            self.hand_over(&draft)?;
+            deleted::unmark(sys, &data, id)?;
+            self.session.shared_data().map_or(Ok(()), |shared| deleted::unmark(sys, shared, id))
         })?;
         Ok(draft)
     }

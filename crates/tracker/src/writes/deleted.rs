@@ -1,7 +1,7 @@
-//! Marks of issues that were deleted here. A deleted issue may still be in the last commit or in the main
-//! worktree, and must not come back from there. The mark belongs to one worktree and is not versioned: once
-//! the deletion is committed and merged, the issue is gone everywhere. A copy of this worktree's own, from
-//! a merge or a checkout, counts more than the mark.
+//! Marks of issues that were deleted. A deleted issue may still be in a commit or in another worktree, and must not
+//! come back from there. There are two: one in the control plane, which hides the issue from every worktree until it
+//! is made again; and one in the worktree that deleted it, for where there is no control plane. Neither is versioned. A
+//! copy of the worktree's own, from a merge or a checkout, counts more than the mark of that worktree.
 
 use std::path::{Path, PathBuf};
 
@@ -12,17 +12,16 @@ use crate::durable;
 use crate::error::Result;
 use crate::ids::IssueId;
 
-/// Whether an issue was deleted in the worktree with this `.jit/`.
-#[must_use]
-pub fn is_marked(sys: &Sys, data: &Path, id: IssueId) -> bool {
+/// Whether an issue is marked there.
+pub(super) fn is_marked(sys: &Sys, data: &Path, id: IssueId) -> bool {
     sys.files.stat(&path(data, id)).is_ok()
 }
 
-/// Marks an issue as deleted here.
-pub(super) fn mark(sys: &Sys, data: &Path, id: IssueId, at: &str) -> Result<()> {
+/// Marks an issue as deleted, in a place whose directories and files have these modes.
+pub(super) fn mark(sys: &Sys, data: &Path, id: IssueId, at: &str, modes: (u32, u32)) -> Result<()> {
     let path = path(data, id);
-    durable::make_dirs(sys, path.parent().unwrap_or(data), 0o755)?;
-    Ok(durable::replace(sys, &path, content(at).as_bytes(), 0o644)?)
+    durable::make_dirs(sys, path.parent().unwrap_or(data), modes.0)?;
+    Ok(durable::replace(sys, &path, content(at).as_bytes(), modes.1)?)
 }
 
 /// What shows that an issue was marked at this moment.

@@ -110,7 +110,11 @@ impl Writer<'_> {
             let title = json!({ "title": title });
             let event = Event::about("issue.deleted", &id.to_string(), title, witnesses);
             self.logged(&Locks::of(id), vec![event], held, &now, || {
-                deleted::mark(sys, &data, id, &now)?;
+                // The mark of all worktrees comes first: from then on nobody is granted the issue.
+                if let Some(shared) = self.session.shared_data() {
+                    deleted::mark(sys, shared, id, &now, self.locks.access().places())?;
+                }
+                deleted::mark(sys, &data, id, &now, (0o755, 0o644))?;
                 Place::new(sys, &data, id).remove()?;
                 self.take_back(id)
             })

@@ -7,13 +7,13 @@ use holdfast_store::Held;
 use holdfast_sys::Sys;
 use serde_json::{Map, Value, json};
 
-use super::copy::results_file;
 use super::events::{Event, Witness};
 use super::members::{DEPS, LABELS, Members};
-use super::results::{GateResult, Results};
+use super::results::{self, GateResult, Results};
 use crate::error::Result;
 use crate::ids::IssueId;
 use crate::issues::{Change, Document, Issue, Line, State};
+use crate::times;
 
 /// The longest value that an event repeats.
 const LONGEST_LOGGED: usize = 1_000;
@@ -211,7 +211,7 @@ impl Draft {
         if self.issue == self.before && self.results == self.results_before {
             return;
         }
-        self.issue.updated_at.clone_from(&self.at);
+        self.issue.updated_at = times::after(&self.before.updated_at, &self.at);
         if let Some(held) = held {
             self.issue.fence = Some(held.lease().fence.get());
             self.issue.fence_log = Some(held.counter().to_string());
@@ -234,11 +234,13 @@ impl Draft {
             events.extend(self.deps.removed.iter().map(|on| one("dep.removed", on)));
         }
         if self.results != self.results_before {
-            let results = Witness::is(results_file(self.id), &self.results.bytes(self.id));
             let known = |key: &String| self.results_before.0.get(key);
             let judged = self.results.0.iter().filter(|(key, now)| known(key) != Some(*now));
-            let more = |key: &String, now: &GateResult| json!({ "gate": key, "status": now.status.word() });
-            events.extend(judged.map(|(key, now)| self.event("gate.completed", more(key, now), &results)));
+            events.extend(judged.map(|(key, now)| {
+                let witness = Witness::is(results::file(self.id, key), &now.bytes(self.id, key));
+                let more = json!({ "gate": key, "status": now.status.word() });
+                self.event("gate.completed", more, &witness)
+            }));
         }
         events
     }

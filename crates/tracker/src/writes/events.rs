@@ -1,8 +1,9 @@
-//! `events/local.jsonl`: what happened to issues in this worktree, in the envelope that all events share.
+//! `events/<worktree>.jsonl` in the control plane: what happened to issues in one worktree, in the envelope that all
+//! events share.
 //!
-//! The file is versioned and merged by union, so every event has an id of its own; its sequence orders the
-//! events of one worktree and goes on above whatever a merge brought. An event is written after the change
-//! that it tells of; what it takes that none is missing is in [`super::outbox`].
+//! The file is not versioned: two branches would both add to its end, and a server that merges them knows of no way to
+//! keep both. Every event has an id of its own; its sequence orders the events of one worktree. An event is written
+//! after the change that it tells of; what it takes that none is missing is in [`super::outbox`].
 
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
@@ -21,6 +22,9 @@ use crate::json;
 
 /// How much of the end of the file is read to find the last sequence.
 const TAIL: u64 = 64 << 10;
+
+/// A log that is longer is put aside, and a new one is begun.
+const LONGEST_LOG: u64 = 8 << 20;
 
 /// What happened.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -124,16 +128,40 @@ impl QueuedEvent {
     }
 }
 
-/// The event log of the worktree with this `.jit/`.
-pub(super) fn local_log(data: &Path) -> PathBuf {
-    data.join("events/local.jsonl")
+/// Where earlier versions kept the events of the worktree with this `.jit/`: versioned, and not written any more.
+const FROZEN: &str = "events/local.jsonl";
+
+/// The events of claims, which lie beside those of the worktrees.
+const CLAIMS: &str = "control.";
+
+/// Every event log of a repository: those of all worktrees, and those of earlier versions below these `.jit/`.
+///
+/// # Errors
+/// When they cannot be listed.
+pub fn logs(sys: &Sys, control: &Path, data: &[PathBuf]) -> Result<Vec<PathBuf>> {
+    let directory = control.join("events");
+    let names = match sys.files.list(&directory) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Vec::new(),
+        names => names?,
+    };
+    let is_log = |name: &str| name.ends_with(".jsonl") && !name.starts_with(CLAIMS) && !name.starts_with('.');
+    let mut logs: Vec<PathBuf> = data.iter().map(|data| data.join(FROZEN)).collect();
+    logs.extend(
+        names.iter().filter(|name| name.to_str().is_some_and(is_log)).map(|name| directory.join(name)),
+    );
+    logs.sort();
+    logs.dedup();
+    Ok(logs)
 }
 
 /// The event log of one worktree.
 pub(super) struct EventLog<'a> {
     pub(super) sys: &'a Sys,
     pub(super) locks: &'a Locks,
-    pub(super) data: &'a Path,
+    /// Where the logs of all worktrees are.
+    pub(super) directory: PathBuf,
+    /// What the worktree is called.
+    pub(super) worktree: &'a str,
     pub(super) style: &'a keys::Events,
 }
 
@@ -143,14 +171,15 @@ impl EventLog<'_> {
         if events.is_empty() {
             return Ok(());
         }
-        let directory = self.data.join("events");
-        let path = local_log(self.data);
-        let mut guard = self.locks.events(self.data)?;
+        let name = self.worktree.replace(':', "-");
+        let path = self.directory.join(format!("{name}.jsonl"));
+        let mut guard = self.locks.events(&name)?;
         let _section = guard.enter(self.sys, LockMode::Exclusive)?;
-        durable::make_dirs(self.sys, &directory, 0o755)?;
+        let before = self.rotate(&name, &path)?;
         let fresh = self.sys.files.stat(&path).is_err();
-        let file = self.sys.files.open(&path, Open::Create { mode: 0o644 })?;
-        let end = End::find(&*file)?;
+        let file = self.sys.files.open(&path, Open::Create { mode: self.locks.access().file() })?;
+        let mut end = End::find(&*file)?;
+        end.sequence = end.sequence.max(before);
         let mut text = end.mend;
         for (number, event) in (end.sequence + 1..).zip(events) {
             let number = self.style.enable_sequences.then_some(number);
@@ -162,9 +191,39 @@ impl EventLog<'_> {
         file.write_all_at(&text, end.length)?;
         file.sync()?;
         if fresh {
-            self.sys.files.sync_dir(&directory)?;
+            self.sys.files.sync_dir(&self.directory)?;
         }
         Ok(())
+    }
+
+    /// Puts a log that has become long aside, under a number. Says what the last sequence before this log is; 0 if
+    /// nothing was ever put aside, or if the log knows better.
+    fn rotate(&self, name: &str, path: &Path) -> Result<u64> {
+        let length = match self.sys.files.stat(path) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => 0,
+            stat => stat?.len,
+        };
+        if (1..LONGEST_LOG).contains(&length) {
+            return Ok(0);
+        }
+        let number = |file: &std::ffi::OsString| {
+            let middle = file.to_str()?.strip_prefix(name)?.strip_prefix('.')?.strip_suffix(".jsonl")?;
+            middle.parse::<u32>().ok()
+        };
+        let mut last = self.sys.files.list(&self.directory)?.iter().filter_map(number).max();
+        if length > 0 {
+            let next = last.map_or(1, |last| last.saturating_add(1));
+            self.sys.files.rename(path, &self.aside(name, next))?;
+            last = Some(next);
+        }
+        let Some(last) = last else { return Ok(0) };
+        let file = self.sys.files.open(&self.aside(name, last), Open::Read)?;
+        Ok(End::find(&*file)?.sequence)
+    }
+
+    /// What a log is called that was put aside.
+    fn aside(&self, name: &str, number: u32) -> PathBuf {
+        self.directory.join(format!("{name}.{number:06}.jsonl"))
     }
 
     fn line(&self, queued: &QueuedEvent, actor: &Actor, at: &str, sequence: Option<u64>) -> Vec<u8> {

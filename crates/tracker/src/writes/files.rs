@@ -7,13 +7,15 @@
 //! - A fresh issue is built in a directory of its own that gets its name last, with one rename. A deleted one
 //!   loses its name first. So there is never half an issue.
 
+use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
 use holdfast_sys::{Kind, Sys};
 
-use super::copy::{Local, results_file};
+use super::copy::Local;
 use super::members::{DEPS, LABELS};
+use super::results;
 use crate::control::Access;
 use crate::durable;
 use crate::error::{Error, Result};
@@ -25,7 +27,8 @@ pub(super) struct Content {
     pub(super) issue: Option<Vec<u8>>,
     pub(super) labels: Vec<u8>,
     pub(super) deps: Vec<u8>,
-    pub(super) results: Option<Vec<u8>>,
+    /// The judgements of its gates, by gate.
+    pub(super) results: BTreeMap<String, Vec<u8>>,
 }
 
 /// The place of one issue's files.
@@ -56,11 +59,7 @@ impl<'a> Place<'a> {
     /// Writes what differs from what is there.
     pub(super) fn write(&self, content: &Content, local: &Local) -> Result<()> {
         let home = self.issues()?.join(self.id.to_string());
-        if let Some(results) =
-            content.results.as_ref().filter(|results| local.results.as_ref() != Some(results))
-        {
-            self.write_results(results)?;
-        }
+        self.write_results(&content.results, local)?;
         let mut files = Vec::new();
         if content.labels != local.labels {
             files.push((home.join(LABELS), content.labels.as_slice()));
@@ -82,9 +81,7 @@ impl<'a> Place<'a> {
         if self.sys.files.stat(&issues.join(self.id.to_string())).is_ok() {
             return Ok(false);
         }
-        if let Some(results) = &content.results {
-            self.write_results(results)?;
-        }
+        self.write_results(&content.results, &Local::default())?;
         let building = self.hidden(&issues)?;
         durable::make_dirs(self.sys, &building, self.directory_mode)?;
         let built = self
@@ -132,16 +129,33 @@ impl<'a> Place<'a> {
                 self.clear(&gone);
             }
         }
-        match self.sys.files.remove_file(&self.data.join(results_file(self.id))) {
+        self.clear(&self.data.join(results::folder(self.id)));
+        self.remove_file(&self.data.join(results::old_file(self.id)))
+    }
+
+    /// Writes the judgements that differ and removes those that are no more. What an earlier version had in one file
+    /// has its own files before that one goes.
+    fn write_results(&self, wanted: &BTreeMap<String, Vec<u8>>, local: &Local) -> Result<()> {
+        let folder = self.data.join(results::folder(self.id));
+        let path = |key: &String| folder.join(format!("{key}.json"));
+        let changed = wanted.iter().filter(|(key, bytes)| local.results.get(*key) != Some(bytes));
+        let files: Vec<(PathBuf, &[u8])> =
+            changed.map(|(key, bytes)| (path(key), bytes.as_slice())).collect();
+        if !files.is_empty() {
+            durable::make_dirs(self.sys, &folder, self.directory_mode)?;
+            durable::replace_all(self.sys, &files, self.file_mode)?;
+        }
+        for key in local.results.keys().filter(|key| !wanted.contains_key(*key)) {
+            self.remove_file(&path(key))?;
+        }
+        if local.old_results { self.remove_file(&self.data.join(results::old_file(self.id))) } else { Ok(()) }
+    }
+
+    fn remove_file(&self, path: &Path) -> Result<()> {
+        match self.sys.files.remove_file(path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
             removed => Ok(removed?),
         }
-    }
-
-    fn write_results(&self, results: &[u8]) -> Result<()> {
-        let path = self.data.join(results_file(self.id));
-        durable::make_dirs(self.sys, path.parent().unwrap_or(self.data), self.directory_mode)?;
-        Ok(durable::replace(self.sys, &path, results, self.file_mode)?)
     }
 
     /// The directory of all issues, which must be one: a link would lead out of the worktree.

@@ -71,7 +71,7 @@ fn next(issues: &Issues<'_>, id: IssueId) -> Result<Vec<IssueId>> {
     Ok(deps_of(issues, id)?.members().filter_map(IssueId::parse).collect())
 }
 
-/// Those of these issues that are not over. One that is not there blocks nobody.
+/// Those of these issues that are not out of the way. One that is not there blocks nobody.
 ///
 /// # Errors
 /// When one of them cannot be read.
@@ -79,9 +79,9 @@ pub(super) fn open_dependencies(issues: &Issues<'_>, ids: &[String]) -> Result<V
     let mut open = Vec::new();
     for id in ids {
         let Some(known) = IssueId::parse(id) else { continue };
-        match issues.base(known) {
-            Ok(issue) if issue.state.is_over() => {}
-            Ok(_) => open.push(id.clone()),
+        match issues.is_satisfied(known) {
+            Ok(true) => {}
+            Ok(false) => open.push(id.clone()),
             Err(Error::NoIssue(_)) => {}
             Err(error) => return Err(error),
         }

@@ -71,10 +71,9 @@ impl Locks {
         self.guard(&format!("{SCOPE}.lock"))
     }
 
-    /// The lock of one worktree's events.
-    pub(super) fn events(&self, data: &Path) -> Result<Guard> {
-        let name = blake3::hash(data.as_os_str().as_encoded_bytes()).to_hex();
-        self.guard(&format!("events-{}.lock", name.get(..8).unwrap_or_default()))
+    /// The lock of the events of the worktree with this name.
+    pub(super) fn events(&self, worktree: &str) -> Result<Guard> {
+        self.guard(&format!("events-{worktree}.lock"))
     }
 
     fn guard(&self, name: &str) -> Result<Guard> {

@@ -11,7 +11,7 @@ use holdfast_sys::{Guard, LockMode, Open, Sys};
 use memchr::memmem;
 use serde::{Deserialize, Serialize};
 
-use super::events::{Actor, Event, EventLog, QueuedEvent, local_log, whole};
+use super::events::{Actor, Event, EventLog, QueuedEvent, logs, whole};
 use super::locks::Locks;
 use crate::durable;
 use crate::error::Result;
@@ -102,7 +102,8 @@ impl Outbox<'_> {
     fn left(&self, file: &Path) -> Result<Option<Note>> {
         let Some(mut note) = read(self.sys(), file)? else { return Ok(None) };
         let roots = self.roots(&note)?;
-        let logs: Vec<Vec<u8>> = roots.iter().filter_map(|root| self.event_log(root)).collect();
+        let logs = logs(self.sys(), self.session.control(), &roots)?;
+        let logs: Vec<Vec<u8>> = logs.iter().filter_map(|log| self.event_log(log)).collect();
         let is_logged = |id: &str| logs.iter().any(|log| memmem::find(log, id.as_bytes()).is_some());
         note.events.retain(|queued| queued.event.came(self.sys(), &roots) && !is_logged(&queued.id));
         Ok(Some(note))
@@ -110,12 +111,11 @@ impl Outbox<'_> {
 
     /// What a worktree's log has for good. It is flushed first, where that is allowed: whoever died may not have
     /// come to that, and a note is not given up for what the power can still take.
-    fn event_log(&self, root: &Path) -> Option<Vec<u8>> {
-        let path = local_log(root);
-        if let Ok(log) = self.sys().files.open(&path, Open::Write) {
+    fn event_log(&self, path: &Path) -> Option<Vec<u8>> {
+        if let Ok(log) = self.sys().files.open(path, Open::Write) {
             log.sync().ok()?;
         }
-        durable::read(self.sys(), &path, LONGEST_LOG).ok().flatten().map(whole)
+        durable::read(self.sys(), path, LONGEST_LOG).ok().flatten().map(whole)
     }
 
     /// Where a change of that note can be seen: where it was made, here, in the main worktree, and where linked
@@ -131,9 +131,9 @@ impl Outbox<'_> {
     }
 
     fn append(&self, note: &Note) -> Result<()> {
-        let data = self.session.own_data()?;
-        let style = &self.session.config().events;
-        let log = EventLog { sys: self.sys(), locks: self.locks, data: &data, style };
+        let worktree = &self.session.worktree()?.worktree_id;
+        let (style, directory) = (&self.session.config().events, self.session.control().join("events"));
+        let log = EventLog { sys: self.sys(), locks: self.locks, directory, worktree, style };
         log.append(&note.events, &note.actor, &note.at)
     }
 

@@ -8,11 +8,12 @@ use std::path::Path;
 
 use holdfast_sys::LockMode;
 
-use super::copy::results_file;
+use super::copy::results_in;
 use super::draft::Draft;
 use super::files::{Content, Place};
 use super::locks::Locks;
 use super::members::{DEPS, LABELS};
+use super::results;
 use super::writer::Writer;
 use crate::durable;
 use crate::error::Result;
@@ -29,12 +30,11 @@ impl Writer<'_> {
         let Some(shared) = self.session.shared_data().filter(|_| self.session.is_linked()) else {
             return Ok(());
         };
-        let results = draft.results();
         let content = Content {
             issue: Some(draft.issue().bytes()),
             labels: draft.labels.bytes.clone(),
             deps: draft.deps.bytes.clone(),
-            results: (!results.0.is_empty()).then(|| results.bytes(draft.id())),
+            results: draft.results().files(draft.id()),
         };
         Place::shared(self.session.sys(), shared, draft.id(), self.locks.access()).replace(&content)
     }
@@ -94,8 +94,12 @@ impl Writer<'_> {
                 return Ok(false);
             }
         }
-        let results = results_file(id);
-        if read(shared, &results)? != read(main, &results)? {
+        let (old, sys) = (results::old_file(id), self.session.sys());
+        let has_results = results_in(sys, shared, id)?.iter().all({
+            let known = results_in(sys, main, id)?;
+            move |(key, theirs)| known.get(key) == Some(theirs)
+        });
+        if !has_results || (read(shared, &old)?.is_some() && read(shared, &old)? != read(main, &old)?) {
             return Ok(false);
         }
         let issue =

@@ -20,7 +20,7 @@ use super::permit::{self, Permit};
 use crate::config::EnforceLeases;
 use crate::error::Result;
 use crate::ids::IssueId;
-use crate::issues::Issues;
+use crate::issues::{FinishedNote, Issues};
 use crate::notice::Notice;
 use crate::session::Session;
 use crate::times::rfc3339;
@@ -153,6 +153,9 @@ impl<'a> Writer<'a> {
         draft.stamp(held);
         let content = content(&draft, &local);
         let changed = draft.is_changed();
+        if changed && let Some(held) = held {
+            self.note_finished(&draft, held)?;
+        }
         let written = draft.bring || behind || changed;
         self.logged(&Locks::of(id), draft.events(), held, &now, || {
             if changed {
@@ -168,6 +171,16 @@ impl<'a> Writer<'a> {
             self.take_back(id)?;
         }
         Ok(Changed { value, draft, written })
+    }
+
+    /// Notes that an issue is finished under a lease, before it says so: what no commit has counts only while that
+    /// lease lives, or if it was given back.
+    fn note_finished(&self, draft: &Draft, held: &Held<'_>) -> Result<()> {
+        if draft.finished().is_none() || self.session.repository().is_none() {
+            return Ok(());
+        }
+        let (fence, fence_log) = (held.lease().fence.get(), held.counter().to_string());
+        FinishedNote { fence, fence_log, released: false }.write(self.session, draft.id())
     }
 
     /// Makes a change under a lock that is held, and logs its events.
@@ -236,11 +249,10 @@ impl<'a> Writer<'a> {
 /// What the files shall hold after a change.
 fn content(draft: &Draft, local: &Local) -> Content {
     let same = local.issue.as_ref() == Some(draft.issue());
-    let results = draft.results();
     Content {
         issue: (!same).then(|| draft.issue().bytes()),
         labels: draft.labels.bytes.clone(),
         deps: draft.deps.bytes.clone(),
-        results: (!results.0.is_empty() || local.results.is_some()).then(|| results.bytes(draft.id())),
+        results: draft.results().files(draft.id()),
     }
 }

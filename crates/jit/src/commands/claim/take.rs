@@ -71,7 +71,8 @@ pub fn create(context: &Context, typed: &cli::CreateIssue, given: &cli::Terms) -
     background::start(context, session.agent()?);
     let claim = one(&taken);
     let brief = claim.lease.lease_id.clone();
-    Ok(Report::new(text(&taken), &Created { issue: Whole::from(&draft), claim }).brief(brief))
+    Ok(Report::new(text(&taken), &Created { issue: Whole::new(&Issues::new(&session), &draft), claim })
+        .brief(brief))
 }
 
 fn terms(session: &Session, typed: &cli::Terms) -> Result<Terms> {

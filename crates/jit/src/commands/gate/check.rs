@@ -14,6 +14,7 @@ use holdfast_tracker::code::Exit;
 use holdfast_tracker::error::Result;
 use holdfast_tracker::gates::{Gate, Outcome, Registry, Run};
 use holdfast_tracker::ids::IssueId;
+use holdfast_tracker::issues::Issues;
 use holdfast_tracker::writes::{Changed, Draft, Finished, GateResult, Verdict, Writer};
 
 /// How long a command may take whose definition does not say.
@@ -63,7 +64,7 @@ pub(super) fn run(context: &Context, session: &Session, id: &str, keys: &[String
         // Nobody else will ever see it.
         checked.iter().for_each(|one| context.printer.progress(&one.text()));
     }
-    Ok(report(&changed?, &wanted, &checked))
+    Ok(report(&writer.issues, &changed?, &wanted, &checked))
 }
 
 fn outcome(
@@ -109,7 +110,7 @@ impl Checked {
     }
 }
 
-fn report(changed: &Changed<()>, wanted: &[String], checked: &[Checked]) -> Report {
+fn report(issues: &Issues<'_>, changed: &Changed<()>, wanted: &[String], checked: &[Checked]) -> Report {
     let draft = &changed.draft;
     let mut text: String = checked.iter().map(Checked::text).collect();
     let manual = wanted.iter().filter(|key| !checked.iter().any(|one| one.key == **key));
@@ -121,8 +122,8 @@ fn report(changed: &Changed<()>, wanted: &[String], checked: &[Checked]) -> Repo
         text.push_str("every gate is passed: done\n");
     }
     let passed = wanted.iter().all(|key| draft.results().passed(key));
-    let document =
-        GateCheckOutput { passed, gates: told(draft.issue(), draft.results()), issue: Whole::from(draft) };
+    let (gates, issue) = (told(draft.issue(), draft.results()), Whole::new(issues, draft));
+    let document = GateCheckOutput { passed, gates, issue };
     let exit = if passed { Exit::Ok } else { Exit::Failed };
     Report::new(text, &document).brief(if passed { "passed" } else { "failed" }).exit(exit)
 }

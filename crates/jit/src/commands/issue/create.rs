@@ -28,11 +28,13 @@ pub struct CreateOutput {
 }
 
 pub(super) fn run(session: &Session, typed: &CreateIssue) -> Result<Report> {
-    let draft = Writer::open(session)?.create(fresh(session, typed)?)?;
-    let issue = draft.issue();
-    let text = format!("created {}: {}\n", issue.id, issue.title);
-    let document = CreateOutput { issue: Whole::from(&draft), lease: None, already_held: None };
-    Ok(Report::new(text, &document).brief(&issue.id))
+    let writer = Writer::open(session)?;
+    let draft = writer.create(fresh(session, typed)?)?;
+    let issue = Whole::new(&writer.issues, &draft);
+    let handle = issue.handle.as_deref().unwrap_or_default();
+    let text = format!("created {handle}: {}\n", issue.issue.title);
+    let document = CreateOutput { issue, lease: None, already_held: None };
+    Ok(Report::new(text, &document).brief(draft.id().to_string()))
 }
 
 /// The issue that was typed.

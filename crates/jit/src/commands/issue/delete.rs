@@ -20,6 +20,8 @@ pub struct DeleteOutput {
 pub struct Gone {
     /// Its id.
     pub id: String,
+    /// What it was called where people read and type.
+    pub handle: String,
     /// Its title.
     pub title: String,
     /// The ids of those that depended on it and no longer do.
@@ -29,13 +31,14 @@ pub struct Gone {
 pub(super) fn run(session: &Session, typed: &str) -> Result<Report> {
     let writer = Writer::open(session)?;
     let id = writer.issues.resolve(typed)?;
+    let handle = writer.issues.handle(id);
     let deleted = writer.delete(id)?;
     let dependents: Vec<_> = deleted.dependents.iter().map(ToString::to_string).collect();
-    let mut text = format!("deleted {id}: {}\n", deleted.title);
-    for dependent in &dependents {
-        text.push_str(&format!("{dependent} no longer waits for it\n"));
+    let mut text = format!("deleted {handle}: {}\n", deleted.title);
+    for dependent in &deleted.dependents {
+        text.push_str(&format!("{} no longer waits for it\n", writer.issues.handle(*dependent)));
     }
     let id = id.to_string();
-    let deleted = Gone { id: id.clone(), title: deleted.title, dependents };
+    let deleted = Gone { id: id.clone(), handle, title: deleted.title, dependents };
     Ok(Report::new(text, &DeleteOutput { deleted }).brief(id))
 }

@@ -29,7 +29,7 @@ pub fn run(context: &Context, session: &Session, scope: Scope, filter: &Filter) 
     let claimed = Claimed::or_none(session)?;
     let scan = issues.scan(scope, |seen| {
         filter.wants(seen).then(|| match form {
-            Form::Json => Kept::Json(Clean::json(&Item::new(seen, &claimed))),
+            Form::Json => Kept::Json(Clean::json(&Item::new(&issues, seen, &claimed))),
             Form::Brief => Kept::Id(seen.id),
             Form::Text => Kept::Row(Row::new(seen)),
         })
@@ -47,7 +47,8 @@ pub fn run(context: &Context, session: &Session, scope: Scope, filter: &Filter) 
         if rows.is_empty() {
             return nothing(scope, filter).into();
         }
-        Rows { claimed: &claimed, ids: &scan.ids, paint: context.printer.paint() }.table(rows.into_iter())
+        let paint = context.printer.paint();
+        Rows { claimed: &claimed, handles: issues.handles(), paint }.table(rows.into_iter())
     };
     let report = Report::of(form, table, || brief.into());
     Ok(if form == Form::Json { report.pieces(listed("issues", objects)) } else { report })

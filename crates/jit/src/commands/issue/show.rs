@@ -9,9 +9,10 @@ use crate::output::Report;
 use crate::output::colours::{priority_colour, state_cell, state_colour};
 use holdfast_tracker::Session;
 use holdfast_tracker::claims::lease::{Shown, left};
+use holdfast_tracker::config::Satisfied;
 use holdfast_tracker::error::{Error, Result};
 use holdfast_tracker::ids::IssueId;
-use holdfast_tracker::issues::{Issue, Issues, Layer, Scope, State};
+use holdfast_tracker::issues::{Issue, Issues, Layer, Scope, Standing, State};
 use holdfast_tracker::queries::{Claimed, Reason};
 use holdfast_tracker::times::ago;
 use holdfast_tracker::writes::Draft;
@@ -27,11 +28,16 @@ pub struct ShowOutput {
     pub blocked_by: Vec<Reason>,
     /// Where the copy that counts is.
     pub layer: Layer,
+    /// How its work stands, if that is finished.
+    pub standing: Standing,
 }
 
 /// An issue with its sets.
 #[derive(Serialize, JsonSchema)]
 pub struct Whole {
+    /// What it is called where people read and type; not in an export.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub handle: Option<String>,
     /// The issue itself.
     #[serde(flatten)]
     pub issue: Issue,
@@ -41,15 +47,24 @@ pub struct Whole {
     pub dependencies: Vec<String>,
 }
 
-impl From<&Draft> for Whole {
-    fn from(draft: &Draft) -> Self {
-        Self { issue: draft.issue().clone(), labels: draft.labels(), dependencies: draft.dependencies() }
+impl Whole {
+    /// An issue as it was written.
+    #[must_use]
+    pub fn new(issues: &Issues<'_>, draft: &Draft) -> Self {
+        Self {
+            handle: Some(issues.handle(draft.id())),
+            issue: draft.issue().clone(),
+            labels: draft.labels(),
+            dependencies: draft.dependencies(),
+        }
     }
 }
 
 /// A dependency, as far as it is shown.
 struct Dep {
     id: String,
+    handle: String,
+    standing: Standing,
     known: Option<(State, String)>,
 }
 
@@ -61,20 +76,30 @@ pub fn run(context: &Context, session: &Session, id: &str) -> Result<Report> {
     let issues = Issues::new(session);
     let id = issues.resolve(id)?;
     let claimed = Claimed::or_none(session)?;
-    let (whole, layer, unsure) = issues.see(id, Scope::All, |seen| {
+    let (whole, layer, unsure, standing) = issues.see(id, Scope::All, |seen| {
         let list = |set: &holdfast_tracker::issues::Set| set.members().map(ToOwned::to_owned).collect();
         let (labels, dependencies) = (list(&seen.labels), list(&seen.deps));
-        let whole = seen.whole().map(|issue| Whole { issue, labels, dependencies });
-        (whole, seen.layer, seen.unsure)
+        let handle = Some(issues.handle(id));
+        let whole = seen.whole().map(|issue| Whole { handle, issue, labels, dependencies });
+        (whole, seen.layer, seen.unsure, seen.standing.clone())
     })?;
     let whole = whole
         .map_err(|error| Error::Unreadable { issue: id.to_string(), problems: vec![error.to_string()] })?;
     let deps = dependencies(&issues, &whole.dependencies)?;
-    let blocked_by = blockers(&deps, unsure, &claimed);
-    let text = Text { whole: &whole, deps: &deps, layer, claimed: &claimed, paint: context.printer.paint() };
+    let when = session.config().landing.dependencies;
+    let blocked_by = blockers(&deps, when, unsure, &claimed);
+    let text = Text {
+        whole: &whole,
+        deps: &deps,
+        layer,
+        standing: &standing,
+        claimed: &claimed,
+        paint: context.printer.paint(),
+    };
     let text = text.all(id);
     let lease = claimed.lease(id).map(|lease| Shown::new(lease, &claimed.now));
-    Ok(Report::new(text, &ShowOutput { issue: whole, lease, blocked_by, layer }).brief(id.to_string()))
+    let document = ShowOutput { issue: whole, lease, blocked_by, layer, standing };
+    Ok(Report::new(text, &document).brief(id.to_string()))
 }
 
 /// What is known of the issues that one depends on.
@@ -83,25 +108,32 @@ fn dependencies(issues: &Issues<'_>, ids: &[String]) -> Result<Vec<Dep>> {
     if known.is_empty() {
         return Ok(Vec::new());
     }
-    let scan = issues
-        .some(known, |seen| Some((seen.id.to_string(), seen.issue.state, seen.issue.title.to_string())))?;
+    let scan = issues.some(known, |seen| {
+        let about = (seen.issue.state, seen.issue.title.to_string());
+        Some((seen.id.to_string(), about, seen.standing.clone()))
+    })?;
     issues.warn(&scan.problems);
     let found = |id: &String| scan.found.iter().find(|(found, ..)| found == id);
     let dep = |id: &String| Dep {
         id: id.clone(),
-        known: found(id).map(|(_, state, title)| (*state, title.clone())),
+        handle: IssueId::parse(id).map_or_else(|| id.clone(), |id| issues.handle(id)),
+        known: found(id).map(|(_, about, _)| about.clone()),
+        standing: found(id).map_or(Standing::Open, |(.., standing)| standing.clone()),
     };
     Ok(ids.iter().map(dep).collect())
 }
 
-fn blockers(deps: &[Dep], unsure: bool, claimed: &Claimed) -> Vec<Reason> {
+fn blockers(deps: &[Dep], when: Satisfied, unsure: bool, claimed: &Claimed) -> Vec<Reason> {
     let open = |dep: &Dep| {
-        let (state, title) = dep.known.as_ref().filter(|(state, _)| !state.is_over())?;
+        let blocks = |state: &State| !state.is_over() || !dep.standing.satisfies(when);
+        let (state, title) = dep.known.as_ref().filter(|(state, _)| blocks(state))?;
         let holder = IssueId::parse(&dep.id).and_then(|id| claimed.holder(id));
         Some(Reason::Dependency {
             id: dep.id.clone(),
+            handle: dep.handle.clone(),
             title: title.clone(),
             state: *state,
+            standing: dep.standing.clone(),
             claimed_by: holder.map(ToOwned::to_owned),
         })
     };
@@ -113,6 +145,7 @@ struct Text<'a> {
     whole: &'a Whole,
     deps: &'a [Dep],
     layer: Layer,
+    standing: &'a Standing,
     claimed: &'a Claimed,
     paint: Paint,
 }
@@ -120,10 +153,16 @@ struct Text<'a> {
 impl Text<'_> {
     fn all(&self, id: IssueId) -> Clean {
         let issue = &self.whole.issue;
-        let mut text = Clean::from(format!("{id}  ")) + self.paint.show(Colour::Bold, &issue.title) + "\n";
+        let handle = self.whole.handle.clone().unwrap_or_default();
+        let mut text =
+            Clean::from(format!("{handle}  ")) + self.paint.show(Colour::Bold, &issue.title) + "\n";
         let state = self.paint.paint(state_colour(issue.state), issue.state.word());
         let priority = self.paint.paint(priority_colour(issue.priority), issue.priority.word());
+        if let Some(words) = self.standing.words() {
+            text += self.paint.paint(Colour::Yellow, words) + "\n";
+        }
         text += state + " · " + priority + " · " + &issue.kind + self.people(id) + "\n";
+        text += format!("id: {id}\n");
         for (name, values) in
             [("labels", &self.whole.labels), ("gates", &issue.gates.iter().cloned().collect())]
         {
@@ -138,6 +177,8 @@ impl Text<'_> {
             Layer::Head => "; this is the copy of the last commit\n",
             Layer::Main => "; this is the copy of the main worktree\n",
             Layer::Shared => "; this was written in another worktree\n",
+            Layer::Target => "; this is the copy of the branch that work lands on\n",
+            Layer::Remote => "; this is the copy that was last fetched\n",
         };
         self.dependencies(&mut text);
         if let Some(description) = &issue.description {
@@ -168,8 +209,8 @@ impl Text<'_> {
             return;
         }
         let row = |dep: &Dep| match &dep.known {
-            Some((state, title)) => [Cell::plain(&dep.id), state_cell(*state), Cell::plain(title)],
-            None => [Cell::plain(&dep.id), Cell::new("not there", Colour::Red), Cell::plain("")],
+            Some((state, title)) => [Cell::plain(&dep.handle), state_cell(*state), Cell::plain(title)],
+            None => [Cell::plain(&dep.handle), Cell::new("not there", Colour::Red), Cell::plain("")],
         };
         *text += "\n";
         *text += grid(self.paint, ["DEPENDS ON", "STATE", "TITLE"], self.deps.iter().map(row).collect());

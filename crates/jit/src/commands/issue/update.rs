@@ -9,7 +9,7 @@ use crate::cli::UpdateIssue;
 use crate::output::Report;
 use holdfast_tracker::Session;
 use holdfast_tracker::error::{Error, Result};
-use holdfast_tracker::issues::{Priority, State, typed as word};
+use holdfast_tracker::issues::{Issues, Priority, State, typed as word};
 use holdfast_tracker::writes::{self, Changed, Draft, Finished, Writer};
 
 /// What became of a change, as one JSON object: one issue, or several.
@@ -57,7 +57,7 @@ pub(super) fn run(session: &Session, typed: &UpdateIssue) -> Result<Report> {
         .iter()
         .map(|id| writer.change(*id, "updating", |draft| update.apply(draft)))
         .collect::<Result<_>>()?;
-    Ok(report(&update, &changed))
+    Ok(report(&update, &writer.issues, &changed))
 }
 
 impl<'a> Update<'a> {
@@ -108,11 +108,12 @@ impl<'a> Update<'a> {
     }
 }
 
-fn report(update: &Update<'_>, changed: &[Changed<()>]) -> Report {
+fn report(update: &Update<'_>, issues: &Issues<'_>, changed: &[Changed<()>]) -> Report {
     let mut text = String::new();
     for one in changed {
         let verb = if one.written { "updated" } else { "unchanged" };
-        text.push_str(&format!("{verb} {}: {}\n", one.draft.issue().id, one.draft.issue().title));
+        let handle = issues.handle(one.draft.id());
+        text.push_str(&format!("{verb} {handle}: {}\n", one.draft.issue().title));
         if let (Some(State::Done | State::Gated), Some(Finished::Gated(open))) =
             (update.state, one.draft.finished())
         {
@@ -120,18 +121,18 @@ fn report(update: &Update<'_>, changed: &[Changed<()>]) -> Report {
         }
     }
     let brief: Vec<_> = changed.iter().map(|one| one.draft.issue().id.clone()).collect();
-    Report::new(text, &document(changed)).brief(brief.join("\n"))
+    Report::new(text, &document(issues, changed)).brief(brief.join("\n"))
 }
 
-fn document(changed: &[Changed<()>]) -> UpdateOutput {
+fn document(issues: &Issues<'_>, changed: &[Changed<()>]) -> UpdateOutput {
     match changed {
         [one] => UpdateOutput::One {
-            issue: Box::new(Whole::from(&one.draft)),
+            issue: Box::new(Whole::new(issues, &one.draft)),
             changed: one.written,
             open_gates: one.draft.open_gates(),
         },
         several => UpdateOutput::Many {
-            issues: several.iter().map(|one| Whole::from(&one.draft)).collect(),
+            issues: several.iter().map(|one| Whole::new(issues, &one.draft)).collect(),
             count: several.len(),
         },
     }

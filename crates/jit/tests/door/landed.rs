@@ -1,0 +1,178 @@
+//! Done is a word in a file; work is what a branch has. What is finished and nowhere any more is done again, and what
+//! waits for it waits until it has landed.
+
+use std::path::{Path, PathBuf};
+
+use crate::bench::Bench;
+
+/// A repository whose target has issues, and a worktree beside it.
+struct Ground {
+    bench: Bench,
+    there: PathBuf,
+    issue: String,
+}
+
+impl Ground {
+    fn new() -> Self {
+        let bench = Bench::new();
+        let issue = bench.issue("once");
+        commit(&bench, &bench.repo(), "issues");
+        let there = bench.worktree("there");
+        Self { bench, there, issue }
+    }
+
+    /// Finishes the issue in the other worktree.
+    fn finish(&self) {
+        self.bench.run_at("agent:b", &["claim", "acquire", &self.issue], &self.there).ok();
+        self.bench.run_at("agent:b", &["issue", "update", &self.issue, "--state", "done"], &self.there).ok();
+    }
+
+    fn release(&self) {
+        self.bench.run_at("agent:b", &["claim", "release", &self.issue], &self.there).ok();
+    }
+
+    /// What everybody is told of the issue: its state and how its work stands.
+    fn told(&self) -> (String, String) {
+        let shown = self.bench.jit(&["--json", "issue", "show", &self.issue]).ok().json();
+        let text = |value: &serde_json::Value| value.as_str().unwrap().to_owned();
+        (text(&shown["issue"]["state"]), text(&shown["standing"]["kind"]))
+    }
+
+    /// Whether it is offered to others.
+    fn is_offered(&self) -> bool {
+        let listed = self.bench.run("agent:c", &["-q", "query", "available"]).ok();
+        listed.stdout.contains(&self.issue)
+    }
+
+    fn remove_worktree(&self) {
+        self.bench.git(&["worktree", "remove", "--force", self.there.to_str().unwrap()], &self.bench.repo());
+    }
+}
+
+fn commit(bench: &Bench, at: &Path, message: &str) {
+    bench.git(&["add", "-A"], at);
+    bench.git(&["commit", "-q", "-m", message], at);
+}
+
+fn pair(state: &str, kind: &str) -> (String, String) {
+    (state.to_owned(), kind.to_owned())
+}
+
+#[test]
+fn what_no_commit_has_counts_while_its_worktree_has_it() {
+    let ground = Ground::new();
+    ground.finish();
+    assert_eq!((ground.told(), ground.is_offered()), (pair("done", "not_committed"), false));
+    let listed = ground.bench.jit(&["issue", "list"]).ok();
+    assert!(listed.stdout.contains("done (not committed)"), "{listed}");
+    let released = ground.bench.run_at("agent:b", &["claim", "release", &ground.issue], &ground.there).ok();
+    assert!(released.stderr.contains("no commit has it"), "{released}");
+    assert_eq!((ground.told(), ground.is_offered()), (pair("done", "not_committed"), false));
+    ground.remove_worktree();
+    assert_eq!((ground.told(), ground.is_offered()), (pair("in_progress", "lost"), true));
+    let next = ground.bench.run("agent:c", &["--json", "claim", "next"]).ok().json();
+    assert_eq!(next["lease"]["issue_id"], ground.issue.as_str());
+    ground.bench.run("agent:c", &["issue", "update", &ground.issue, "--state", "done"]).ok();
+    commit(&ground.bench, &ground.bench.repo(), "again");
+    ground.bench.run("agent:c", &["claim", "release", &ground.issue]).ok();
+    assert_eq!(ground.told(), pair("done", "landed"));
+}
+
+/// Whoever finished it died before it gave the issue back: nobody knows whether the work was whole.
+#[test]
+fn what_a_dead_holder_left_uncommitted_is_offered_again() {
+    let ground = Ground::new();
+    ground.bench.run_at("agent:b", &["claim", "acquire", &ground.issue, "--ttl", "2"], &ground.there).ok();
+    let done = ["issue", "update", &ground.issue, "--state", "done"];
+    ground.bench.run_at("agent:b", &done, &ground.there).ok();
+    assert!(!ground.is_offered());
+    holdfast_trial::until("the lease is over", || ground.is_offered());
+    assert_eq!(ground.told(), pair("in_progress", "lost"));
+}
+
+#[test]
+fn what_a_branch_has_waits_for_its_landing() {
+    let ground = Ground::new();
+    let bench = &ground.bench;
+    let create = ["-q", "issue", "create", "--title", "after it", "--depends-on", &ground.issue];
+    let after = bench.jit(&create).ok().stdout.trim().to_owned();
+    let is_free = || bench.jit(&["-q", "query", "available"]).ok().stdout.contains(&after);
+    ground.finish();
+    commit(bench, &ground.there, "the work");
+    ground.release();
+    ground.remove_worktree();
+    assert_eq!((ground.told(), ground.is_offered()), (pair("done", "on_branch"), false));
+    let listed = bench.jit(&["issue", "list"]).ok();
+    assert!(listed.stdout.contains("done (on there, not landed)"), "{listed}");
+    let blocked = bench.jit(&["query", "blocked"]).ok();
+    assert!(blocked.stdout.contains("on there, not landed") && !is_free(), "{blocked}");
+    bench.config("[landing]\ndependencies = \"done\"\n");
+    assert!(is_free());
+    bench.config("");
+    bench.git(&["merge", "-q", "--no-edit", "there"], &bench.repo());
+    assert_eq!((ground.told(), is_free()), (pair("done", "landed"), true));
+}
+
+#[test]
+fn a_branch_that_is_gone_takes_its_work_with_it() {
+    let ground = Ground::new();
+    ground.finish();
+    commit(&ground.bench, &ground.there, "the work");
+    ground.release();
+    ground.remove_worktree();
+    assert!(!ground.is_offered());
+    ground.bench.git(&["branch", "-q", "-D", "there"], &ground.bench.repo());
+    assert_eq!((ground.told(), ground.is_offered()), (pair("in_progress", "lost"), true));
+}
+
+/// The branch of a remote counts as well as one's own, also if only the remote has it.
+#[test]
+fn what_was_fetched_has_landed() {
+    let ground = Ground::new();
+    let bench = &ground.bench;
+    let origin = bench.root().join("origin.git");
+    bench.git(&["init", "-q", "--bare", origin.to_str().unwrap()], bench.root());
+    bench.git(&["remote", "add", "origin", origin.to_str().unwrap()], &bench.repo());
+    bench.git(&["push", "-q", "origin", "HEAD"], &bench.repo());
+    ground.finish();
+    commit(bench, &ground.there, "the work");
+    ground.release();
+    bench.git(&["merge", "-q", "--no-edit", "there"], &bench.repo());
+    assert_eq!(ground.told(), pair("done", "not_pushed"));
+    bench.git(&["push", "-q", "origin", "HEAD"], &bench.repo());
+    assert_eq!(ground.told(), pair("done", "landed"));
+    bench.git(&["reset", "-q", "--hard", "HEAD~1"], &bench.repo());
+    assert_eq!(ground.told(), pair("done", "landed"));
+}
+
+/// Where the target has no issues, nothing has to land.
+#[test]
+fn done_is_landed_where_nothing_is_committed() {
+    let bench = Bench::new();
+    let (issue, _) = bench.claimed("agent:a");
+    bench.jit(&["issue", "update", &issue, "--state", "done"]).ok();
+    bench.jit(&["claim", "release", &issue]).ok();
+    let shown = bench.jit(&["--json", "issue", "show", &issue]).ok().json();
+    assert_eq!((&shown["issue"]["state"], &shown["standing"]["kind"]), (&"done".into(), &"landed".into()));
+}
+
+/// A clock that was ahead once must not hide what is written later under the same fence.
+#[test]
+fn a_copy_from_the_future_does_not_hide_what_comes_after_it() {
+    let bench = Bench::new();
+    let (issue, _) = bench.claimed("agent:a");
+    bench.jit(&["issue", "update", &issue, "--state", "in_progress"]).ok();
+    let there = bench.worktree("there");
+    let file = bench.repo().join(format!(".jit/issues/{issue}/issue.json"));
+    let mut ahead: serde_json::Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
+    ahead["updated_at"] = "2999-01-01T00:00:00.000Z".into();
+    std::fs::write(&file, ahead.to_string()).unwrap();
+    let copy = there.join(format!(".jit/issues/{issue}"));
+    std::fs::create_dir_all(&copy).unwrap();
+    std::fs::write(copy.join("issue.json"), ahead.to_string()).unwrap();
+    bench.jit(&["issue", "update", &issue, "--state", "done"]).ok();
+    bench.jit(&["claim", "release", &issue]).ok();
+    let shown = bench.run_at("agent:b", &["--json", "issue", "show", &issue], &there).ok().json();
+    assert_eq!(shown["issue"]["state"], "done");
+    bench.run_at("agent:b", &["claim", "next"], &there).fails(3);
+}

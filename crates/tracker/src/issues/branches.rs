@@ -1,0 +1,154 @@
+//! The branches that have finished work which has not landed. What a commit has never changes, so each is looked at
+//! once; what was found is kept in the control plane, and whoever finds nothing there looks again.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use holdfast_git::objects::Mode;
+use holdfast_git::{Git, ObjectId, Objects, Repository};
+use serde::{Deserialize, Serialize};
+
+use super::{LONGEST, State};
+use crate::durable;
+use crate::error::Result;
+use crate::ids::IssueId;
+use crate::json;
+use crate::session::Session;
+use crate::target::Target;
+use crate::workspace::{self, DATA};
+
+/// What was found, in the control plane.
+const FILE: &str = "branches.json";
+
+/// Longer than what any number of branches needs.
+const LONGEST_FILE: usize = 64 << 20;
+
+/// An issue that is finished in a commit.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub(super) struct Finished {
+    pub(super) issue: String,
+    pub(super) state: State,
+    #[serde(default)]
+    pub(super) fence: Option<u64>,
+    #[serde(default)]
+    pub(super) fence_log: Option<String>,
+}
+
+/// What is finished in the tips of branches, beside what they began with.
+#[derive(Default, Serialize, Deserialize)]
+struct Known {
+    tips: BTreeMap<String, Vec<Finished>>,
+}
+
+/// A branch with finished work.
+pub(super) struct Branch {
+    /// Its name, as people type it.
+    pub(super) name: String,
+    pub(super) finished: Vec<Finished>,
+}
+
+/// Every branch that is not the target and has finished work of its own.
+pub(super) fn load(session: &Session, repository: &Repository, target: &Target) -> Result<Vec<Branch>> {
+    let git = Git::in_dir(repository.common_dir());
+    let format = "--format=%(objectname) %(refname)";
+    let listed = git.run(&["for-each-ref", format, "refs/heads", "refs/remotes"])?;
+    let listed = String::from_utf8_lossy(&listed);
+    let own = [format!("refs/heads/{}", target.branch), format!("refs/remotes/origin/{}", target.branch)];
+    let refs = listed.lines().filter_map(|line| line.split_once(' '));
+    let refs: Vec<(&str, &str)> = refs.filter(|(_, name)| !own.iter().any(|own| own == name)).collect();
+    let path = session.control().join(FILE);
+    let before = read(session, &path);
+    let looker = Looker { objects: workspace::objects(&session.caller, repository)?, git, target };
+    let mut known = Known::default();
+    for (tip, _) in &refs {
+        let finished = match before.tips.get(*tip) {
+            Some(finished) => finished.clone(),
+            None => looker.look(tip)?,
+        };
+        known.tips.insert((*tip).to_owned(), finished);
+    }
+    if known.tips.keys().ne(before.tips.keys()) {
+        // What cannot be kept is looked for again.
+        let _ = durable::replace(
+            session.sys(),
+            &path,
+            &json::file(&known),
+            session.access().map_or(0o600, |it| it.file()),
+        );
+    }
+    let short = |name: &str| {
+        name.strip_prefix("refs/heads/")
+            .or_else(|| name.strip_prefix("refs/remotes/"))
+            .unwrap_or(name)
+            .to_owned()
+    };
+    let branch = |(tip, name): (&str, &str)| {
+        let finished = known.tips.get(tip).filter(|finished| !finished.is_empty())?;
+        Some(Branch { name: short(name), finished: finished.clone() })
+    };
+    Ok(refs.into_iter().filter_map(branch).collect())
+}
+
+fn read(session: &Session, path: &PathBuf) -> Known {
+    let bytes = durable::read(session.sys(), path, LONGEST_FILE).ok().flatten();
+    bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default()
+}
+
+struct Looker<'a> {
+    objects: Objects<'a>,
+    git: Git,
+    target: &'a Target,
+}
+
+impl Looker<'_> {
+    /// What is finished in a commit and was not where it left the target.
+    fn look(&self, tip: &str) -> Result<Vec<Finished>> {
+        let Some(id) = ObjectId::from_hex(tip.as_bytes()) else { return Ok(Vec::new()) };
+        let base = self.base(tip)?;
+        if base == Some(id) {
+            return Ok(Vec::new());
+        }
+        let tree = |id: &ObjectId| self.objects.commit(id).map(|commit| commit.tree);
+        let (before, after) = (base.as_ref().map(tree).transpose()?, tree(&id)?);
+        let home = format!("{DATA}/issues");
+        let changes = self.objects.changes(before.as_ref(), Some(&after), home.as_bytes())?;
+        let mut finished = Vec::new();
+        for change in changes {
+            let path = String::from_utf8_lossy(&change.path).into_owned();
+            let issue =
+                path.strip_prefix(&home).and_then(|rest| rest.strip_prefix('/')?.strip_suffix("/issue.json"));
+            let (Some(issue), Some((Mode::File | Mode::Executable, blob))) = (issue, change.new) else {
+                continue;
+            };
+            finished.extend(IssueId::parse(issue).and_then(|id| self.finished(id, &blob)));
+        }
+        Ok(finished)
+    }
+
+    fn finished(&self, id: IssueId, blob: &ObjectId) -> Option<Finished> {
+        #[derive(Deserialize)]
+        struct Part {
+            state: State,
+            #[serde(default)]
+            fence: Option<u64>,
+            #[serde(default)]
+            fence_log: Option<String>,
+        }
+        let bytes = self.objects.blob(blob, LONGEST).ok()?;
+        let Part { state, fence, fence_log } = serde_json::from_slice(&bytes).ok()?;
+        let is_finished = matches!(state, State::Done | State::Gated);
+        is_finished.then(|| Finished { issue: id.to_string(), state, fence, fence_log })
+    }
+
+    /// Where a branch left the target; none if it never was on it.
+    fn base(&self, tip: &str) -> Result<Option<ObjectId>> {
+        for target in self.target.tips() {
+            let said = self.git.ask(&["merge-base", tip, &target.to_string()], &[])?;
+            let first = said.stdout.split(|byte| *byte == b'\n').next().unwrap_or_default();
+            if let Some(base) = ObjectId::from_hex(first) {
+                return Ok(Some(base));
+            }
+        }
+        Ok(None)
+    }
+}
