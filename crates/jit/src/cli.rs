@@ -13,6 +13,7 @@ mod issue;
 mod query;
 mod shell;
 mod validate;
+mod work;
 mod worktree;
 
 use std::ffi::OsString;
@@ -33,6 +34,7 @@ pub use issue::{CreateIssue, Issue, UpdateIssue};
 pub use query::{Filters, Graph, GraphFormat, Query, Search};
 pub use shell::{Man, Schema, Shell};
 pub use validate::Validate;
+pub use work::{Drop, Finish, Land, Start};
 pub use worktree::Worktree;
 
 /// Issues and claims for work in parallel git worktrees.
@@ -96,6 +98,41 @@ pub enum Typed {
     /// Watch four agents at work, with a crash and a takeover, in a repository of their own
     #[command(after_help = "Examples:\n  jit demo\n  jit demo --keep")]
     Demo(Demo),
+    /// Claim an issue and begin work on it
+    #[command(
+        after_help = "In a worktree beside the main one it goes to a branch of its own, jit/<handle>, from where the \
+        target is. What this worktree holds already is what it goes on with.\n\nExamples:\n  jit start\n  \
+        jit start 7k2f --ttl 3600\n  jit start --label ui --another"
+    )]
+    Start(Start),
+    /// Commit, land and release what this worktree works on
+    #[command(
+        after_help = "What is staged is committed (with -a everything), put on top of the target, judged by the gates \
+        of the issue, and becomes part of the target together with the word done. Killed at any moment, it can be \
+        typed again.\n\nExamples:\n  jit finish -a -m 'Log in with a passkey'\n  jit finish --empty -m 'not a bug'\n  \
+        jit finish --no-land"
+    )]
+    Finish(Finish),
+    /// Give back what this worktree works on
+    #[command(after_help = "Examples:\n  jit drop\n  jit drop 7k2f")]
+    Drop(Drop),
+    /// Land finished branches whose holder is gone
+    #[command(after_help = "Examples:\n  jit land 7k2f\n  jit land --all")]
+    Land(Land),
+    /// Fetch, and have this worktree follow the branch that it is on
+    Sync,
+    /// List issues, as `jit issue list`
+    List(Filters),
+    /// Show an issue, as `jit issue show`
+    Show {
+        /// The issue
+        id: String,
+    },
+    /// Create an issue, as `jit issue create`
+    #[command(after_help = "Examples:\n  jit create --title 'Log in with a passkey' --priority high")]
+    Create(CreateIssue),
+    /// List what can be worked on, as `jit query available`
+    Ready(Filters),
     /// Issues
     #[command(subcommand)]
     Issue(Deferred<Issue>),

@@ -24,9 +24,10 @@ pub mod search;
 pub mod shell;
 pub mod status;
 pub mod validate;
+pub mod work;
 pub mod worktree;
 
-use crate::cli::{Command, Deferred, Typed};
+use crate::cli::{self, Command, Deferred, Typed};
 use crate::context::Context;
 use crate::output::Report;
 use holdfast_tracker::error::Result;
@@ -48,6 +49,15 @@ fn typed(context: &Context, command: Typed) -> Result<Report> {
     match command {
         Typed::Init => init::run(context),
         Typed::Demo(typed) => demo::run(context, &typed),
+        Typed::Start(typed) => work::start(context, &typed),
+        Typed::Finish(typed) => work::finish(context, &typed),
+        Typed::Drop(typed) => work::give_back(context, &typed),
+        Typed::Land(typed) => work::land(context, &typed),
+        Typed::Sync => work::sync(context),
+        Typed::List(filters) => issue::run(context, &cli::Issue::List(filters)),
+        Typed::Show { id } => issue::run(context, &cli::Issue::Show { id }),
+        Typed::Create(typed) => issue::run(context, &cli::Issue::Create { issue: typed, claim: false }),
+        Typed::Ready(filters) => query::run(context, &cli::Query::Available(filters)),
         Typed::Issue(Deferred(command)) => issue::run(context, &command),
         Typed::Status => status::run(context),
         Typed::Query(Deferred(command)) => query::run(context, &command),

@@ -56,6 +56,9 @@ impl Context {
     /// # Errors
     /// When nobody has started tracking issues there, or git or the configuration stands in the way.
     pub fn session(&self) -> Result<Session> {
-        Session::open(&self.caller)
+        let session = Session::open(&self.caller)?;
+        // What a landing that was cut off left to do is done by whoever comes next.
+        holdfast_tracker::land::settle(&session)?;
+        Ok(session)
     }
 }

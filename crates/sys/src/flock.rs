@@ -82,6 +82,21 @@ impl Guard {
         }
     }
 
+    /// Enters the section if nobody is in it.
+    ///
+    /// # Errors
+    /// As [`Guard::enter`].
+    pub fn try_enter(&mut self, sys: &Sys, mode: LockMode) -> Result<Option<Section<'_>>> {
+        loop {
+            if !uninterrupted(|| self.handle.try_lock(mode))? {
+                return Ok(None);
+            }
+            if self.holds(sys)? {
+                return Ok(Some(Section { handle: &*self.handle }));
+            }
+        }
+    }
+
     /// As [`Guard::enter`], but calls `busy` once if others have to be waited for.
     ///
     /// # Errors

@@ -251,6 +251,42 @@ codes! {
     IssueExists = "ISSUE_EXISTS", Tracker, Conflict, 409,
         "there is an issue of that id already",
         "import again: it is changed then";
+    NoClaim = "NO_CLAIM", Tracker, Lease, 412,
+        "nothing is claimed in this worktree",
+        "`jit start`, or name the issue";
+    SeveralClaims = "SEVERAL_CLAIMS", Tracker, Invalid, 422,
+        "several issues are claimed in this worktree, and none was named",
+        "name one of `details.issues`";
+    WorktreeBusy = "WORKTREE_BUSY", Tracker, Conflict, 409,
+        "the worktree has changes or commits that going to another branch would leave behind",
+        "finish or commit them, or `jit start --here`";
+    NoChange = "NO_CHANGE", Tracker, Invalid, 422,
+        "nothing outside `.jit/` has changed since the issue was claimed",
+        "commit the work, or `jit finish --empty -m 'why'`";
+    LeftOver = "LEFT_OVER", Tracker, Invalid, 422,
+        "changes that are in no commit would be left behind",
+        "`jit finish -a` takes them along, `--leave` leaves them";
+    OtherIssues = "OTHER_ISSUES", Tracker, Invalid, 422,
+        "the branch changes issues that are not over besides the one that is finished",
+        "take them out of the branch, or `--with` each of `details.issues`";
+    LandConflict = "LAND_CONFLICT", Tracker, Conflict, 409,
+        "the work conflicts with what has landed since; branch and claim are as they were",
+        "rebase, resolve `details.files`, finish again";
+    TargetDirty = "TARGET_DIRTY", Tracker, Conflict, 409,
+        "the target is checked out in a worktree with changes that landing would overwrite; the branch has the work",
+        "commit or stash them there, then `jit land --all`";
+    GateFailed = "GATE_FAILED", Tracker, Problems, 422,
+        "a gate said no to what would land; branch and claim are as they were",
+        "mend it and finish again";
+    PushRefused = "PUSH_REFUSED", Tracker, Conflict, 409,
+        "the remote does not take the push, for a reason that trying again does not change",
+        "`landing.via = \"review\"`, if the target takes no pushes";
+    NothingToLand = "NOTHING_TO_LAND", Tracker, NotFound, 404,
+        "no branch has finished work of the issue that has not landed",
+        "`jit list` shows where finished work is";
+    TargetMoving = "TARGET_MOVING", Tracker, Conflict, 409,
+        "the target moved again and again while the work was being landed",
+        "try again";
     Io = "IO", Tracker, Io, 503,
         "the operating system failed; nothing was acknowledged, nothing acknowledged is lost",
         "read the cause; try again once it is mended";
@@ -307,6 +343,9 @@ codes! {
     BadIssue = "BAD_ISSUE", Hooks, Lease, 403,
         "the file of an issue cannot be read",
         "restore it";
+    NotFollowed = "NOT_FOLLOWED", Hooks, Problems, 422,
+        "something has landed on the branch that its worktree does not have yet",
+        "`jit sync`";
     NeverCommitted = "NEVER_COMMITTED", Hooks, Lease, 403,
         "the file belongs to one worktree or to the claims",
         "`git rm --cached`";

@@ -12,10 +12,12 @@ use crate::agent::BadAgent;
 use crate::code::{Code, Exit};
 use crate::config;
 
+mod land;
 mod refusal;
 mod rejected;
 mod write;
 
+pub use land::LandError;
 pub(crate) use refusal::shown;
 pub(crate) use rejected::MOST_TOLD;
 pub use rejected::{Problem, Rejected};
@@ -123,6 +125,9 @@ pub enum Error {
     /// An issue cannot be changed like that.
     #[error(transparent)]
     Write(#[from] WriteError),
+    /// Work cannot be begun, landed or given back like that.
+    #[error(transparent)]
+    Land(#[from] LandError),
     /// A hook stopped it.
     #[error("{0}")]
     Rejected(Box<Rejected>),
@@ -203,6 +208,7 @@ impl Error {
             Self::Git(_) => Code::Git,
             Self::Config(error) => error.code(),
             Self::Write(error) => error.code(),
+            Self::Land(error) => error.code(),
             Self::Rejected(_) => Code::Rejected,
             Self::NoHooks { .. } => Code::NoHooks,
             Self::Interrupted(_) => Code::Interrupted,
@@ -246,6 +252,7 @@ impl Error {
             Self::Git(error) => Some(error.hint()),
             Self::Config(error) => error.hint(),
             Self::Write(error) => error.hint(),
+            Self::Land(error) => error.hint(),
             Self::Rejected(rejected) => Some(rejected.hint()),
             Self::NoHooks { .. } => Some("git config --show-origin core.hooksPath says who set it".into()),
             Self::Sys(error) => sys_hint(error),
@@ -268,6 +275,7 @@ impl Error {
             Self::Refused(refusal) => refusal::details(refusal),
             Self::Config(error) => config_details(error),
             Self::Write(error) => error.details(),
+            Self::Land(error) => error.details(),
             Self::Rejected(rejected) => json!({ "problems": rejected.problems }),
             Self::Sys(error) => json!({ "path": error.path.display().to_string(), "causes": self.causes() }),
             _ => json!({ "causes": self.causes() }),

@@ -18,3 +18,16 @@ mod site;
 mod trailers;
 
 pub use script::quoted;
+
+use holdfast_git::trailers::Style;
+use holdfast_kernel::Lease;
+
+/// A message that names a lease besides those that it names for other issues.
+pub(crate) fn naming(message: &[u8], lease: &Lease) -> Vec<u8> {
+    let style = Style::default();
+    let mut named = trailers::read(message, &style);
+    named.retain(|named| named.issue != lease.resource.as_str());
+    named.push(trailers::Named::of(lease));
+    named.sort_by(|a, b| a.issue.cmp(&b.issue));
+    trailers::replace(message, &style, &named)
+}

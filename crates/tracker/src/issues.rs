@@ -40,8 +40,8 @@ pub use raw::{DEPS, ISSUE, LABELS};
 pub use scan::Scan;
 pub use seen::Seen;
 pub use set::{BadLine, Change, Line, Set, Union};
-pub(crate) use standing::FinishedNote;
 pub use standing::Standing;
+pub(crate) use standing::{FinishedNote, STARTED};
 pub use state::{Priority, State, UnknownWord, typed};
 
 /// More than anybody writes about one issue.

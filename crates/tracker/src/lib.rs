@@ -21,6 +21,7 @@ pub mod import;
 pub mod issues;
 mod json;
 pub mod keep;
+pub mod land;
 pub mod layout;
 pub mod merge;
 pub mod notice;

@@ -26,6 +26,17 @@ pub enum Notice {
     ClaimsUnknown(String),
     /// What lies on branches is not known.
     BranchesUnknown(String),
+    /// A worktree does not follow the branch that it has checked out.
+    NotFollowed {
+        /// Where it is.
+        root: String,
+        /// Why not.
+        why: String,
+    },
+    /// The branch of a worktree stays where it was after its work has landed.
+    BranchStays(String),
+    /// What landed here is not at the remote.
+    NotPushed(String),
     /// An issue was given back whose finished work no commit has.
     NotCommitted(String),
     /// A lease of whoever asks is about to end.
@@ -145,6 +156,11 @@ impl fmt::Display for Notice {
             Self::FencesNotCompared(why) => write!(f, "fences are not compared: {why}"),
             Self::ClaimsUnknown(why) => write!(f, "who holds what cannot be told: {why}"),
             Self::BranchesUnknown(why) => write!(f, "what lies on branches cannot be told: {why}"),
+            Self::NotFollowed { root, why } => {
+                write!(f, "{root} does not follow its branch yet ({why}); jit sync tries again")
+            }
+            Self::BranchStays(why) => write!(f, "this branch stays where it was: {why}"),
+            Self::NotPushed(why) => write!(f, "what landed here is not at the remote: {why}"),
             Self::NotCommitted(issue) => {
                 write!(
                     f,

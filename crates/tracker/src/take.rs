@@ -33,6 +33,9 @@ pub struct Patience<'a> {
     pub waits: &'a dyn Waits,
 }
 
+/// What is done after a grant and before its issue is brought into the worktree.
+pub type Between<'a> = &'a dyn Fn(&Lease) -> Result<()>;
+
 /// Claims an issue, at once or within the time that there is.
 ///
 /// # Errors
@@ -42,6 +45,20 @@ pub fn acquire(
     issue: IssueId,
     terms: &Terms,
     patience: Option<&Patience<'_>>,
+) -> Result<Taken> {
+    acquire_then(session, issue, terms, patience, &|_| Ok(()))
+}
+
+/// As [`acquire`]; where `between` fails, a fresh grant is given back.
+///
+/// # Errors
+/// As [`acquire`], or what `between` fails with.
+pub fn acquire_then(
+    session: &Session,
+    issue: IssueId,
+    terms: &Terms,
+    patience: Option<&Patience<'_>>,
+    between: Between<'_>,
 ) -> Result<Taken> {
     let claims = session.claims_to_change()?;
     let who = claimant(session)?;
@@ -53,7 +70,7 @@ pub fn acquire(
             waiter.acquire(&who, terms, *limit, *waits)?
         }
     };
-    taken(session, answer)
+    taken(session, answer, between)
 }
 
 /// Claims the best issue that is available and wanted: nobody can come in between looking and taking. With `resume`,
@@ -62,6 +79,20 @@ pub fn acquire(
 /// # Errors
 /// When there is none, or what failed.
 pub fn next(session: &Session, terms: &Terms, filter: &Filter, resume: bool) -> Result<Taken> {
+    next_then(session, terms, filter, resume, &|_| Ok(()))
+}
+
+/// As [`next`]; where `between` fails, a fresh grant is given back.
+///
+/// # Errors
+/// As [`next`], or what `between` fails with.
+pub fn next_then(
+    session: &Session,
+    terms: &Terms,
+    filter: &Filter,
+    resume: bool,
+    between: Between<'_>,
+) -> Result<Taken> {
     let issues = Issues::new(session);
     let board: Board = Board::load(&issues, Claimed::load(session)?, filter, None)?;
     issues.warn(&board.problems);
@@ -84,11 +115,11 @@ pub fn next(session: &Session, terms: &Terms, filter: &Filter, resume: bool) -> 
         let commands: Vec<_> = candidates.iter().map(ask).collect::<Result<_>>()?;
         let first = claims.medium.transact_first(&policy, &commands, &is_taken)?;
         let (at, answer) = first.ok_or(Error::NothingAvailable)?;
-        let Answer::Granted(lease) = &answer else { return taken(session, answer) };
+        let Answer::Granted(lease) = &answer else { return taken(session, answer, between) };
         let issue = candidates.drain(..=at).next_back();
         let claimed = Claimed::load(session)?;
         if issue.map_or(Ok(false), |issue| can_be_worked_on(&issues, &claimed, issue))? {
-            return taken(session, answer);
+            return taken(session, answer, between);
         }
         claims.command(&Command::Release { lease: lease.id, holder: who.holder.clone() })?;
     }
@@ -103,7 +134,7 @@ pub fn create(session: &Session, fresh: Fresh, terms: &Terms) -> Result<(Draft, 
     let who = claimant(session)?;
     let draft = Writer::open(session)?.create(fresh)?;
     let answer = claims.acquire(draft.id(), &who, terms)?;
-    Ok((draft, taken(session, answer)?))
+    Ok((draft, taken(session, answer, &|_| Ok(()))?))
 }
 
 /// Whoever asks, as it claims.
@@ -117,12 +148,17 @@ const fn is_taken(refusal: &Refusal) -> bool {
 
 /// A grant, with its issue in this worktree. The lease is granted whether or not that succeeds, and its holder has to
 /// be told of it.
-fn taken(session: &Session, answer: Answer) -> Result<Taken> {
+fn taken(session: &Session, answer: Answer, between: Between<'_>) -> Result<Taken> {
     let (lease, already_held) = match answer {
         Answer::AlreadyHeld(lease) => (lease, true),
         Answer::Granted(lease) => (lease, false),
         other => return Err(Error::unexpected("grant a lease", &other)),
     };
+    if !already_held && let Err(error) = between(&lease) {
+        let holder = lease.holder.clone();
+        session.claims().command(&Command::Release { lease: lease.id, holder })?;
+        return Err(error);
+    }
     if let Some(id) = IssueId::parse(lease.resource.as_str()) {
         let brought = Writer::open(session).and_then(|writer| writer.bring(id));
         if let Err(error) = brought {

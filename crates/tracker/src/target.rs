@@ -1,11 +1,42 @@
 //! The branch that finished work lands on, and where its tips are: the local one, and what was last fetched of the
 //! remote's. Reading them starts no process and writes nothing.
 
+use std::path::{Path, PathBuf};
+
 use holdfast_git::{Error as GitError, Git, Head, ObjectId, RefName, Repository};
+use holdfast_sys::Sys;
+use serde::Deserialize;
 
 use crate::caller::Caller;
 use crate::config::Config;
+use crate::durable;
 use crate::error::Result;
+
+/// Where it is noted, in the control plane, that a worktree has to follow the target that it has checked out.
+pub(crate) const NOTES: &str = "landing";
+
+/// Whether a worktree has still to follow its branch: what is committed there would take back what has landed.
+///
+/// # Errors
+/// When that cannot be told.
+pub(crate) fn is_behind(sys: &Sys, control: &Path, root: &Path) -> Result<bool> {
+    #[derive(Deserialize)]
+    struct Note {
+        root: PathBuf,
+    }
+    let directory = control.join(NOTES);
+    let names = match sys.files.list(&directory) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(false),
+        names => names?,
+    };
+    for name in names {
+        let bytes = durable::read(sys, &directory.join(name), 1 << 16)?.unwrap_or_default();
+        if serde_json::from_slice::<Note>(&bytes).is_ok_and(|note| note.root == root) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
 
 /// The remote that a clone is made from.
 const ORIGIN: &str = "origin";
@@ -40,6 +71,12 @@ impl Target {
         let local = refs.commit(&format!("refs/heads/{branch}"))?;
         let remote = refs.commit(&format!("refs/remotes/{ORIGIN}/{branch}"))?;
         Ok(Some(Self { branch, local, remote }))
+    }
+
+    /// The tip that work is built on: the remote's, where it will be pushed, else the local one.
+    #[must_use]
+    pub fn onto(&self) -> Option<ObjectId> {
+        self.remote.or(self.local)
     }
 
     /// Its tips, the local one first, each once.

@@ -67,6 +67,9 @@ pub struct Standing {
     /// The end of what the program wrote.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub output: Option<String>,
+    /// The tree that was judged, without the tracker's own files.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub judged: Option<String>,
     /// Everything else.
     #[serde(flatten)]
     pub rest: BTreeMap<String, Value>,
@@ -219,10 +222,21 @@ impl Standing {
                 exit_code: None,
                 timed_out: false,
                 output: None,
+                judged: None,
                 rest: BTreeMap::new(),
             },
-            Some(GateResult { status: _, at, agent_id, note, exit_code, timed_out, output, rest }) => {
-                Self { key, status, at: Some(at), agent_id, note, exit_code, timed_out, output, rest }
+            Some(GateResult {
+                status: _,
+                at,
+                agent_id,
+                note,
+                exit_code,
+                timed_out,
+                output,
+                judged,
+                rest,
+            }) => {
+                Self { key, status, at: Some(at), agent_id, note, exit_code, timed_out, output, judged, rest }
             }
         }
     }

@@ -32,6 +32,7 @@ mod import;
 mod input;
 mod kill;
 mod landed;
+mod landing;
 mod merge;
 mod names;
 mod race;

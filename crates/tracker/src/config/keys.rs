@@ -7,7 +7,7 @@ use super::form::Form;
 use super::key::{Key, Schema, Section, sections};
 use super::texts;
 use super::value::{Typed, Value};
-use super::words::{EnforceLeases, ForeignClaims, Satisfied, WorktreeMode};
+use super::words::{EnforceLeases, ForeignClaims, Satisfied, Strategy, Via, WorktreeMode};
 
 /// The longest time that a lease can be granted for, in seconds.
 const LONGEST: u64 = Millis::LONGEST.get() / 1_000;
@@ -106,6 +106,10 @@ sections! {
     Landing at "landing" {
         /// The branch that work lands on; none is that of `origin`, else `main` or `master`.
         branch: Option<String> = None, Form::Text(texts::BRANCH);
+        /// How a finished branch becomes part of it.
+        strategy: Strategy = Strategy::Rebase, Strategy::FORM;
+        /// How finished work comes there.
+        via: Via = Via::Push, Via::FORM;
         /// When an issue that others depend on is out of their way.
         dependencies: Satisfied = Satisfied::Landed, Satisfied::FORM;
     }

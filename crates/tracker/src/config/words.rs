@@ -67,6 +67,24 @@ words! {
         Done = "done",
     }
 
+    /// How a finished branch becomes part of the target.
+    pub enum Strategy {
+        /// its commits follow the target's, one by one
+        Rebase = "rebase",
+        /// a commit joins both
+        Merge = "merge",
+        /// one commit has everything
+        Squash = "squash",
+    }
+
+    /// How finished work comes to the target.
+    pub enum Via {
+        /// it is put there, and pushed if there is a remote
+        Push = "push",
+        /// its branch waits for whoever merges it
+        Review = "review",
+    }
+
     /// What a check makes of a fence that another clone's log has issued.
     pub enum ForeignClaims {
         /// it is an error

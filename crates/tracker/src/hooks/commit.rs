@@ -24,6 +24,14 @@ use crate::workspace::DATA;
 /// Why it must not be committed, or what failed.
 pub fn check(caller: &Caller) -> Result<()> {
     let Some(site) = Site::find(caller)? else { return Ok(()) };
+    if site.is_behind()? {
+        let message = "something has landed on this branch that this worktree does not have yet: the commit \
+                       would take it back";
+        let mut findings = Findings::default();
+        findings
+            .add(Weight::Stops, Problem::of(Code::NotFollowed, message.to_owned(), "jit sync".to_owned()));
+        return findings.settle(&*caller.listener, "commit");
+    }
     let head = site.head()?;
     let tree = head.map(|head| site.commit(&head)).transpose()?.map(|commit| commit.tree);
     let changes = site.staged(tree.as_ref())?;

@@ -12,6 +12,7 @@ use crate::caller::Caller;
 use crate::durable;
 use crate::error::Result;
 use crate::session::Session;
+use crate::target;
 use crate::workspace::{self, DATA, Ground};
 
 /// A list of commits that are merged at once is never longer.
@@ -37,6 +38,12 @@ impl<'a> Site<'a> {
     pub(super) fn session(&self) -> Result<Session> {
         let ground = Ground { repository: Some(self.repository.clone()), root: self.root.clone() };
         Session::on(self.caller, ground)
+    }
+
+    /// Whether this worktree has still to follow its branch.
+    pub(super) fn is_behind(&self) -> Result<bool> {
+        let Some(root) = &self.root else { return Ok(false) };
+        target::is_behind(&self.caller.sys, &self.repository.common_dir().join("jit"), root)
     }
 
     /// The commit that HEAD is on.

@@ -24,6 +24,9 @@ use crate::session::Session;
 use crate::target::Target;
 use crate::workspace::DATA;
 
+/// Where it is noted, in the control plane, what was there when work on an issue was begun.
+pub(crate) const STARTED: &str = "started";
+
 /// How finished work stands.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case")]
@@ -164,12 +167,24 @@ impl<'a> Landing<'a> {
     ) -> Standing {
         match issue.state {
             State::Rejected | State::Archived => Standing::Landed,
-            State::Done if !self.is_tracked || landed.remote => Standing::Landed,
+            State::Done if landed.remote => Standing::Landed,
+            State::Done if !self.is_tracked => self.untracked(id, issue),
             State::Done if landed.local && self.has_remote() => Standing::NotPushed,
             State::Done if landed.local => Standing::Landed,
             State::Gated if !self.is_tracked || same.any() => Standing::Open,
             State::Done | State::Gated => self.elsewhere(id, issue, layer),
             State::Backlog | State::Ready | State::InProgress => Standing::Open,
+        }
+    }
+
+    /// How done work stands where the target has no issues: nothing has to land, unless it is on a branch that was begun
+    /// for it and will bring the first ones.
+    fn untracked(&self, id: IssueId, issue: &Outline<'_>) -> Standing {
+        let begun =
+            || durable::is_dir(self.session.sys(), &self.session.control().join(STARTED)).unwrap_or(false);
+        match begun().then(|| self.branch(id, issue)).flatten() {
+            Some(branch) => Standing::OnBranch { branch },
+            None => Standing::Landed,
         }
     }
 

@@ -165,6 +165,7 @@ impl Draft {
             exit_code: None,
             timed_out: false,
             output: None,
+            judged: None,
             rest: BTreeMap::new(),
         }
     }

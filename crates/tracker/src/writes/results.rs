@@ -55,6 +55,9 @@ pub struct GateResult {
     /// The end of what it wrote.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output: Option<String>,
+    /// The tree that was judged, without the tracker's own files.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub judged: Option<String>,
     /// Everything else.
     #[serde(flatten)]
     pub rest: BTreeMap<String, Value>,

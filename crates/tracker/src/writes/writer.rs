@@ -5,6 +5,8 @@
 //! lease is checked after the lock was waited for: one that ran out meanwhile is refused, and the files are as
 //! they were.
 
+use std::collections::BTreeMap;
+
 use holdfast_kernel::Holder;
 use holdfast_store::Held;
 use holdfast_sys::LockMode;
@@ -15,8 +17,10 @@ use super::draft::Draft;
 use super::events::{Actor, Event, Witness};
 use super::files::{Content, Place};
 use super::locks::{Locks, SCOPE};
+use super::members::{DEPS, LABELS};
 use super::outbox::{Change, Outbox};
 use super::permit::{self, Permit};
+use super::results;
 use crate::config::EnforceLeases;
 use crate::error::Result;
 use crate::ids::IssueId;
@@ -24,6 +28,7 @@ use crate::issues::{FinishedNote, Issues};
 use crate::notice::Notice;
 use crate::session::Session;
 use crate::times::rfc3339;
+use crate::workspace::DATA;
 
 /// Somebody who changes issues.
 pub struct Writer<'a> {
@@ -102,6 +107,44 @@ impl<'a> Writer<'a> {
             self.tidy_shared();
         }
         Ok(changed)
+    }
+
+    /// What a change would make of an issue's files, for whoever puts them somewhere else than into this worktree: their
+    /// names from the root on, and what they hold. It is judged and stamped as if it were made here.
+    ///
+    /// # Errors
+    /// As [`Writer::change`].
+    pub fn compose(
+        &self,
+        id: IssueId,
+        what: &'static str,
+        mut act: impl FnMut(&mut Draft) -> Result<()>,
+    ) -> Result<(Draft, BTreeMap<String, Option<Vec<u8>>>)> {
+        self.guarded(id, what, &mut |held| {
+            let sys = self.session.sys();
+            let now = rfc3339(&sys.clock.now()?);
+            let copy = Copy::newest(&self.issues, id)?;
+            let mut draft =
+                Draft::new(sys, id, self.agent(), now, copy.issue, copy.labels, copy.deps, copy.results);
+            act(&mut draft)?;
+            self.settle(&mut draft)?;
+            draft.stamp(held);
+            let files = composed(&draft);
+            Ok((draft, files))
+        })
+    }
+
+    /// Does something that only the holder of an issue may do, while nobody can take it over.
+    ///
+    /// # Errors
+    /// When the caller may not, or what `act` fails with.
+    pub fn while_held<T>(
+        &self,
+        id: IssueId,
+        what: &'static str,
+        mut act: impl FnMut() -> Result<T>,
+    ) -> Result<T> {
+        self.guarded(id, what, &mut |_| act())
     }
 
     /// Brings the newest copy of an issue into this worktree, so that there is something to work on.
@@ -244,6 +287,22 @@ impl<'a> Writer<'a> {
     pub fn notice(&self, notice: &Notice) {
         self.session.notice(notice);
     }
+}
+
+/// The files of an issue, named from the root on.
+fn composed(draft: &Draft) -> BTreeMap<String, Option<Vec<u8>>> {
+    let id = draft.id();
+    let home = format!("{DATA}/issues/{id}");
+    let mut files = BTreeMap::from([(format!("{home}/issue.json"), Some(draft.issue().bytes()))]);
+    for (name, bytes) in [(LABELS, &draft.labels.bytes), (DEPS, &draft.deps.bytes)] {
+        if !bytes.is_empty() {
+            files.insert(format!("{home}/{name}"), Some(bytes.clone()));
+        }
+    }
+    for (key, bytes) in draft.results().files(id) {
+        files.insert(format!("{DATA}/{}", results::file(id, &key)), Some(bytes));
+    }
+    files
 }
 
 /// What the files shall hold after a change.

@@ -1,0 +1,70 @@
+//! The short way: names, flags and help of what one does all day.
+
+use clap::Args;
+
+use super::{Filters, Terms};
+
+/// Beginning work.
+#[derive(Args, Debug)]
+pub struct Start {
+    /// The issue; the best one that is available if not given
+    pub issue: Option<String>,
+    /// The terms of the claim.
+    #[command(flatten)]
+    pub terms: Terms,
+    /// Which issues are wanted.
+    #[command(flatten)]
+    pub filters: Filters,
+    /// Wait that long for the issue to become free, in seconds
+    #[arg(long, value_name = "SECONDS", requires = "issue", allow_hyphen_values = true)]
+    pub wait: Option<String>,
+    /// Stay on the branch that this worktree is on
+    #[arg(long)]
+    pub here: bool,
+    /// One more, also if this worktree holds one already
+    #[arg(long)]
+    pub another: bool,
+}
+
+/// Finishing work.
+#[derive(Args, Debug)]
+pub struct Finish {
+    /// The issue; the one that this worktree holds if not given
+    pub issue: Option<String>,
+    /// What the commit says; the title of the issue if not given
+    #[arg(short, long, value_name = "TEXT")]
+    pub message: Option<String>,
+    /// Commit everything that is not ignored, new files too
+    #[arg(short, long)]
+    pub all: bool,
+    /// Leave changes here that are not staged
+    #[arg(long, conflicts_with = "all")]
+    pub leave: bool,
+    /// There is nothing to change; the message says why
+    #[arg(long, requires = "message")]
+    pub empty: bool,
+    /// Keep it on its branch, for a review
+    #[arg(long)]
+    pub no_land: bool,
+    /// Another issue that this branch may change
+    #[arg(long, value_name = "ISSUE")]
+    pub with: Vec<String>,
+}
+
+/// Giving work back.
+#[derive(Args, Debug)]
+pub struct Drop {
+    /// The issue; the one that this worktree holds if not given
+    pub issue: Option<String>,
+}
+
+/// Landing what others finished.
+#[derive(Args, Debug)]
+pub struct Land {
+    /// The issues
+    #[arg(required_unless_present = "all", conflicts_with = "all")]
+    pub issues: Vec<String>,
+    /// Everything that is finished on a branch and held by nobody
+    #[arg(long)]
+    pub all: bool,
+}

@@ -1,0 +1,272 @@
+//! The short way: start, finish, drop, land and sync.
+
+use holdfast_tracker::claims::lease::{Shown, left};
+use holdfast_tracker::claims::{Terms, wait};
+use holdfast_tracker::error::{Error, Result};
+use holdfast_tracker::ids::IssueId;
+use holdfast_tracker::issues::{Issue, Issues, Scope, Standing, State};
+use holdfast_tracker::land::{self, Asked, Begun, Briefing, How, Outcome, Wanted};
+use holdfast_tracker::take::Patience;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::background;
+use crate::cli;
+use crate::context::Context;
+use crate::interrupt::Interrupt;
+use crate::output::Report;
+
+/// Work that was begun, as one JSON object.
+#[derive(Serialize, JsonSchema)]
+pub struct StartOutput {
+    /// The issue.
+    pub issue: Started,
+    /// The claim on it.
+    pub lease: Shown,
+    /// What there is to know.
+    pub briefing: Briefing,
+    /// The branch to work on; none outside of git.
+    pub branch: Option<String>,
+    /// Whether it was held already.
+    pub already_held: bool,
+}
+
+/// An issue with what it is called.
+#[derive(Serialize, JsonSchema)]
+pub struct Started {
+    /// What it is called where people read and type.
+    pub handle: String,
+    /// The issue itself.
+    #[serde(flatten)]
+    pub issue: Issue,
+}
+
+/// Begins work.
+///
+/// # Errors
+/// What went wrong.
+pub fn start(context: &Context, typed: &cli::Start) -> Result<Report> {
+    let limit = typed.wait.as_deref().map(wait::limit).transpose()?;
+    let session = context.session()?;
+    let given = &typed.terms;
+    let agent = session.agent()?;
+    let terms = Terms::parse(given.ttl.as_deref(), given.reason.as_deref(), session.config(), agent)?;
+    let issue = typed.issue.as_deref().map(|typed| Issues::new(&session).resolve(typed)).transpose()?;
+    let filter = typed.filters.parse()?;
+    let wanted = Wanted { issue, filter: &filter, another: typed.another, here: typed.here };
+    let begun = match limit {
+        None => land::start(&session, &wanted, &terms, None)?,
+        Some(limit) => {
+            let waits = &Interrupt::listen()?;
+            land::start(&session, &wanted, &terms, Some(&Patience { limit, waits }))?
+        }
+    };
+    background::start(context, agent);
+    Ok(begun_report(begun))
+}
+
+fn begun_report(begun: Begun) -> Report {
+    let Begun { taken, issue, handle, branch, briefing } = begun;
+    let verb = if taken.already_held { "going on with" } else { "started" };
+    let time = left(&taken.lease, &taken.now);
+    let text = format!("{verb} {handle} as {}: {time}\n\n{}", taken.lease.holder.agent, briefing.as_str());
+    let brief = issue.id.clone();
+    let document = StartOutput {
+        issue: Started { handle, issue },
+        lease: Shown::new(&taken.lease, &taken.now),
+        briefing,
+        branch,
+        already_held: taken.already_held,
+    };
+    Report::new(text, &document).brief(brief)
+}
+
+/// What became of issues that were finished, as one JSON object.
+#[derive(Serialize, JsonSchema)]
+pub struct FinishOutput {
+    /// What became of it.
+    pub finished: Ended,
+}
+
+/// What became of several, as one JSON object.
+#[derive(Serialize, JsonSchema)]
+pub struct LandOutput {
+    /// What landed, or still waits.
+    pub landed: Vec<Ended>,
+    /// How many.
+    pub count: usize,
+}
+
+/// What became of an issue.
+#[derive(Serialize, JsonSchema)]
+pub struct Ended {
+    /// Its id.
+    pub id: String,
+    /// What it is called where people read and type.
+    pub handle: String,
+    /// What it is about.
+    pub title: String,
+    /// landed, done, gated or waiting
+    pub outcome: &'static str,
+    /// The branch that it landed on, or that has it.
+    pub branch: Option<String>,
+    /// The commit that it landed with.
+    pub commit: Option<String>,
+    /// The gates that are open.
+    pub open_gates: Vec<String>,
+    /// Why it has not landed.
+    pub reason: Option<String>,
+}
+
+impl From<&Outcome> for Ended {
+    fn from(outcome: &Outcome) -> Self {
+        let mut ended = Self {
+            id: outcome.issue.to_string(),
+            handle: outcome.handle.clone(),
+            title: outcome.title.clone(),
+            outcome: "done",
+            branch: None,
+            commit: None,
+            open_gates: Vec::new(),
+            reason: None,
+        };
+        match &outcome.how {
+            How::Landed { target, commit } => {
+                (ended.outcome, ended.branch) = ("landed", Some(target.clone()));
+                ended.commit = Some(commit.clone());
+            }
+            How::Done => {}
+            How::Gated(open) => (ended.outcome, ended.open_gates) = ("gated", open.clone()),
+            How::Waiting { branch, why } => {
+                (ended.outcome, ended.branch) = ("waiting", Some(branch.clone()));
+                ended.reason = Some(why.clone());
+            }
+        }
+        ended
+    }
+}
+
+fn line(outcome: &Outcome) -> String {
+    let Outcome { handle, title, how, .. } = outcome;
+    match how {
+        How::Landed { target, commit } => {
+            let short: String = commit.chars().take(10).collect();
+            format!("landed {handle} on {target} ({short}): {title}\n")
+        }
+        How::Done => format!("done {handle}: {title}\n"),
+        How::Gated(open) => format!("gated {handle}: {} open\n", open.join(", ")),
+        How::Waiting { branch, why } => format!("done {handle} on {branch}, not landed: {why}\n"),
+    }
+}
+
+/// Finishes work.
+///
+/// # Errors
+/// What went wrong.
+pub fn finish(context: &Context, typed: &cli::Finish) -> Result<Report> {
+    let session = context.session()?;
+    let id = land::meant(&session, typed.issue.as_deref())?;
+    let issues = Issues::new(&session);
+    let asked = Asked {
+        message: typed.message.clone(),
+        all: typed.all,
+        leave: typed.leave,
+        empty: typed.empty,
+        no_land: typed.no_land,
+        with: typed.with.iter().map(|typed| issues.resolve(typed)).collect::<Result<_>>()?,
+    };
+    let outcome = land::finish(&session, id, &asked)?;
+    let document = FinishOutput { finished: Ended::from(&outcome) };
+    Ok(Report::new(line(&outcome), &document).brief(outcome.issue.to_string()))
+}
+
+/// An issue that was given back, as one JSON object.
+#[derive(Serialize, JsonSchema)]
+pub struct DropOutput {
+    /// What was given back.
+    pub dropped: GivenBack,
+}
+
+/// An issue that was given back.
+#[derive(Serialize, JsonSchema)]
+pub struct GivenBack {
+    /// Its id.
+    pub id: String,
+    /// What it is called where people read and type.
+    pub handle: String,
+    /// What it is about.
+    pub title: String,
+    /// Where it stands now.
+    pub state: State,
+}
+
+/// Gives work back.
+///
+/// # Errors
+/// What went wrong.
+pub fn give_back(context: &Context, typed: &cli::Drop) -> Result<Report> {
+    let session = context.session()?;
+    let id = land::meant(&session, typed.issue.as_deref())?;
+    let land::Dropped { handle, title, state, .. } = land::give_back(&session, id)?;
+    let text = format!("dropped {handle}: {title} ({state})\n");
+    let dropped = GivenBack { id: id.to_string(), handle, title, state };
+    Ok(Report::new(text, &DropOutput { dropped }).brief(id.to_string()))
+}
+
+/// Lands what others finished.
+///
+/// # Errors
+/// What went wrong with an issue that was named; of all, those that cannot be landed are named, and the others are.
+pub fn land(context: &Context, typed: &cli::Land) -> Result<Report> {
+    let session = context.session()?;
+    let issues = Issues::new(&session);
+    let mut outcomes = Vec::new();
+    if typed.all {
+        let on_branch = |seen: &holdfast_tracker::issues::Seen<'_>| {
+            let waits = matches!(seen.standing, Standing::OnBranch { .. }) && seen.issue.state == State::Done;
+            waits.then_some(seen.id)
+        };
+        let waiting: Vec<IssueId> = issues.scan(Scope::All, on_branch)?.found;
+        for id in waiting {
+            match land::land(&session, id) {
+                Ok(outcome) => outcomes.push(outcome),
+                Err(error @ (Error::Land(_) | Error::Refused(_))) => {
+                    context.printer.warn(&format!("{} stays where it is: {error}", issues.handle(id)));
+                }
+                Err(error) => return Err(error),
+            }
+        }
+    } else {
+        for typed in &typed.issues {
+            outcomes.push(land::land(&session, issues.resolve(typed)?)?);
+        }
+    }
+    let text: String = outcomes.iter().map(line).collect();
+    let text = if text.is_empty() { "nothing waits to be landed\n".to_owned() } else { text };
+    let brief: Vec<String> = outcomes.iter().map(|outcome| outcome.issue.to_string()).collect();
+    let landed: Vec<Ended> = outcomes.iter().map(Ended::from).collect();
+    let document = LandOutput { count: landed.len(), landed };
+    Ok(Report::new(text, &document).brief(brief.join("\n")))
+}
+
+/// What a sync found, as one JSON object.
+#[derive(Serialize, JsonSchema)]
+pub struct SyncOutput {
+    /// Whether the remote was asked and answered; none if there is none.
+    pub fetched: Option<bool>,
+}
+
+/// Fetches, and does what landings that were cut off left to do.
+///
+/// # Errors
+/// What went wrong.
+pub fn sync(context: &Context) -> Result<Report> {
+    let session = context.session()?;
+    let fetched = land::fetch(&session)?;
+    let text = match fetched {
+        None => "this worktree is where its branch is\n",
+        Some(true) => "fetched; this worktree is where its branch is\n",
+        Some(false) => "the remote cannot be reached; what is here is what was last fetched\n",
+    };
+    Ok(Report::new(text, &SyncOutput { fetched }))
+}

@@ -1,0 +1,170 @@
+//! What can be wrong on the way from a claim to the target.
+
+use std::path::PathBuf;
+
+use serde_json::{Value, json};
+
+use crate::code::Code;
+
+/// How many files are named.
+const MOST_NAMED: usize = 20;
+
+/// What can be wrong on the way from a claim to the target.
+#[derive(Debug, thiserror::Error)]
+pub enum LandError {
+    /// Nothing is claimed here.
+    #[error("this worktree holds no claim")]
+    NoClaim,
+    /// Several issues are claimed here, and none was named.
+    #[error("this worktree holds several claims: {}", .0.join(", "))]
+    SeveralClaims(Vec<String>),
+    /// The worktree has something that going to another branch would leave behind.
+    #[error("this worktree cannot go to another branch: {what}{}", named(files))]
+    Busy {
+        /// What is in the way.
+        what: String,
+        /// The files that are.
+        files: Vec<String>,
+    },
+    /// Nothing was done.
+    #[error("{0} would land without a change: nothing differs outside .jit/ since it was claimed")]
+    NoChange(String),
+    /// Changes that would be left behind.
+    #[error("these changes are in no commit{}", named(.0))]
+    LeftOver(Vec<String>),
+    /// The branch changes other issues too.
+    #[error("this branch changes issues besides the one that is finished: {}", .0.join(", "))]
+    OtherIssues(Vec<String>),
+    /// The work conflicts with what has landed.
+    #[error("the work conflicts with what has landed, in commit {}{}", commit.get(..10).unwrap_or(commit), named(files))]
+    Conflict {
+        /// The files.
+        files: Vec<String>,
+        /// The commit that cannot be put on top of it.
+        commit: String,
+    },
+    /// The worktree of the target has something that landing would overwrite.
+    #[error("{branch} is checked out in {}, and {what}{}", root.display(), named(files))]
+    TargetDirty {
+        /// The target.
+        branch: String,
+        /// The worktree.
+        root: PathBuf,
+        /// What is in the way.
+        what: String,
+        /// The files that are.
+        files: Vec<String>,
+    },
+    /// A gate said no.
+    #[error("the gate '{gate}' failed on what would land ({})", ended(*code))]
+    GateFailed {
+        /// The gate.
+        gate: String,
+        /// The exit code of its command.
+        code: Option<i32>,
+        /// The end of what it wrote.
+        output: String,
+    },
+    /// The remote does not take the push.
+    #[error("the remote refuses the push to {branch}: {why}")]
+    PushRefused {
+        /// The target.
+        branch: String,
+        /// What the remote says.
+        why: String,
+    },
+    /// There is nothing that could land.
+    #[error("{0} has no finished work on a branch")]
+    NothingToLand(String),
+    /// Others were faster each time.
+    #[error("{branch} moved {times} times while this was being landed")]
+    Moving {
+        /// The target.
+        branch: String,
+        /// How often.
+        times: u32,
+    },
+}
+
+fn named(files: &[String]) -> String {
+    if files.is_empty() {
+        return String::new();
+    }
+    let shown: Vec<&str> = files.iter().take(MOST_NAMED).map(String::as_str).collect();
+    let more = files.len().saturating_sub(shown.len());
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    format!(": {}{more}", shown.join(", "))
+}
+
+fn ended(code: Option<i32>) -> String {
+    code.map_or_else(|| "it was stopped".to_owned(), |code| format!("exit {code}"))
+}
+
+impl LandError {
+    /// What kind of error it is.
+    #[must_use]
+    pub const fn code(&self) -> Code {
+        match self {
+            Self::NoClaim => Code::NoClaim,
+            Self::SeveralClaims(_) => Code::SeveralClaims,
+            Self::Busy { .. } => Code::WorktreeBusy,
+            Self::NoChange(_) => Code::NoChange,
+            Self::LeftOver(_) => Code::LeftOver,
+            Self::OtherIssues(_) => Code::OtherIssues,
+            Self::Conflict { .. } => Code::LandConflict,
+            Self::TargetDirty { .. } => Code::TargetDirty,
+            Self::GateFailed { .. } => Code::GateFailed,
+            Self::PushRefused { .. } => Code::PushRefused,
+            Self::NothingToLand(_) => Code::NothingToLand,
+            Self::Moving { .. } => Code::TargetMoving,
+        }
+    }
+
+    /// What to type next.
+    #[must_use]
+    pub fn hint(&self) -> Option<String> {
+        Some(match self {
+            Self::NoClaim => "jit start, or name the issue".into(),
+            Self::SeveralClaims(handles) => format!("name one: jit finish {}", handles.first()?),
+            Self::Busy { .. } => {
+                "jit finish or git commit what is here, or stay on this branch: jit start --here".into()
+            }
+            Self::NoChange(_) => {
+                "commit the work, or say why there is none: jit finish --empty -m 'why'".into()
+            }
+            Self::LeftOver(_) => "jit finish -a takes them along, --leave leaves them here".into(),
+            Self::OtherIssues(handles) => format!("jit finish --with {}", handles.join(" --with ")),
+            Self::Conflict { .. } => "git rebase onto the target, resolve, then jit finish again".into(),
+            Self::TargetDirty { .. } => "commit or stash what is there, then jit land --all".into(),
+            Self::GateFailed { .. } => {
+                "mend it and run jit finish again: branch and claim are as they were".into()
+            }
+            Self::PushRefused { .. } => {
+                "jit config set landing.via review, if the branch takes no pushes".into()
+            }
+            Self::NothingToLand(_) => "jit list shows where finished work is".into(),
+            Self::Moving { .. } => "jit finish again".into(),
+        })
+    }
+
+    /// What a program can go on with.
+    #[must_use]
+    pub fn details(&self) -> Value {
+        match self {
+            Self::SeveralClaims(issues) | Self::OtherIssues(issues) => json!({ "issues": issues }),
+            Self::Busy { files, .. } | Self::LeftOver(files) => json!({ "files": files }),
+            Self::Conflict { files, commit } => json!({ "files": files, "commit": commit }),
+            Self::TargetDirty { branch, root, files, .. } => {
+                json!({ "branch": branch, "worktree": root.display().to_string(), "files": files })
+            }
+            Self::GateFailed { gate, code, output } => {
+                json!({ "gate": gate, "exit_code": code, "output": output })
+            }
+            Self::NoClaim
+            | Self::NoChange(_)
+            | Self::PushRefused { .. }
+            | Self::NothingToLand(_)
+            | Self::Moving { .. } => json!({}),
+        }
+    }
+}

@@ -1,0 +1,80 @@
+//! From a claim to the branch that everybody builds on: beginning work, finishing it, giving it back. Every step can be
+//! cut off and asked for again: it goes on where it was, and nothing is done twice.
+//!
+//! The word `done` and the work that it stands for become part of the target in one step, made while the lease is in
+//! force: no crash leaves one without the other.
+
+mod begin;
+mod briefing;
+mod candidate;
+mod checkout;
+mod finish;
+mod follow;
+mod gates;
+mod give;
+mod plumbing;
+mod publish;
+mod started;
+
+use holdfast_kernel::{Lease, Standing as LeaseStanding};
+
+use crate::error::{LandError, Result};
+use crate::ids::IssueId;
+use crate::issues::Issues;
+use crate::session::Session;
+
+pub use begin::{Begun, Wanted, start};
+pub use briefing::Briefing;
+pub use finish::{Asked, How, Outcome, finish, land};
+pub use follow::settle;
+pub use give::{Dropped, give_back};
+
+/// Asks the remote where its branches are; none if there is no remote. Says whether it answered.
+///
+/// # Errors
+/// When git cannot be started.
+pub fn fetch(session: &Session) -> Result<Option<bool>> {
+    let Some(root) = session.root().filter(|_| session.repository().is_some()) else { return Ok(None) };
+    let git = plumbing::Plumbing::new(root);
+    if git.text(&["remote"])?.lines().all(|name| name != "origin") {
+        return Ok(None);
+    }
+    Ok(Some(git.git().ask(&["fetch", "-q", "origin"], &[])?.code == Some(0)))
+}
+
+/// The claims that whoever asks holds in this worktree, by issue.
+///
+/// # Errors
+/// When they cannot be read, or nobody says who asks.
+pub fn held_here(session: &Session) -> Result<Vec<(IssueId, Lease)>> {
+    let view = session.claims().view()?;
+    let holder = session.holder()?;
+    let lives = |lease: &&Lease| {
+        let standing = lease.standing(&view.now);
+        lease.holder == *holder && matches!(standing, LeaseStanding::Live { .. } | LeaseStanding::Beating)
+    };
+    let mine = view.table.iter().filter(lives);
+    let mut held: Vec<(IssueId, Lease)> =
+        mine.filter_map(|lease| Some((IssueId::parse(lease.resource.as_str())?, lease.clone()))).collect();
+    held.sort_by_key(|(id, _)| *id);
+    Ok(held)
+}
+
+/// The issue that was meant: the one that was typed, or the only one that is held in this worktree.
+///
+/// # Errors
+/// When none is held, or several are and none was typed.
+pub fn meant(session: &Session, typed: Option<&str>) -> Result<IssueId> {
+    let issues = Issues::new(session);
+    if let Some(typed) = typed {
+        return issues.resolve(typed);
+    }
+    match held_here(session)?.as_slice() {
+        [] => Err(LandError::NoClaim.into()),
+        [(only, _)] => Ok(*only),
+        several => {
+            let handles = several.iter().map(|(id, _)| issues.handle(*id)).collect();
+            Err(LandError::SeveralClaims(handles).into())
+        }
+    }
+}

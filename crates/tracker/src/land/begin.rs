@@ -1,0 +1,115 @@
+//! Beginning work: the claim, the branch, the state, and what there is to know.
+
+use holdfast_kernel::Lease;
+
+use super::checkout::Checkout;
+use super::started::Started;
+use super::{Briefing, held_here};
+use crate::claims::Terms;
+use crate::error::{Error, LandError, Result};
+use crate::ids::IssueId;
+use crate::issues::{Issue, Issues, State};
+use crate::queries::Filter;
+use crate::session::Session;
+use crate::take::{self, Patience, Taken};
+use crate::workspace;
+use crate::writes::Writer;
+
+/// What is wanted.
+pub struct Wanted<'a> {
+    /// This issue, or the best one that is available.
+    pub issue: Option<IssueId>,
+    /// Among these.
+    pub filter: &'a Filter,
+    /// One more, also if one is held here already.
+    pub another: bool,
+    /// On the branch that the worktree is on.
+    pub here: bool,
+}
+
+/// Work that was begun.
+pub struct Begun {
+    /// The claim.
+    pub taken: Taken,
+    /// The issue.
+    pub issue: Issue,
+    /// What it is called.
+    pub handle: String,
+    /// The branch to work on; none outside of git.
+    pub branch: Option<String>,
+    /// What there is to know.
+    pub briefing: Briefing,
+}
+
+/// Claims an issue and begins work on it. What is held here already is what is returned, unless another one is wanted.
+///
+/// # Errors
+/// The refusal, a worktree that cannot go to another branch, or what failed. Nothing is claimed then.
+pub fn start(
+    session: &Session,
+    wanted: &Wanted<'_>,
+    terms: &Terms,
+    patience: Option<&Patience<'_>>,
+) -> Result<Begun> {
+    let taken = match resumed(session, wanted)? {
+        Some(taken) => taken,
+        None => {
+            let checkout = if wanted.here { None } else { Checkout::prepare(session)? };
+            let between = |lease: &Lease| checkout.as_ref().map_or(Ok(()), |checkout| checkout.switch(lease));
+            match wanted.issue {
+                Some(issue) => take::acquire_then(session, issue, terms, patience, &between)?,
+                None => take::next_then(session, terms, wanted.filter, false, &between)?,
+            }
+        }
+    };
+    begin(session, taken)
+}
+
+/// What is held here already, if that is what is wanted.
+fn resumed(session: &Session, wanted: &Wanted<'_>) -> Result<Option<Taken>> {
+    let held = held_here(session)?;
+    let is_meant = |(id, _): &&(IssueId, Lease)| wanted.issue == Some(*id);
+    let lease = match (wanted.issue, held.as_slice()) {
+        (Some(_), _) => held.iter().find(is_meant).map(|(_, lease)| lease.clone()),
+        (None, _) if wanted.another => None,
+        (None, []) => None,
+        (None, [(_, only)]) => Some(only.clone()),
+        (None, several) => {
+            let issues = Issues::new(session);
+            let handles = several.iter().map(|(id, _)| issues.handle(*id)).collect();
+            return Err(LandError::SeveralClaims(handles).into());
+        }
+    };
+    let now = session.sys().clock.now()?;
+    Ok(lease.map(|lease| Taken { lease, already_held: true, now }))
+}
+
+fn begin(session: &Session, taken: Taken) -> Result<Begun> {
+    let resource = taken.lease.resource.as_str();
+    let id = IssueId::parse(resource)
+        .ok_or_else(|| Error::Internal(format!("{resource} was claimed as an issue")))?;
+    let writer = Writer::open(session)?;
+    let before = writer.issues.read(id)?;
+    let fence = taken.lease.fence.get();
+    if Started::read(session, id, fence).is_none() {
+        let base = match session.repository() {
+            Some(repository) => workspace::head_commit(&session.caller, repository)?,
+            None => None,
+        };
+        let state = if before.state == State::InProgress { State::Ready } else { before.state };
+        Started { fence, state, base: base.map(|base| base.to_string()) }.write(session, id)?;
+    }
+    let agent = session.agent()?.id.to_string();
+    let changed = writer.change(id, "starting", |draft| {
+        if draft.issue().state != State::InProgress {
+            draft.step(State::InProgress, false);
+        }
+        draft.edit().assignee = Some(agent.clone());
+        Ok(())
+    })?;
+    let issues = Issues::new(session);
+    let branch = session.branch()?;
+    let briefing = Briefing::of(session, &issues, id, &before, branch.as_deref())?;
+    let (issue, handle) = (changed.draft.issue().clone(), issues.handle(id));
+    Ok(Begun { taken, issue, handle, branch, briefing })
+}

@@ -1,0 +1,132 @@
+//! What whoever begins an issue has to know, in one text that fits anywhere.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::plumbing::Plumbing;
+use crate::error::Result;
+use crate::ids::IssueId;
+use crate::issues::{Issue, Issues, Scope};
+use crate::session::Session;
+use crate::target::Target;
+use crate::writes::results_of;
+
+/// The longest one, in bytes.
+const LONGEST: usize = 8 << 10;
+
+/// What whoever begins an issue has to know.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, JsonSchema)]
+#[serde(transparent)]
+pub struct Briefing(String);
+
+impl Briefing {
+    /// The text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    pub(super) fn of(
+        session: &Session,
+        issues: &Issues<'_>,
+        id: IssueId,
+        before: &Issue,
+        branch: Option<&str>,
+    ) -> Result<Self> {
+        let handle = issues.handle(id);
+        let mut text = format!("{handle}  {}\n", before.title);
+        text.push_str(&format!("{} · {}\n", before.priority, before.kind));
+        if let Some(branch) = branch {
+            text.push_str(&format!("branch: {branch}\n"));
+        }
+        let (labels, deps) = issues.see(id, Scope::All, |seen| {
+            let texts = |set: &crate::issues::Set| set.members().map(ToOwned::to_owned).collect::<Vec<_>>();
+            (texts(&seen.labels), texts(&seen.deps))
+        })?;
+        if !labels.is_empty() {
+            text.push_str(&format!("labels: {}\n", labels.join(", ")));
+        }
+        if !before.gates.is_empty() {
+            let results = results_of(issues, id, &before.gates)?;
+            let gate = |key: &String| format!("{key}{}", if results.passed(key) { " (passed)" } else { "" });
+            text.push_str(&format!(
+                "gates: {}\n",
+                before.gates.iter().map(gate).collect::<Vec<_>>().join(", ")
+            ));
+        }
+        for dep in deps.iter().filter_map(|dep| IssueId::parse(dep)) {
+            if let Ok(line) =
+                issues.see(dep, Scope::All, |seen| format!("{} ({})", &*seen.issue.title, seen.issue.state))
+            {
+                text.push_str(&format!("depends on: {}  {line}\n", issues.handle(dep)));
+            }
+        }
+        for (path, document) in &before.documents {
+            let label = document.label.as_deref().map(|label| format!("  {label}")).unwrap_or_default();
+            text.push_str(&format!("document: {path}{label}\n"));
+        }
+        for line in earlier(session, &handle, branch)? {
+            text.push_str(&line);
+        }
+        if let Some(description) = &before.description {
+            text.push_str(&format!("\n{description}\n"));
+        }
+        let next = "\nwhen it is done: jit finish -a -m 'what was done'; to give it back: jit drop\n";
+        Ok(Self(cut(text, next)))
+    }
+}
+
+/// What earlier holders left on branches of their own.
+fn earlier(session: &Session, handle: &str, own: Option<&str>) -> Result<Vec<String>> {
+    let (Some(repository), Some(root)) = (session.repository(), session.root()) else {
+        return Ok(Vec::new());
+    };
+    let target = Target::find(&session.caller, repository, session.config())?;
+    let Some(tip) = target.as_ref().and_then(Target::onto) else { return Ok(Vec::new()) };
+    let plumbing = Plumbing::new(root);
+    let format = "--format=%(objectname) %(refname:short) %(committername) %(committerdate:relative)";
+    let patterns = [format!("refs/heads/jit/{handle}"), format!("refs/heads/jit/{handle}-*")];
+    let listed = plumbing.text(&["for-each-ref", format, &patterns[0], &patterns[1]])?;
+    let mut lines = Vec::new();
+    for line in listed.lines() {
+        let Some((commit, rest)) = line.split_once(' ') else { continue };
+        let Some((branch, who)) = rest.split_once(' ') else { continue };
+        let Some(commit) = holdfast_git::ObjectId::from_hex(commit.as_bytes()) else { continue };
+        if Some(branch) != own && !plumbing.commits(&tip, &commit)?.is_empty() {
+            lines.push(format!("left by an earlier holder: branch {branch} ({who})\n"));
+        }
+    }
+    Ok(lines)
+}
+
+/// The text, with its end left out if it is too long, and what comes after it.
+fn cut(mut text: String, after: &str) -> String {
+    const MORE: &str = "\n… (the rest: jit show)\n";
+    if text.len() + after.len() <= LONGEST {
+        return text + after;
+    }
+    let mut end = LONGEST - MORE.len() - after.len();
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    text.truncate(end);
+    text + MORE + after
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{LONGEST, cut};
+
+    #[test]
+    fn a_long_briefing_is_cut_between_characters() {
+        assert_eq!(cut("short".to_owned(), "!"), "short!");
+        for word in ["ä", "x", "日本"] {
+            let text = cut(word.repeat(LONGEST), "after");
+            assert!(
+                text.len() <= LONGEST && text.contains("the rest") && text.ends_with("after"),
+                "{}",
+                text.len()
+            );
+        }
+    }
+}

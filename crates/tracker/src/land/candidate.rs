@@ -1,0 +1,154 @@
+//! What the target would become: the work of a branch on top of it. Nothing here moves a ref or touches a worktree.
+
+use std::collections::BTreeMap;
+
+use holdfast_git::ObjectId;
+use holdfast_sys::Sys;
+
+use super::plumbing::{Merged, Plumbing, is_ours};
+use crate::error::{LandError, Result};
+use crate::merge;
+
+/// How long the marks of a conflict are that git itself makes.
+const MARK: usize = 7;
+
+/// What the target would become.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Candidate {
+    /// The commit of the target that it is built on.
+    pub(super) onto: ObjectId,
+    /// Its tip.
+    pub(super) tip: ObjectId,
+    /// Whether the tip is a commit of the branch, and not the target's own.
+    pub(super) has_work: bool,
+}
+
+/// Where candidates are built.
+pub(super) struct Builder<'a> {
+    pub(super) sys: &'a Sys,
+    pub(super) plumbing: &'a Plumbing,
+}
+
+impl Builder<'_> {
+    /// The commits of `source` one by one on top of `onto`.
+    ///
+    /// # Errors
+    /// When they conflict with what is there, or git fails.
+    pub(super) fn rebased(&self, onto: ObjectId, source: &ObjectId) -> Result<Candidate> {
+        let commits = self.plumbing.commits(&onto, source)?;
+        let first = commits.first().and_then(|(_, parents)| parents.first());
+        if commits.is_empty() || first == Some(&onto) && is_line(&commits) {
+            let tip = if commits.is_empty() { onto } else { *source };
+            return Ok(Candidate { onto, tip, has_work: !commits.is_empty() });
+        }
+        if !is_line(&commits) {
+            return self.merged(onto, source);
+        }
+        let mut tip = onto;
+        for (commit, parents) in &commits {
+            let Some(parent) = parents.first() else { return self.merged(onto, source) };
+            let tree = self.tree(Some(parent), &tip, commit)?;
+            let message = self.plumbing.message(commit)?;
+            tip = self.plumbing.commit(&tree, &[tip], &message, Some(commit))?;
+        }
+        Ok(Candidate { onto, tip, has_work: true })
+    }
+
+    /// Both joined by a commit.
+    pub(super) fn merged(&self, onto: ObjectId, source: &ObjectId) -> Result<Candidate> {
+        let tree = self.tree(None, &onto, source)?;
+        let message = self.plumbing.message(source)?;
+        let tip = self.plumbing.commit(&tree, &[onto, *source], &message, None)?;
+        Ok(Candidate { onto, tip, has_work: true })
+    }
+
+    /// Everything that `source` has done as one commit.
+    pub(super) fn squashed(&self, onto: ObjectId, source: &ObjectId) -> Result<Candidate> {
+        let tree = self.tree(None, &onto, source)?;
+        let message = self.plumbing.message(source)?;
+        let tip = self.plumbing.commit(&tree, &[onto], &message, Some(source))?;
+        Ok(Candidate { onto, tip, has_work: true })
+    }
+
+    fn tree(&self, base: Option<&ObjectId>, ours: &ObjectId, theirs: &ObjectId) -> Result<ObjectId> {
+        match self.plumbing.merge(base, ours, theirs)? {
+            Merged::Clean(tree) => Ok(tree),
+            Merged::Conflict { tree, files } => {
+                let base = match base {
+                    Some(base) => Some(*base),
+                    None => self.plumbing.base(ours, theirs)?,
+                };
+                self.resolved(&tree, &files, base.as_ref(), ours, theirs)
+            }
+        }
+    }
+
+    /// The tree with the tracker's own conflicts resolved field by field; nobody else's can be.
+    fn resolved(
+        &self,
+        tree: &ObjectId,
+        files: &[Vec<u8>],
+        base: Option<&ObjectId>,
+        ours: &ObjectId,
+        theirs: &ObjectId,
+    ) -> Result<ObjectId> {
+        let mut merged = BTreeMap::new();
+        let mut left = Vec::new();
+        for path in files {
+            let text = String::from_utf8_lossy(path).into_owned();
+            let read = |commit: Option<&ObjectId>| match commit {
+                Some(commit) => Ok(self.plumbing.show(commit, &text)?.unwrap_or_default()),
+                None => Ok::<_, crate::error::Error>(Vec::new()),
+            };
+            let sides = (read(base)?, read(Some(ours))?, read(Some(theirs))?);
+            match is_ours(path).then(|| resolve(&text, &sides.0, &sides.1, &sides.2)).flatten() {
+                Some(bytes) => drop(merged.insert(text, Some(bytes))),
+                None => left.push(text),
+            }
+        }
+        if left.is_empty() {
+            return self.plumbing.with_files(self.sys, tree, &merged);
+        }
+        Err(LandError::Conflict { files: left, commit: theirs.to_string() }.into())
+    }
+}
+
+/// Whether each commit follows the one before.
+fn is_line(commits: &[(ObjectId, Vec<ObjectId>)]) -> bool {
+    let follows = |pair: &[(ObjectId, Vec<ObjectId>)]| match pair {
+        [(before, _), (_, parents)] => parents.as_slice() == [*before],
+        _ => true,
+    };
+    commits.iter().all(|(_, parents)| parents.len() == 1) && commits.windows(2).all(follows)
+}
+
+/// A file of the tracker that both sides changed; none if it cannot be told what it should be.
+fn resolve(path: &str, base: &[u8], ours: &[u8], theirs: &[u8]) -> Option<Vec<u8>> {
+    if path.ends_with(".jsonl") {
+        return Some(union(ours, theirs));
+    }
+    if path.ends_with("/issue.json") {
+        let merged = merge::merge(base, ours, theirs, MARK)?;
+        return (merged.conflicts == 0).then_some(merged.text);
+    }
+    if path.starts_with(".jit/gates/results/") {
+        let at = |bytes: &[u8]| -> Option<String> {
+            let value: serde_json::Value = serde_json::from_slice(bytes).ok()?;
+            Some(value.get("at")?.as_str()?.to_owned())
+        };
+        let (here, there) = (at(ours)?, at(theirs)?);
+        return Some(if here >= there { ours.to_vec() } else { theirs.to_vec() });
+    }
+    None
+}
+
+/// The lines of both, each once.
+fn union(ours: &[u8], theirs: &[u8]) -> Vec<u8> {
+    let mut lines: Vec<&[u8]> = Vec::new();
+    for line in ours.split(|byte| *byte == b'\n').chain(theirs.split(|byte| *byte == b'\n')) {
+        if !line.is_empty() && !lines.contains(&line) {
+            lines.push(line);
+        }
+    }
+    lines.into_iter().flat_map(|line| [line, b"\n"].concat()).collect()
+}

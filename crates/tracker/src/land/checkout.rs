@@ -1,0 +1,107 @@
+//! The branch that work on an issue is done on. A worktree beside the main one gets a branch for each issue, from where
+//! the target is; the main worktree stays where it is.
+
+use holdfast_git::ObjectId;
+use holdfast_kernel::Lease;
+
+use super::plumbing::Plumbing;
+use crate::error::{LandError, Result};
+use crate::ids::IssueId;
+use crate::issues::{Issues, Scope, Standing};
+use crate::session::Session;
+use crate::target::Target;
+
+/// A worktree that can go to another branch.
+pub(super) struct Checkout<'a> {
+    session: &'a Session,
+    plumbing: Plumbing,
+    tip: ObjectId,
+}
+
+impl<'a> Checkout<'a> {
+    /// The worktree, if it is to go to another branch: one beside the main one, in a repository that has a target.
+    ///
+    /// # Errors
+    /// When something is here that would be left behind.
+    pub(super) fn prepare(session: &'a Session) -> Result<Option<Self>> {
+        let (Some(repository), Some(root), true) =
+            (session.repository(), session.root(), session.is_linked())
+        else {
+            return Ok(None);
+        };
+        let target = Target::find(&session.caller, repository, session.config())?;
+        let Some(tip) = target.as_ref().and_then(Target::onto) else { return Ok(None) };
+        let plumbing = Plumbing::new(root);
+        let left: Vec<String> = plumbing
+            .dirty()?
+            .into_iter()
+            .filter(|dirty| !dirty.is_ours())
+            .map(|dirty| String::from_utf8_lossy(&dirty.path).into_owned())
+            .collect();
+        if !left.is_empty() {
+            return Err(
+                LandError::Busy { what: "it has changes that are in no commit".into(), files: left }.into()
+            );
+        }
+        if let Some(target) = &target {
+            for commit in is_unlanded(&plumbing, target)? {
+                let what = format!("{} is not on {}", commit, target.branch);
+                return Err(LandError::Busy { what, files: Vec::new() }.into());
+            }
+        }
+        Ok(Some(Self { session, plumbing, tip }))
+    }
+
+    /// Goes to the branch of an issue that was just granted.
+    pub(super) fn switch(&self, lease: &Lease) -> Result<()> {
+        let Some(id) = IssueId::parse(lease.resource.as_str()) else { return Ok(()) };
+        let issues = Issues::new(self.session);
+        let handle = issues.handle(id);
+        if let Ok(Standing::OnBranch { branch }) = issues.see(id, Scope::All, |seen| seen.standing.clone())
+            && self.plumbing.branch(&branch)?.is_some()
+            && self.plumbing.git().ask(&["switch", "-q", &branch], &[])?.code == Some(0)
+        {
+            return Ok(());
+        }
+        let name = format!("jit/{handle}");
+        let is_free = match self.plumbing.branch(&name)? {
+            Some(tip) => self.plumbing.commits(&self.tip, &tip)?.is_empty(),
+            None => true,
+        };
+        let tip = self.tip.to_string();
+        if is_free
+            && self.plumbing.git().ask(&["switch", "-q", "--no-track", "-C", &name, &tip], &[])?.code
+                == Some(0)
+        {
+            return Ok(());
+        }
+        // Somebody has worked on it before: what they left stays where it is.
+        let name = format!("{name}-{}", lease.fence.get());
+        self.plumbing.git().run(&["switch", "-q", "--no-track", "-C", &name, &tip])?;
+        Ok(())
+    }
+}
+
+/// The commits of this worktree that no tip of the target has, shortened; the newest first.
+fn is_unlanded(plumbing: &Plumbing, target: &Target) -> Result<Vec<String>> {
+    let mut args = vec![
+        "log".to_owned(),
+        "--format=%h (%s)".to_owned(),
+        "-3".to_owned(),
+        "HEAD".to_owned(),
+        "--not".to_owned(),
+    ];
+    args.extend(target.tips().map(|tip| tip.to_string()));
+    args.extend(["--".to_owned(), ".".to_owned(), ":(exclude).jit".to_owned()]);
+    let words: Vec<&str> = args.iter().map(String::as_str).collect();
+    Ok(plumbing.text(&words)?.lines().map(ToOwned::to_owned).collect())
+}
+
+/// Moves the branch of this worktree, and the worktree with it, from one commit to another. What is only the
+/// tracker's and is in neither is taken over.
+pub(super) fn advance(session: &Session, plumbing: &Plumbing, from: &ObjectId, to: &ObjectId) -> Result<()> {
+    super::follow::take_over(session, plumbing, from, to)?;
+    plumbing.git().run(&["read-tree", "-m", "-u", &from.to_string(), &to.to_string()])?;
+    plumbing.git().run(&["update-ref", "-m", "jit: landed", "HEAD", &to.to_string(), &from.to_string()])?;
+    Ok(())
+}

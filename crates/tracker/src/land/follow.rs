@@ -1,0 +1,250 @@
+//! A worktree that has the target checked out has to follow it. If only the ref moved, everything that landed would look
+//! like a staged change that takes it back, and the next `git commit -a` there would. So what has to be done is noted
+//! durably before the ref moves; the next command of anybody does what a dying one did not come to.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use holdfast_git::ObjectId;
+use holdfast_sys::{Guard, LockMode};
+use serde::{Deserialize, Serialize};
+
+use super::plumbing::{Dirty, Plumbing, is_ours};
+use crate::durable;
+use crate::error::{LandError, Result};
+use crate::json;
+use crate::notice::Notice;
+use crate::session::Session;
+use crate::target::NOTES;
+
+/// What is under way in a worktree if its git directory has one of these.
+const UNDER_WAY: [&str; 6] =
+    ["MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "rebase-merge", "rebase-apply", "index.lock"];
+
+/// That a worktree has to follow its branch.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+struct Note {
+    branch: String,
+    root: PathBuf,
+    old: String,
+    new: String,
+}
+
+/// A worktree that has to follow the target.
+pub(super) struct Follow<'a> {
+    session: &'a Session,
+    plumbing: Plumbing,
+    path: PathBuf,
+    note: Note,
+}
+
+/// The lock of whoever moves the target.
+pub(super) fn lock(session: &Session) -> Result<Guard> {
+    let access = session.prepare()?;
+    Ok(Guard::open(session.sys(), &session.control().join("locks/landing.lock"), access.file())?)
+}
+
+impl<'a> Follow<'a> {
+    /// The worktree that has the target checked out; none if no worktree has.
+    ///
+    /// # Errors
+    /// When it has something that would be overwritten, or is in the middle of a merge.
+    pub(super) fn prepare(
+        session: &'a Session,
+        branch: &str,
+        old: Option<&ObjectId>,
+        new: &ObjectId,
+    ) -> Result<Option<Self>> {
+        let known = session.worktrees()?;
+        let entry = known.into_iter().find(|entry| !entry.gone && entry.branch.as_deref() == Some(branch));
+        let (Some(entry), Some(old)) = (entry, old) else { return Ok(None) };
+        let plumbing = Plumbing::new(&entry.root);
+        let dirty = |files: Vec<String>, what: &str| LandError::TargetDirty {
+            branch: branch.to_owned(),
+            root: entry.root.clone(),
+            what: what.to_owned(),
+            files,
+        };
+        let directory = plumbing.text(&["rev-parse", "--absolute-git-dir"])?;
+        let under_way = |name: &&str| session.sys().files.stat(&Path::new(&directory).join(name)).is_ok();
+        if let Some(name) = UNDER_WAY.iter().find(|name| under_way(name)) {
+            return Err(dirty(Vec::new(), &format!("something is under way there ({name})")).into());
+        }
+        let in_the_way = in_the_way(session, &plumbing, old, new)?;
+        if !in_the_way.is_empty() {
+            return Err(dirty(in_the_way, "it has changes of its own").into());
+        }
+        let id = session.sys().entropy.lease_id(&session.sys().clock.now()?)?;
+        let path = session.control().join(NOTES).join(format!("{id}.json"));
+        let note = Note {
+            branch: branch.to_owned(),
+            root: entry.root.clone(),
+            old: old.to_string(),
+            new: new.to_string(),
+        };
+        Ok(Some(Self { session, plumbing, path, note }))
+    }
+
+    /// Notes what has to be done, before the ref moves.
+    pub(super) fn note(&self) -> Result<()> {
+        let (directory, file) = self.session.prepare()?.places();
+        durable::make_dirs(self.session.sys(), self.path.parent().unwrap_or(&self.path), directory)?;
+        Ok(durable::replace(self.session.sys(), &self.path, &json::file(&self.note), file)?)
+    }
+
+    /// Nothing has to be done: the ref did not move.
+    pub(super) fn cancel(&self) {
+        let _ = self.session.sys().files.remove_file(&self.path);
+    }
+
+    /// Has the worktree follow. If that is not possible now, the note stays, and the next command tries again.
+    pub(super) fn finish(&self) {
+        let done = follow(self.session, &self.plumbing, &self.note.old, &self.note.new);
+        self.close(done);
+    }
+
+    fn close(&self, done: Result<()>) {
+        match done {
+            Ok(()) => self.cancel(),
+            Err(error) => {
+                let root = self.note.root.display().to_string();
+                self.session.notice(&Notice::NotFollowed { root, why: error.to_string() });
+            }
+        }
+    }
+
+    /// Does what was noted, if the branch did move.
+    fn settle(&self) -> Result<()> {
+        let (branch, new) = (&self.note.branch, &self.note.new);
+        let head = self.plumbing.git().ask(&["symbolic-ref", "--quiet", "HEAD"], &[])?;
+        if String::from_utf8_lossy(&head.stdout).trim_end() != format!("refs/heads/{branch}") {
+            return Ok(());
+        }
+        let has = ["merge-base", "--is-ancestor", new, &format!("refs/heads/{branch}")];
+        if self.plumbing.git().ask(&has, &[])?.code == Some(0) {
+            follow(self.session, &self.plumbing, &self.note.old, new)?;
+        }
+        Ok(())
+    }
+}
+
+/// Does what landings that were cut off left to do.
+///
+/// # Errors
+/// When it cannot be told what that is.
+pub fn settle(session: &Session) -> Result<()> {
+    let directory = session.control().join(NOTES);
+    let names = match session.sys().files.list(&directory) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
+        names => names?,
+    };
+    if names.is_empty() {
+        return Ok(());
+    }
+    let mut lock = lock(session)?;
+    let _section = lock.enter(session.sys(), LockMode::Exclusive)?;
+    // They are named after the moments at which they were made.
+    for name in names {
+        let path = directory.join(&name);
+        let Some(bytes) = durable::read(session.sys(), &path, 1 << 16)? else { continue };
+        let Ok(note) = serde_json::from_slice::<Note>(&bytes) else { continue };
+        let follow = Follow { session, plumbing: Plumbing::new(&note.root), path, note };
+        let done = if durable::is_dir(session.sys(), &follow.note.root)? { follow.settle() } else { Ok(()) };
+        follow.close(done);
+    }
+    Ok(())
+}
+
+fn follow(session: &Session, plumbing: &Plumbing, old: &str, new: &str) -> Result<()> {
+    let id = |text: &str| ObjectId::from_hex(text.as_bytes());
+    if let (Some(from), Some(to)) = (id(old), id(new)) {
+        take_over(session, plumbing, &from, &to)?;
+    }
+    plumbing.git().run(&["read-tree", "-m", "-u", old, new])?;
+    Ok(())
+}
+
+/// What a worktree has of its own that going from one commit to another would overwrite.
+fn in_the_way(session: &Session, plumbing: &Plumbing, from: &ObjectId, to: &ObjectId) -> Result<Vec<String>> {
+    let mut files = Vec::new();
+    for dirty in meeting(plumbing, from, to)? {
+        if !dirty.is_ours() || !is_superseded(session, plumbing, &dirty, to)? {
+            files.push(String::from_utf8_lossy(&dirty.path).into_owned());
+        }
+    }
+    Ok(files)
+}
+
+/// Lets go of files of the tracker that the commit to go to has, or something later: they were written and never
+/// committed.
+pub(super) fn take_over(
+    session: &Session,
+    plumbing: &Plumbing,
+    from: &ObjectId,
+    to: &ObjectId,
+) -> Result<()> {
+    let mut known = Vec::new();
+    for dirty in meeting(plumbing, from, to)?.into_iter().filter(|dirty| is_ours(&dirty.path)) {
+        if !is_superseded(session, plumbing, &dirty, to)? {
+            continue;
+        }
+        let path = String::from_utf8_lossy(&dirty.path).into_owned();
+        if dirty.is_untracked {
+            let file = plumbing.root().join(&path);
+            if durable::is_file(session.sys(), &file)? {
+                session.sys().files.remove_file(&file)?;
+            }
+        } else {
+            known.push(path);
+        }
+    }
+    if known.is_empty() {
+        return Ok(());
+    }
+    let source = format!("--source={from}");
+    let mut args = vec!["restore", "--quiet", source.as_str(), "--staged", "--worktree", "--"];
+    args.extend(known.iter().map(String::as_str));
+    plumbing.git().run(&args)?;
+    Ok(())
+}
+
+/// What differs in a worktree and between two commits too.
+fn meeting(plumbing: &Plumbing, from: &ObjectId, to: &ObjectId) -> Result<Vec<Dirty>> {
+    let changed: BTreeSet<Vec<u8>> = plumbing.changed(from, to)?.into_iter().collect();
+    let mut dirty = plumbing.dirty_against(from)?;
+    dirty.retain(|dirty| changed.contains(&dirty.path));
+    Ok(dirty)
+}
+
+/// Whether a commit has what a file of the tracker holds, or something later.
+fn is_superseded(session: &Session, plumbing: &Plumbing, dirty: &Dirty, to: &ObjectId) -> Result<bool> {
+    let path = String::from_utf8_lossy(&dirty.path).into_owned();
+    let Some(here) = durable::read(session.sys(), &plumbing.root().join(&path), crate::issues::LONGEST)?
+    else {
+        return Ok(true);
+    };
+    let Some(there) = plumbing.show(to, &path)? else { return Ok(false) };
+    Ok(here == there || is_earlier(&path, &here, &there))
+}
+
+/// Whether one version of a file of the tracker is before another.
+fn is_earlier(path: &str, here: &[u8], there: &[u8]) -> bool {
+    if path.ends_with(".jsonl") {
+        let lines = |bytes: &[u8]| -> BTreeSet<Vec<u8>> {
+            bytes.split(|byte| *byte == b'\n').map(<[u8]>::to_vec).collect()
+        };
+        return lines(here).is_subset(&lines(there));
+    }
+    let parse = |bytes: &[u8]| serde_json::from_slice::<serde_json::Value>(bytes).ok();
+    let (Some(here), Some(there)) = (parse(here), parse(there)) else { return false };
+    let number = |value: &serde_json::Value| value.get("fence").and_then(serde_json::Value::as_u64);
+    let text = |value: &serde_json::Value, key: &str| {
+        value.get(key).and_then(|it| it.as_str()).map(ToOwned::to_owned)
+    };
+    if path.ends_with("/issue.json") {
+        let one_log = text(&here, "fence_log") == text(&there, "fence_log");
+        let fences = if one_log { number(&here) <= number(&there) } else { number(&here).is_none() };
+        return fences && text(&here, "updated_at") <= text(&there, "updated_at");
+    }
+    path.starts_with(".jit/gates/results/") && text(&here, "at") <= text(&there, "at")
+}

@@ -1,0 +1,140 @@
+//! Judging a candidate: the commands of gates run on exactly what would land, in a checkout of their own that is kept,
+//! so that what they build stays there for the next time.
+
+use holdfast_git::ObjectId;
+use holdfast_kernel::Millis;
+use holdfast_sys::{Guard, LockMode};
+
+use super::plumbing::Plumbing;
+use crate::error::{LandError, Result};
+use crate::gates::{FILE, Gate, Mode, Outcome, Registry, Run};
+use crate::ids::IssueId;
+use crate::issues::Issue;
+use crate::session::Session;
+use crate::workspace::DATA;
+use crate::writes::{GateResult, Results};
+
+/// More checkouts than anybody lands at once.
+const MOST_SCRATCHES: u32 = 32;
+
+/// How long a command may take that says nothing about it.
+const USUAL_LIMIT: u64 = 600;
+
+/// What judges a candidate.
+pub(super) struct Judge<'a> {
+    pub(super) session: &'a Session,
+    pub(super) plumbing: &'a Plumbing,
+    pub(super) id: IssueId,
+}
+
+/// How one gate was judged by its command.
+pub(super) struct Judged {
+    pub(super) key: String,
+    pub(super) outcome: Outcome,
+}
+
+impl Judge<'_> {
+    /// The gates of an issue that a command has to judge on this candidate, and what came of it.
+    ///
+    /// # Errors
+    /// When one says no, or cannot be run.
+    pub(super) fn judge(
+        &self,
+        issue: &Issue,
+        results: &Results,
+        onto: &ObjectId,
+        tip: &ObjectId,
+    ) -> Result<(String, Vec<Judged>)> {
+        let registry = self.registry(onto)?;
+        let commands: Vec<(&String, &Gate)> = issue
+            .gates
+            .iter()
+            .filter_map(|key| Some((key, registry.gates.get(key)?)))
+            .filter(|(_, gate)| gate.mode == Mode::Command)
+            .collect();
+        if commands.is_empty() {
+            return Ok((String::new(), Vec::new()));
+        }
+        let tree = self.judged_tree(tip)?;
+        let counts = |result: &GateResult| result.judged.as_deref() == Some(&tree);
+        let open = commands
+            .into_iter()
+            .filter(|(key, _)| !(results.passed(key) && results.0.get(*key).is_some_and(counts)));
+        let open: Vec<(&String, &Gate)> = open.collect();
+        if open.is_empty() {
+            return Ok((tree, Vec::new()));
+        }
+        let judged = self.run(&open, tip)?;
+        Ok((tree, judged))
+    }
+
+    /// Runs them in the first checkout that nobody else uses at the moment.
+    fn run(&self, open: &[(&String, &Gate)], tip: &ObjectId) -> Result<Vec<Judged>> {
+        let (sys, mode) = (self.session.sys(), self.session.prepare()?.file());
+        let lock = |number: u32| self.session.control().join(format!("locks/scratch-{number}.lock"));
+        for number in 1..MOST_SCRATCHES {
+            let mut guard = Guard::open(sys, &lock(number), mode)?;
+            if let Some(_section) = guard.try_enter(sys, LockMode::Exclusive)? {
+                return self.run_in(number, open, tip);
+            }
+        }
+        let mut guard = Guard::open(sys, &lock(MOST_SCRATCHES), mode)?;
+        let _section = guard.enter(sys, LockMode::Exclusive)?;
+        self.run_in(MOST_SCRATCHES, open, tip)
+    }
+
+    fn run_in(&self, number: u32, open: &[(&String, &Gate)], tip: &ObjectId) -> Result<Vec<Judged>> {
+        let sys = self.session.sys();
+        let scratch = self.session.control().join("scratch").join(format!("landing-{number}"));
+        self.check_out(&scratch, tip)?;
+        let (id, mut judged) = (self.id.to_string(), Vec::new());
+        for (key, gate) in open {
+            let limit = Millis::from_secs(gate.timeout_secs.unwrap_or(USUAL_LIMIT));
+            let variables = [("JIT_ISSUE_ID", id.as_str()), ("JIT_GATE", key.as_str())];
+            let command = gate.command.as_deref().unwrap_or_default();
+            let run = Run { sys, command, directory: &scratch, variables: &variables, limit };
+            let outcome = run.run()?;
+            if !outcome.passed() {
+                let gate = (*key).clone();
+                return Err(LandError::GateFailed { gate, code: outcome.code, output: outcome.output }.into());
+            }
+            judged.push(Judged { key: (*key).clone(), outcome });
+        }
+        Ok(judged)
+    }
+
+    fn check_out(&self, scratch: &std::path::Path, tip: &ObjectId) -> Result<()> {
+        let (path, tip) = (scratch.to_string_lossy().into_owned(), tip.to_string());
+        if crate::durable::is_dir(self.session.sys(), &scratch.join(DATA)).unwrap_or(false)
+            && Plumbing::new(scratch).git().ask(&["checkout", "-q", "--detach", "--force", &tip], &[])?.code
+                == Some(0)
+        {
+            return Ok(());
+        }
+        self.plumbing.git().run(&["worktree", "add", "-q", "--force", "--detach", &path, &tip])?;
+        Ok(())
+    }
+
+    /// The gates as the target defines them.
+    fn registry(&self, onto: &ObjectId) -> Result<Registry> {
+        match self.plumbing.show(onto, &format!("{DATA}/{FILE}"))? {
+            Some(bytes) => Ok(serde_json::from_slice(&bytes).or_else(|_| Registry::load(self.session))?),
+            None => Registry::load(self.session),
+        }
+    }
+
+    /// What is judged: everything but the tracker's own files.
+    fn judged_tree(&self, commit: &ObjectId) -> Result<String> {
+        let git = self.plumbing.git();
+        let listed = git.run(&["ls-tree", "-z", &commit.to_string()])?;
+        let own = format!("\t{DATA}");
+        let kept: Vec<u8> = listed
+            .split_inclusive(|byte| *byte == 0)
+            .filter(|line| !line.strip_suffix(b"\0").unwrap_or(line).ends_with(own.as_bytes()))
+            .flatten()
+            .copied()
+            .collect();
+        let tree = git.run_with(&["mktree", "-z"], &kept)?;
+        Ok(String::from_utf8_lossy(tree.trim_ascii()).into_owned())
+    }
+}

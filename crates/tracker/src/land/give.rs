@@ -1,0 +1,50 @@
+//! Giving an issue back that is not finished: it stands as it did before, and what was done stays where it is.
+
+use super::held_here;
+use super::started::Started;
+use crate::error::{Result, WriteError};
+use crate::ids::IssueId;
+use crate::issues::State;
+use crate::keep;
+use crate::session::Session;
+use crate::writes::Writer;
+
+/// An issue that was given back.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Dropped {
+    /// The issue.
+    pub issue: IssueId,
+    /// What it is called.
+    pub handle: String,
+    /// What it is about.
+    pub title: String,
+    /// Where it stands now.
+    pub state: State,
+}
+
+/// Gives an issue back that is held here.
+///
+/// # Errors
+/// When it is not held, or something failed.
+pub fn give_back(session: &Session, id: IssueId) -> Result<Dropped> {
+    let lease = held_here(session)?.into_iter().find(|(held, _)| *held == id).map(|(_, lease)| lease);
+    let Some(lease) = lease else {
+        return Err(WriteError::LeaseRequired { what: "dropping", issue: id.to_string(), held: None }.into());
+    };
+    let before = Started::read(session, id, lease.fence.get()).map_or(State::Ready, |started| started.state);
+    let writer = Writer::open(session)?;
+    let changed = writer.change(id, "dropping", |draft| {
+        draft.step(before, false);
+        draft.edit().assignee = None;
+        Ok(())
+    })?;
+    keep::release(session, &lease.id.to_string())?;
+    Started::remove(session, id);
+    let issue = changed.draft.issue();
+    Ok(Dropped {
+        issue: id,
+        handle: writer.issues.handle(id),
+        title: issue.title.clone(),
+        state: issue.state,
+    })
+}
