@@ -58,5 +58,6 @@ scripts!(
     start,
     usage,
     validate,
+    work,
     worktree,
 );
