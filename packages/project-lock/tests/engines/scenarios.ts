@@ -1,0 +1,221 @@
+// What every browser is held to: what each situation gives, who wins a race, and what becomes of tabs that are closed, killed
+// or stopped. Waits are for conditions; how long they take is a matter of what else the machine does.
+
+import { describe, expect, it } from 'vitest';
+import { standStill } from '../browser/support/still.js';
+import { INSECURE_HOST, type Engine, type Tab } from './engine.js';
+import { processOf } from './processes.js';
+import {
+  acquire, beginToAcquire, hasOpfs, isLost, ONCE, PATIENT, queued, ready, REFUSED, release, renew, stored, types, until, World,
+  type Lack,
+} from './world.js';
+
+const LONG = Boolean(process.env['HOLDFAST_LONG']);
+const TABS = LONG ? 5 : 3;
+const ROUNDS = Number(process.env['HOLDFAST_BROWSER_ROUNDS'] ?? (LONG ? 200 : 15));
+const CYCLES = LONG ? 1000 : 50;
+const TURNS = LONG ? 50 : 5;
+/** Longer than a lease lasts by itself: who has the project before that did not wait for its end. */
+const MINUTES = 600_000;
+
+export function scenarios(name: string, start: () => Promise<Engine>): void {
+  describe(name, () => {
+    const world = new World(start);
+    situations(world);
+    races(world);
+    departures(world);
+    standingStill(world);
+  });
+}
+
+function situations(world: World): void {
+  it.each([
+    ['everything', [], 'web-lock'],
+    ['no Web Locks', ['locks'], null],
+    ['no OPFS', ['opfs'], 'web-lock'],
+    ['neither', ['locks', 'opfs'], 'idb-lock'],
+    ['no worker', ['worker'], 'web-lock'],
+  ] as [string, Lack[], string | null][])('with %s a tab holds the project, and another one is refused', async (_name, lacks, source) => {
+    const [holder, other] = (await world.tabs(2, lacks)) as [Tab, Tab];
+    const { lease, error } = await acquire(holder);
+    expect(error).toBeUndefined();
+    expect(lease?.source).toBe(source ?? ((await hasOpfs(holder)) ? 'opfs-lock' : 'idb-lock'));
+    expect((await stored(other))['.lock']).toBe(JSON.stringify({ leaseId: lease?.leaseId, expiresAt: lease?.expiresAt }));
+    expect(await acquire(other, ONCE)).toMatchObject(REFUSED);
+    expect(await release(holder)).toEqual({});
+    expect((await acquire(other)).lease?.fence).toBeGreaterThan(lease?.fence as number);
+    expect(await release(other)).toEqual({});
+  });
+
+  it('an insecure context has the record in IndexedDB', async () => {
+    const [holder, other] = [await world.tab([], INSECURE_HOST), await world.tab([], INSECURE_HOST)];
+    expect(await holder.evaluate(() => isSecureContext)).toBe(false);
+    expect(await acquire(holder)).toMatchObject({ lease: { source: 'idb-lock' }, didFallback: true });
+    expect(await acquire(other, ONCE)).toMatchObject(REFUSED);
+    expect(await release(holder)).toEqual({});
+  });
+
+  it.each([
+    ['the Web Lock', []],
+    ['the record', ['locks']],
+    ['IndexedDB', ['locks', 'opfs']],
+  ] as [string, Lack[]][])(`${CYCLES} cycles on %s have ${CYCLES} fences and leave no record`, async (_name, lacks) => {
+    const tab = await world.tab(lacks);
+    const fences = await tab.evaluate(async (cycles) => {
+      const seen = new Set<number | undefined>();
+      for (let cycle = 0; cycle < cycles; cycle += 1) {
+        await window.tab.lock.withProjectLock({}, async ({ fence }) => void seen.add(fence));
+      }
+      return seen.size;
+    }, CYCLES);
+    expect(fences).toBe(CYCLES);
+    expect(Object.keys(await stored(tab))).toEqual(['.lock.fence']);
+  });
+}
+
+const GROUNDS: [string, Lack[][]][] = [
+  ['Web Locks', [[]]],
+  ['the record', [['locks']]],
+  ['IndexedDB', [['locks', 'opfs']]],
+  ['Web Locks in some tabs', [[], ['locks']]],
+  ['workers in some tabs', [['locks'], ['worker']]],
+];
+
+function races(world: World): void {
+  it.each(GROUNDS)(`one of ${TABS} tabs wins, ${ROUNDS} times: %s`, async (_name, lacks) => {
+    const conductor = await world.tab();
+    const runners = await world.tabs(TABS, ...lacks);
+    for (const tab of [conductor, ...runners]) await tab.evaluate(loadTheRace);
+    for (const runner of runners) await runner.evaluate(() => (window as unknown as { runner(): Promise<void> }).runner());
+    await conductor.evaluate(
+      ([tabs, rounds]) =>
+        void (window as unknown as { conduct(...n: number[]): Promise<object> })
+          .conduct(tabs as number, rounds as number)
+          .then((report) => Object.assign(window, { report })),
+      [TABS, ROUNDS],
+    );
+    await until(() => conductor.evaluate(() => 'report' in window));
+    const report = await conductor.evaluate(() => (window as unknown as { report: object }).report);
+    expect(report).toEqual({ none: 0, several: 0, falling: 0, codes: ['web-lock-unavailable'] });
+  });
+
+  it.each(GROUNDS)(`${TABS} tabs that wait for each other have ${TURNS} turns each, and no two at once: %s`, async (_name, lacks) => {
+    const tabs = await world.tabs(TABS, ...lacks);
+    for (const tab of tabs) await tab.evaluate(takeTurns, TURNS);
+    for (const tab of tabs) await until(() => tab.evaluate(() => 'turns' in window));
+    expect(await Promise.all(tabs.map((tab) => tab.evaluate(() => (window as unknown as { turns: string }).turns)))).toEqual(tabs.map(() => 'done'));
+    expect(await tabs[0]?.evaluate(() => window.count())).toBe(TABS * TURNS);
+  });
+}
+
+/** Runs in the tab. */
+function loadTheRace(): Promise<void> {
+  return new Promise((loaded, failed) => {
+    const script = document.createElement('script');
+    Object.assign(script, { src: '/tests/browser/support/race.js', onload: () => loaded(), onerror: failed });
+    document.head.append(script);
+  });
+}
+
+/** Runs in the tab: begins, and says when it has come to the end. */
+function takeTurns(turns: number): void {
+  const retryPolicy = { initialDelayMs: 5, maxDelayMs: 20, multiplier: 2, maxAttempts: Infinity };
+  // Read, wait, write: two at once would lose one of their counts.
+  const turn = async () => {
+    const count = await window.count();
+    await new Promise((wake) => setTimeout(wake, 1));
+    await window.count(count + 1);
+  };
+  const take = async () => {
+    for (let taken = 0; taken < turns; taken += 1) {
+      await window.tab.lock.withProjectLock({ maxWaitMs: 120_000, retryPolicy }, turn);
+    }
+  };
+  const tell = (told: string) => Object.assign(window, { turns: told });
+  take().then(() => tell('done'), (error) => tell(String(error)));
+}
+
+function departures(world: World): void {
+  /** The holder goes away while another tab waits, which has the project then without having waited for the end of the lease. */
+  const takeOver = async (leave: (holder: Tab, pid: number) => Promise<unknown>) => {
+    const [holder, next] = (await world.tabs(2, [])) as [Tab, Tab];
+    const pid = await processOf(world.engine, holder);
+    expect(await processOf(world.engine, next)).not.toBe(pid);
+    await acquire(holder);
+    const { lease: first } = await renew(holder, MINUTES);
+    const acquired = await beginToAcquire(next);
+    await queued(next, 1);
+    await leave(holder, pid);
+    const { lease } = await acquired();
+    expect(lease?.fence).toBeGreaterThan(first?.fence as number);
+    expect((lease?.expiresAt ?? Infinity) - 15_000).toBeLessThan(first?.expiresAt as number);
+    expect(await release(next)).toEqual({});
+  };
+
+  it('the next tab has the project at once from one that is closed', () => takeOver((holder) => holder.close()));
+
+  it('the next tab has the project at once from one that is reloaded, which holds nothing afterwards', () =>
+    takeOver(async (holder) => {
+      await holder.reload();
+      await ready(holder);
+      expect(await isLost(holder)).toBeNull();
+    }));
+
+  it('the next tab has the project at once from one whose process is killed', () =>
+    takeOver(async (_holder, pid) => process.kill(pid, 'SIGKILL')));
+
+  it('without Web Locks the lease of a tab whose process is killed runs out, and the next one has it', async () => {
+    const [holder, next] = (await world.tabs(2, ['locks'])) as [Tab, Tab];
+    const pid = await processOf(world.engine, holder);
+    expect(await processOf(world.engine, next)).not.toBe(pid);
+    await acquire(holder);
+    const { lease: shorter } = await renew(holder, 3000);
+    process.kill(pid, 'SIGKILL');
+    const { lease } = await (await beginToAcquire(next))();
+    expect(lease?.fence).toBeGreaterThan(shorter?.fence as number);
+    expect((lease?.expiresAt ?? 0) - 15_000).toBeGreaterThanOrEqual(shorter?.expiresAt as number);
+    expect(await types(next)).toContain('backoff');
+    expect(await release(next)).toEqual({});
+  });
+}
+
+function standingStill(world: World): void {
+  it.each([
+    ['on Web Locks', []],
+    ['on the record', ['locks']],
+  ] as [string, Lack[]][])('a tab whose process is stopped is displaced after its lease, and refused when it wakes: %s', async (_name, lacks) => {
+    const [holder, next] = (await world.tabs(2, lacks)) as [Tab, Tab];
+    const pid = await processOf(world.engine, holder);
+    expect(await processOf(world.engine, next)).not.toBe(pid);
+    await acquire(holder);
+    const { lease: slept } = await renew(holder, 6000);
+    try {
+      await standStill(pid, () => acquire(next, ONCE));
+      const { lease, didFallback } = await (await beginToAcquire(next))();
+      expect(didFallback).toBe(true);
+      expect(lease?.fence).toBeGreaterThan(slept?.fence as number);
+      expect((lease?.expiresAt ?? 0) - 15_000).toBeGreaterThanOrEqual(slept?.expiresAt as number);
+    } finally {
+      process.kill(pid, 'SIGCONT');
+    }
+    expect(await renew(holder, 6000)).toMatchObject({ error: { code: 'lease-expired', retryable: false } });
+    expect(await isLost(holder)).toBe(true);
+    expect((await types(holder)).filter((type) => type === 'expired')).toEqual(['expired']);
+    expect(await isLost(next)).toBe(false);
+    expect(await release(next)).toEqual({});
+  });
+
+  it('a page that is too busy for its own timers keeps the project: its worker beats', async () => {
+    const [holder, next] = (await world.tabs(2, ['locks'])) as [Tab, Tab];
+    await acquire(holder);
+    await renew(holder, 3000);
+    const refused = await beginToAcquire(next, { ...PATIENT, maxWaitMs: 4500 });
+    const lost = await holder.evaluate(() => {
+      for (const start = performance.now(); performance.now() - start < 5000; );
+      return window.tab.isLost();
+    });
+    expect(lost).toBe(false);
+    expect(await refused()).toMatchObject(REFUSED);
+    expect(await release(holder)).toEqual({});
+  });
+}
