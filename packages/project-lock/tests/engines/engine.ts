@@ -13,8 +13,12 @@ export interface Engine {
   readonly name: string;
   /** The process that all others of the browser descend from. */
   readonly pid: number;
+  /** Whether a worker reaches what is stored while its page is busy. */
+  readonly workersStoreAlone: boolean;
   /** Opens a tab at this address. */
   open(url: string): Promise<Tab>;
+  /** Whether more tabs can be opened; if not, another browser has to be started. */
+  isUsable(): Promise<boolean>;
   stop(): Promise<void>;
 }
 

@@ -106,11 +106,13 @@ export function startFirefox(): Promise<Engine> {
     return {
       name: `Firefox ${capabilities.browserVersion}`,
       pid,
+      workersStoreAlone: true,
       async open(url) {
         const { context } = await session.call<{ context: string }>('browsingContext.create', { type: 'tab' });
         await session.call('browsingContext.navigate', { context, url, wait: 'complete' });
         return tabIn(session, context);
       },
+      isUsable: () => session.call('session.status', {}).then(() => true, () => false),
       stop: () => cleanup.run(),
     };
   });

@@ -1,15 +1,14 @@
-// Debian's WebKitGTK: its small browser on a virtual screen, over WebDriver. The driver talks to one window at a time.
+// Debian's WebKitGTK: its small browser on a virtual screen. Tabs are opened and closed over WebDriver, and talked to through
+// sockets of their own: when the process of any tab dies, WebKit ends the session of the driver, and the other tabs go on.
 
 import { spawn } from 'node:child_process';
 import { existsSync, readdirSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { Cleanup, end, environment, makeHome, start } from './child.js';
+import { Courier, type Line } from './courier.js';
 import { serve } from '../browser/support/server.js';
 import { expressionOf, type Engine, type Tab } from './engine.js';
-
-/** So long a script may take. What is waited for for longer is asked for again and again. */
-const SCRIPT_MS = 120_000;
 
 /** Nothing but the screen, and nothing that needs a graphics card. */
 const SCREEN = { GDK_BACKEND: 'x11', GSETTINGS_BACKEND: 'memory', NO_AT_BRIDGE: '1', WEBKIT_DISABLE_COMPOSITING_MODE: '1' };
@@ -79,19 +78,9 @@ class Windows {
   }
 }
 
-type Told = { readonly text?: string; readonly error?: string };
-
-function tabIn(windows: Windows, handle: string): Tab {
+function tabIn(windows: Windows, handle: string, line: Line): Tab {
   return {
-    async evaluate(work, argument) {
-      // The driver waits for a callback; an error travels as a value.
-      const script = `const done = arguments[0];
-        Promise.resolve().then(() => ${expressionOf(work, argument)})
-          .then((value) => done({ text: JSON.stringify({ value }) }), (error) => done({ error: String(error) }));`;
-      const { text, error } = await windows.in<Told>(handle, 'POST', '/execute/async', { script, args: [] });
-      if (!text) throw new Error(error);
-      return JSON.parse(text).value;
-    },
+    evaluate: (work, argument) => line.run(expressionOf(work, argument)) as Promise<never>,
     reload: () => windows.in(handle, 'POST', '/refresh', {}),
     close: () => windows.in(handle, 'DELETE', '/window'),
   };
@@ -107,12 +96,13 @@ export function startWebKit(): Promise<Engine> {
     const words = ['-displayfd', '1', '-screen', '0', '800x600x24', '-nolisten', 'tcp'];
     const screen = await start({ program: 'Xvfb', words, env: environment(home), ready: /(\d+)\n/ }, cleanup);
     const driver = await startDriver({ ...environment(home), ...SCREEN, DISPLAY: `:${screen.said}` }, cleanup);
+    const courier = await Courier.start();
+    cleanup.add(() => courier.stop());
     // The way to the name that is not trusted leads through a site of ours, which answers as the name would.
     const proxy = await serve();
     cleanup.add(() => proxy.close());
     const browser = {
       'webkitgtk:browserOptions': { binary: miniBrowser(), args: ['--automation'] },
-      timeouts: { script: SCRIPT_MS },
       proxy: { proxyType: 'manual', httpProxy: `127.0.0.1:${proxy.port}`, noProxy: ['127.0.0.1'] },
     };
     const { sessionId, capabilities } = await call<Session>('POST', `${driver.root}/session`, { capabilities: { alwaysMatch: browser } });
@@ -123,11 +113,15 @@ export function startWebKit(): Promise<Engine> {
     return {
       name: `WebKitGTK ${capabilities.browserVersion}`,
       pid: driver.pid,
+      // They ask through the thread of the page.
+      workersStoreAlone: false,
       async open(url) {
         const { handle } = await windows.in<{ handle: string }>(first, 'POST', '/window/new', { type: 'tab' });
-        await windows.in(handle, 'POST', '/url', { url });
-        return tabIn(windows, handle);
+        const { line, address } = courier.line();
+        await windows.in(handle, 'POST', '/url', { url: `${url}&courier=${address}` });
+        return tabIn(windows, handle, line);
       },
+      isUsable: () => call('GET', `${session}/window/handles`).then(() => true, () => false),
       stop: () => cleanup.run(),
     };
   });

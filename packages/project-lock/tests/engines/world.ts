@@ -1,11 +1,10 @@
 // What every scenario starts from: a browser, and for each test a site of its own, so that nothing is left from another one;
-// and what is done with a tab. A driver may have one call at a time, so what takes long is begun, and asked for later.
+// and what is done with a tab.
 
 import { afterAll, afterEach, beforeAll, beforeEach, expect } from 'vitest';
 import type { Page } from 'playwright-core';
 import { serve, type Site } from '../browser/support/server.js';
 import { files, rows } from '../browser/support/storage.js';
-import type { Told } from '../browser/support/tab.js';
 import type { Engine, Tab } from './engine.js';
 
 export type Lack = 'locks' | 'opfs' | 'worker';
@@ -29,6 +28,9 @@ export class World {
       // One whose process was killed may be gone already.
       for (const tab of this.#tabs.splice(0)) await tab.close().catch(() => undefined);
       await this.#site?.close();
+      if (await this.engine.isUsable()) return;
+      await this.engine.stop();
+      this.#engine = await start();
     });
   }
 
@@ -39,13 +41,13 @@ export class World {
 
   /** Opens a tab that lacks some of what the browser has, and waits until it has loaded the package. */
   async tab(lacks: readonly Lack[] = [], host = '127.0.0.1'): Promise<Tab> {
-    const tab = await this.engine.open(`http://${host}:${this.#site?.port}/tests/browser/support/page.html?lacks=${lacks.join()}`);
+    const tab = await this.engine.open(`http://${host}:${this.#site?.port}/tests/engines/page.html?lacks=${lacks.join()}`);
     this.#tabs.push(tab);
     await ready(tab);
     return tab;
   }
 
-  async tabs<Count extends number>(count: Count, ...lacks: readonly Lack[][]): Promise<Tab[]> {
+  async tabs(count: number, ...lacks: readonly Lack[][]): Promise<Tab[]> {
     const tabs: Tab[] = [];
     while (tabs.length < count) tabs.push(await this.tab(lacks[tabs.length % lacks.length]));
     return tabs;
@@ -61,15 +63,6 @@ export const renew = (tab: Tab, ms: number) => tab.evaluate((ms) => window.tab.r
 export const isLost = (tab: Tab) => tab.evaluate(() => window.tab.isLost());
 export const types = (tab: Tab) => tab.evaluate(() => window.tab.events.map(({ type }) => type));
 export const hasOpfs = (tab: Tab) => tab.evaluate(() => typeof navigator.storage?.getDirectory === 'function');
-
-/** Begins to acquire, and gives what asks for the answer. */
-export async function beginToAcquire(tab: Tab, options: object = PATIENT): Promise<() => Promise<Told>> {
-  await tab.evaluate((options) => void window.tab.acquire(options).then((got) => Object.assign(window, { got })), options);
-  return async () => {
-    await until(() => tab.evaluate(() => 'got' in window));
-    return tab.evaluate(() => (window as unknown as { got: Told }).got);
-  };
-}
 
 /** Waits until so many tabs are in the queue for the Web Lock. */
 export function queued(tab: Tab, tabs: number): Promise<void> {
