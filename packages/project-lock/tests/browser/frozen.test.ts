@@ -17,6 +17,18 @@ const PATIENT = { maxWaitMs: 60_000, retryPolicy: { initialDelayMs: 50, maxDelay
 const acquire = (page: Page, options: object = PATIENT) => page.evaluate((options) => window.tab.acquire(options), options);
 const types = (page: Page) => page.evaluate(() => window.tab.events.map(({ type }) => type));
 
+/** In front of the worker: a step takes a good part of the time between two beats, and is told of when it begins to write. */
+const SLOW_WRITES = `{
+  const channel = new BroadcastChannel('writes');
+  const { write } = FileSystemSyncAccessHandle.prototype;
+  FileSystemSyncAccessHandle.prototype.write = function (...words) {
+    channel.postMessage('begun');
+    for (const start = performance.now(); performance.now() - start < 300; );
+    return write.apply(this, words);
+  };
+}
+`;
+
 /** Leaves the page; it stays in the cache. */
 async function leave(page: Page): Promise<void> {
   await page.evaluate(() => addEventListener('pageshow', ({ persisted }) => Object.assign(window, { persisted })));
@@ -56,6 +68,24 @@ describe.each([
     expect(await next.evaluate(() => window.tab.isLost())).toBe(false);
     expect(await next.evaluate(() => window.tab.release())).toEqual({});
   });
+});
+
+it('a renderer that is stopped in the middle of a beat is not left there by the tests', async () => {
+  await browser.context.route('**/dist/guard.js', async (route) => {
+    const response = await route.fetch();
+    await route.fulfill({ response, body: SLOW_WRITES + (await response.text()) });
+  });
+  const [holder, next] = [await browser.tab(['locks']), await browser.tab(['locks'])];
+  const pid = await rendererOf(holder);
+  expect((await acquire(holder)).error).toBeUndefined();
+  await holder.evaluate(() => window.tab.renew(8000));
+  await holder.evaluate(() => new Promise<void>((begun) => (new BroadcastChannel('writes').onmessage = () => begun())));
+  try {
+    await standStill(pid, () => acquire(next, { maxWaitMs: 0 }));
+    expect((await acquire(next)).error).toBeUndefined();
+  } finally {
+    process.kill(pid, 'SIGCONT');
+  }
 });
 
 it('a page that is too busy for its own timers keeps the project: its worker beats', async () => {
