@@ -11,9 +11,9 @@ import {
 
 const LONG = Boolean(process.env['HOLDFAST_LONG']);
 const TABS = LONG ? 5 : 3;
-const ROUNDS = Number(process.env['HOLDFAST_BROWSER_ROUNDS'] ?? (LONG ? 200 : 15));
+const ROUNDS = Number(process.env['HOLDFAST_BROWSER_ROUNDS'] ?? (LONG ? 200 : 10));
 const CYCLES = LONG ? 1000 : 20;
-const TURNS = LONG ? 50 : 5;
+const TURNS = LONG ? 50 : 4;
 /** Longer than a lease lasts by itself: who has the project before that did not wait for its end. */
 const MINUTES = 600_000;
 
@@ -120,15 +120,13 @@ async function takeTurns(turns: number): Promise<void> {
 
 function departures(world: World): void {
   /** The holder goes away while another tab waits, which has the project then without having waited for the end of the lease. */
-  const takeOver = async (leave: (holder: Tab, pid: number) => Promise<unknown>) => {
+  const takeOver = async (leave: (holder: Tab) => Promise<unknown>) => {
     const [holder, next] = (await world.tabs(2, [])) as [Tab, Tab];
-    const pid = await processOf(world.engine, holder);
-    expect(await processOf(world.engine, next)).not.toBe(pid);
     await acquire(holder);
     const { lease: first } = await renew(holder, MINUTES);
     const acquired = acquire(next);
     await queued(next, 1);
-    await leave(holder, pid);
+    await leave(holder);
     const { lease } = await acquired;
     expect(lease?.fence).toBeGreaterThan(first?.fence as number);
     expect((lease?.expiresAt ?? Infinity) - 15_000).toBeLessThan(first?.expiresAt as number);
@@ -145,14 +143,13 @@ function departures(world: World): void {
     }));
 
   it('the next tab has the project at once from one whose process is killed', () =>
-    takeOver(async (_holder, pid) => process.kill(pid, 'SIGKILL')));
+    takeOver(async (holder) => process.kill(await processOf(world.engine, holder), 'SIGKILL')));
 
   it('without Web Locks the lease of a tab whose process is killed runs out, and the next one has it', async () => {
     const [holder, next] = (await world.tabs(2, ['locks'])) as [Tab, Tab];
     const pid = await processOf(world.engine, holder);
-    expect(await processOf(world.engine, next)).not.toBe(pid);
     await acquire(holder);
-    const { lease: shorter } = await renew(holder, 3000);
+    const { lease: shorter } = await renew(holder, 2000);
     process.kill(pid, 'SIGKILL');
     const { lease } = await acquire(next);
     expect(lease?.fence).toBeGreaterThan(shorter?.fence as number);
@@ -167,7 +164,6 @@ function standingStill(world: World): void {
   const holderThatSleeps = async (lacks: Lack[], host: string) => {
     const [holder, next] = [await world.tab(lacks, host), await world.tab(lacks, host)];
     const pid = await processOf(world.engine, holder);
-    expect(await processOf(world.engine, next)).not.toBe(pid);
     return async () => {
       await acquire(holder);
       const { lease: slept } = await renew(holder, 5000);
@@ -196,14 +192,16 @@ function standingStill(world: World): void {
 
   it('a page that is too busy for its own timers keeps the project if its worker can beat, and is told otherwise', async () => {
     const { workersStoreAlone } = world.engine;
+    // A worker that has to beat in time is given some; one that cannot anyway needs none.
+    const [leaseMs, waitMs, busyMs] = workersStoreAlone ? [3000, 4500, 5000] : [1000, PATIENT.maxWaitMs, 2500];
     const [holder, next] = (await world.tabs(2, ['locks'])) as [Tab, Tab];
     await acquire(holder);
-    const { lease: first } = await renew(holder, 3000);
-    const asked = acquire(next, workersStoreAlone ? { ...PATIENT, maxWaitMs: 4500 } : PATIENT);
-    const lost = await holder.evaluate(() => {
-      for (const start = performance.now(); performance.now() - start < 5000; );
+    const { lease: first } = await renew(holder, leaseMs);
+    const asked = acquire(next, { ...PATIENT, maxWaitMs: waitMs });
+    const lost = await holder.evaluate((ms) => {
+      for (const start = performance.now(); performance.now() - start < ms; );
       return window.tab.isLost();
-    });
+    }, busyMs);
     const { lease, error } = await asked;
     if (workersStoreAlone) {
       expect([lost, error?.code]).toEqual([false, 'web-lock-unavailable']);

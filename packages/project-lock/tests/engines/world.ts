@@ -26,7 +26,7 @@ export class World {
     beforeEach(async () => void (this.#site = await serve()));
     afterEach(async () => {
       // One whose process was killed may be gone already.
-      for (const tab of this.#tabs.splice(0)) await tab.close().catch(() => undefined);
+      await Promise.all(this.#tabs.splice(0).map((tab) => tab.close().catch(() => undefined)));
       await this.#site?.close();
       if (await this.engine.isUsable()) return;
       await this.engine.stop();
@@ -47,10 +47,8 @@ export class World {
     return tab;
   }
 
-  async tabs(count: number, ...lacks: readonly Lack[][]): Promise<Tab[]> {
-    const tabs: Tab[] = [];
-    while (tabs.length < count) tabs.push(await this.tab(lacks[tabs.length % lacks.length]));
-    return tabs;
+  tabs(count: number, ...lacks: readonly Lack[][]): Promise<Tab[]> {
+    return Promise.all(Array.from({ length: count }, (_, at) => this.tab(lacks[at % lacks.length])));
   }
 }
 
