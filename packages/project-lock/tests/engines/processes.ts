@@ -38,16 +38,23 @@ export function descendants(root: number): Process[] {
   return all.filter(({ pid }) => pid !== root && found.has(pid));
 }
 
-/** The process whose processor time grows most while the tab works: asked again until there is no doubt. */
+/** The process whose processor time grows most while the tab works, if there is no doubt. */
+async function busiest(engine: Engine, tab: Tab): Promise<number | undefined> {
+  const before = new Map(descendants(engine.pid).map(({ pid, ticks }) => [pid, ticks]));
+  await tab.evaluate((ms) => {
+    for (const start = performance.now(); performance.now() - start < ms; );
+  }, BUSY_MS);
+  const [first, second] = descendants(engine.pid)
+    .map(({ pid, ticks }) => ({ pid, worked: ticks - (before.get(pid) ?? 0) }))
+    .sort((a, b) => b.worked - a.worked);
+  return first && first.worked >= LEAST_TICKS && first.worked > 2 * (second?.worked ?? 0) ? first.pid : undefined;
+}
+
+/** Asked until the answer is the same twice: another process may have had something to do for a moment. */
 export async function processOf(engine: Engine, tab: Tab): Promise<number> {
-  for (;;) {
-    const before = new Map(descendants(engine.pid).map(({ pid, ticks }) => [pid, ticks]));
-    await tab.evaluate((ms) => {
-      for (const start = performance.now(); performance.now() - start < ms; );
-    }, BUSY_MS);
-    const [first, second] = descendants(engine.pid)
-      .map(({ pid, ticks }) => ({ pid, worked: ticks - (before.get(pid) ?? 0) }))
-      .sort((a, b) => b.worked - a.worked);
-    if (first && first.worked >= LEAST_TICKS && first.worked > 2 * (second?.worked ?? 0)) return first.pid;
+  for (let last: number | undefined; ; ) {
+    const found = await busiest(engine, tab);
+    if (found !== undefined && found === last) return found;
+    last = found;
   }
 }

@@ -6,7 +6,7 @@ import { standStill } from '../browser/support/still.js';
 import { INSECURE_HOST, type Engine, type Tab } from './engine.js';
 import { processOf } from './processes.js';
 import {
-  acquire, hasOpfs, isLost, ONCE, PATIENT, queued, ready, REFUSED, release, renew, stored, types, until, World, type Lack,
+  acquire, eventually, hasOpfs, isLost, ONCE, PATIENT, queued, ready, REFUSED, release, renew, stored, types, until, World, type Lack,
 } from './world.js';
 
 const LONG = Boolean(process.env['HOLDFAST_LONG']);
@@ -39,7 +39,8 @@ function situations(world: World): void {
     const { lease, error } = await acquire(holder);
     expect(error).toBeUndefined();
     expect(lease?.source).toBe(source ?? ((await hasOpfs(holder)) ? 'opfs-lock' : 'idb-lock'));
-    expect((await stored(other))['.lock']).toBe(JSON.stringify({ leaseId: lease?.leaseId, expiresAt: lease?.expiresAt }));
+    // A beat moves the end of the lease; who holds it stays.
+    await eventually(async () => JSON.parse(String((await stored(other))['.lock'])).leaseId).toBe(lease?.leaseId);
     expect(await acquire(other, ONCE)).toMatchObject(REFUSED);
     expect(await release(holder)).toEqual({});
     expect((await acquire(other)).lease?.fence).toBeGreaterThan(lease?.fence as number);
@@ -68,7 +69,7 @@ function situations(world: World): void {
       return seen.size;
     }, CYCLES);
     expect(fences).toBe(CYCLES);
-    expect(Object.keys(await stored(tab))).toEqual(['.lock.fence']);
+    await eventually(async () => Object.keys(await stored(tab))).toEqual(['.lock.fence']);
   });
 }
 
@@ -166,7 +167,7 @@ function standingStill(world: World): void {
     const pid = await processOf(world.engine, holder);
     return async () => {
       await acquire(holder);
-      const { lease: slept } = await renew(holder, 5000);
+      const { lease: slept } = await renew(holder, 6000);
       try {
         await standStill(pid, () => acquire(next, ONCE));
         const { lease, didFallback } = await acquire(next);
@@ -176,7 +177,7 @@ function standingStill(world: World): void {
       } finally {
         process.kill(pid, 'SIGCONT');
       }
-      expect(await renew(holder, 5000)).toMatchObject({ error: { code: 'lease-expired', retryable: false } });
+      expect(await renew(holder, 6000)).toMatchObject({ error: { code: 'lease-expired', retryable: false } });
       expect(await isLost(holder)).toBe(true);
       expect((await types(holder)).filter((type) => type === 'expired')).toEqual(['expired']);
       expect(await isLost(next)).toBe(false);
@@ -193,7 +194,7 @@ function standingStill(world: World): void {
   it('a page that is too busy for its own timers keeps the project if its worker can beat, and is told otherwise', async () => {
     const { workersStoreAlone } = world.engine;
     // A worker that has to beat in time is given some; one that cannot anyway needs none.
-    const [leaseMs, waitMs, busyMs] = workersStoreAlone ? [3000, 4500, 5000] : [1000, PATIENT.maxWaitMs, 2500];
+    const [leaseMs, waitMs, busyMs] = workersStoreAlone ? [4000, 5500, 6000] : [1000, PATIENT.maxWaitMs, 2500];
     const [holder, next] = (await world.tabs(2, ['locks'])) as [Tab, Tab];
     await acquire(holder);
     const { lease: first } = await renew(holder, leaseMs);

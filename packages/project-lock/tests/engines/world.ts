@@ -52,7 +52,8 @@ export class World {
   }
 }
 
-export const until = (condition: () => Promise<boolean>) => expect.poll(condition, PATIENCE).toBe(true);
+export const eventually = (value: () => Promise<unknown>): ReturnType<typeof expect.poll> => expect.poll(value, PATIENCE);
+export const until = (condition: () => Promise<boolean>) => eventually(condition).toBe(true);
 export const ready = (tab: Tab) => until(() => tab.evaluate(() => 'tab' in window));
 
 export const acquire = (tab: Tab, options: object = PATIENT) => tab.evaluate((options) => window.tab.acquire(options), options);
