@@ -36,16 +36,18 @@ interface Program {
   readonly env: NodeJS.ProcessEnv;
   /** What it prints, on either output, when it is ready. */
   readonly ready: RegExp;
+  /** What ends it, if it is to tidy up after itself. */
+  readonly signal?: NodeJS.Signals;
 }
 
 /** Starts a program, and waits until it is ready. If it ends instead, the error has all that it said. */
-export function start({ program, words, env, ready }: Program, cleanup: Cleanup): Promise<Started> {
+export function start({ program, words, env, ready, signal }: Program, cleanup: Cleanup): Promise<Started> {
   const child = spawn(program, words, { env, stdio: ['ignore', 'pipe', 'pipe'] });
-  cleanup.add(() => end(child));
+  cleanup.add(() => end(child, signal));
   return new Promise((started, failed) => {
     let said = '';
     const fail = (why: unknown) => failed(new Error(`${program}: ${why}\n${said}`));
-    child.once('error', fail).once('exit', (code, signal) => fail(`ended with ${signal ?? code}`));
+    child.once('error', fail).once('exit', (code, killed) => fail(`ended with ${killed ?? code}`));
     for (const output of [child.stdout, child.stderr] as Readable[]) {
       output.setEncoding('utf8').on('data', (text: string) => {
         said += text;
@@ -56,17 +58,17 @@ export function start({ program, words, env, ready }: Program, cleanup: Cleanup)
   });
 }
 
-/** Kills it with all that it has started, and waits until it has ended. */
-export async function end(child: ChildProcess): Promise<void> {
+/** Ends it with all that it has started, and waits until it has ended. */
+export async function end(child: ChildProcess, signal: NodeJS.Signals = 'SIGKILL'): Promise<void> {
   if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
   const ended = new Promise((done) => child.once('exit', done));
-  for (const pid of [...descendants(child.pid).map(({ pid }) => pid), child.pid]) kill(pid);
+  for (const pid of [...descendants(child.pid).map(({ pid }) => pid), child.pid]) kill(pid, signal);
   await ended;
 }
 
-function kill(pid: number): void {
+function kill(pid: number, signal: NodeJS.Signals): void {
   try {
-    process.kill(pid, 'SIGKILL');
+    process.kill(pid, signal);
   } catch {
     // It has ended by itself.
   }

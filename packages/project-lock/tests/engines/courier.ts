@@ -29,6 +29,8 @@ export class Line {
       this.#waiting.get(id)?.(answer);
       this.#waiting.delete(id);
     });
+    // Closing follows, and is what counts: a process that is killed says nothing more.
+    socket.on('error', () => undefined);
     socket.on('close', () => {
       if (this.#socket !== socket) return;
       this.#opened = this.#closed();

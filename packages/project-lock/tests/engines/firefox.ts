@@ -36,6 +36,8 @@ const PREFERENCES = {
 
 type Told = { readonly result?: unknown; readonly error?: string; readonly message?: string };
 
+const GONE: Told = { error: 'the browser has gone' };
+
 /** Commands and their results, as many at a time as there are. */
 class Session {
   readonly #socket: WebSocket;
@@ -49,8 +51,10 @@ class Session {
       this.#waiting.get(told.id ?? 0)?.(told);
       this.#waiting.delete(told.id ?? 0);
     });
+    // Closing follows, and is what counts.
+    socket.on('error', () => undefined);
     socket.on('close', () => {
-      for (const tell of this.#waiting.values()) tell({ error: 'the browser has gone' });
+      for (const tell of this.#waiting.values()) tell(GONE);
       this.#waiting.clear();
     });
   }
@@ -64,6 +68,7 @@ class Session {
   async call<T>(method: string, params: object): Promise<T> {
     const id = (this.#ids += 1);
     const { result, error, message } = await new Promise<Told>((tell) => {
+      if (this.#socket.readyState !== WebSocket.OPEN) return tell(GONE);
       this.#waiting.set(id, tell);
       this.#socket.send(JSON.stringify({ id, method, params }));
     });

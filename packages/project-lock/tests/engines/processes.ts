@@ -19,6 +19,8 @@ function processes(): Process[] {
   return ids.flatMap((name) => {
     try {
       const fields = readFileSync(`/proc/${name}/stat`, 'utf8').split(') ').pop()?.split(' ') ?? [];
+      // It has ended, and nobody has asked how.
+      if (fields[0] === 'Z') return [];
       return [{ pid: Number(name), parent: Number(fields[1]), ticks: Number(fields[11]) + Number(fields[12]) }];
     } catch {
       // It has ended meanwhile.

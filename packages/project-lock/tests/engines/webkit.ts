@@ -9,9 +9,15 @@ import { Cleanup, end, environment, makeHome, start } from './child.js';
 import { Courier, type Line } from './courier.js';
 import { serve } from '../browser/support/server.js';
 import { expressionOf, type Engine, type Tab } from './engine.js';
+import { descendants } from './processes.js';
 
 /** Nothing but the screen, and nothing that needs a graphics card. */
 const SCREEN = { GDK_BACKEND: 'x11', GSETTINGS_BACKEND: 'memory', NO_AT_BRIDGE: '1', WEBKIT_DISABLE_COMPOSITING_MODE: '1' };
+
+/** A start in some hundreds ends in a segmentation fault, before there is a tab. */
+const STARTS = 5;
+/** Without a browser for so long, the driver has none. */
+const GONE_MS = 5000;
 
 /** Beside the library, in a folder that has the name of the machine's architecture. */
 function miniBrowser(): string {
@@ -88,13 +94,38 @@ function tabIn(windows: Windows, handle: string, line: Line): Tab {
 
 type Session = { readonly sessionId: string; readonly capabilities: { readonly browserVersion: string } };
 
-export function startWebKit(): Promise<Engine> {
+class DiedAtStart extends Error {}
+
+/** The driver waits for ever for a browser that dies as it starts, so it is watched meanwhile. */
+async function newSession(driver: Driver, alwaysMatch: object): Promise<Session> {
+  const made = call<Session>('POST', `${driver.root}/session`, { capabilities: { alwaysMatch } });
+  for (let alive = performance.now(); performance.now() - alive < GONE_MS; ) {
+    const session = await Promise.race([made, new Promise<null>((wake) => setTimeout(() => wake(null), 50))]);
+    if (session) return session;
+    if (descendants(driver.pid).length > 0) alive = performance.now();
+  }
+  made.catch(() => undefined);
+  throw new DiedAtStart('the browser died as it started');
+}
+
+export async function startWebKit(): Promise<Engine> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await startOnce();
+    } catch (error) {
+      if (attempt === STARTS || !(error instanceof DiedAtStart)) throw error;
+      console.warn(`${error.message}: it is started again`);
+    }
+  }
+}
+
+function startOnce(): Promise<Engine> {
   const cleanup = new Cleanup();
   return cleanup.unless(async () => {
     const home = await makeHome('webkit', cleanup);
     // The screen says which number it has.
     const words = ['-displayfd', '1', '-screen', '0', '800x600x24', '-nolisten', 'tcp'];
-    const screen = await start({ program: 'Xvfb', words, env: environment(home), ready: /(\d+)\n/ }, cleanup);
+    const screen = await start({ program: 'Xvfb', words, env: environment(home), ready: /(\d+)\n/, signal: 'SIGTERM' }, cleanup);
     const driver = await startDriver({ ...environment(home), ...SCREEN, DISPLAY: `:${screen.said}` }, cleanup);
     const courier = await Courier.start();
     cleanup.add(() => courier.stop());
@@ -105,7 +136,7 @@ export function startWebKit(): Promise<Engine> {
       'webkitgtk:browserOptions': { binary: miniBrowser(), args: ['--automation'] },
       proxy: { proxyType: 'manual', httpProxy: `127.0.0.1:${proxy.port}`, noProxy: ['127.0.0.1'] },
     };
-    const { sessionId, capabilities } = await call<Session>('POST', `${driver.root}/session`, { capabilities: { alwaysMatch: browser } });
+    const { sessionId, capabilities } = await newSession(driver, browser);
     const session = `${driver.root}/session/${sessionId}`;
     const windows = new Windows(session);
     // Stays open: a new window is asked for from one that is there.
