@@ -2,6 +2,7 @@
 // sockets of their own: when the process of any tab dies, WebKit ends the session of the driver, and the other tabs go on.
 
 import { spawn } from 'node:child_process';
+import { randomInt } from 'node:crypto';
 import { existsSync, readdirSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
@@ -14,7 +15,7 @@ import { descendants } from './processes.js';
 /** Nothing but the screen, and nothing that needs a graphics card. */
 const SCREEN = { GDK_BACKEND: 'x11', GSETTINGS_BACKEND: 'memory', NO_AT_BRIDGE: '1', WEBKIT_DISABLE_COMPOSITING_MODE: '1' };
 
-/** A start in some hundreds ends in a segmentation fault, before there is a tab. */
+/** A start in some hundreds ends in a segmentation fault, or without a screen, before there is a tab. */
 const STARTS = 5;
 /** Without a browser for so long, the driver has none. */
 const GONE_MS = 5000;
@@ -123,8 +124,8 @@ function startOnce(): Promise<Engine> {
   const cleanup = new Cleanup();
   return cleanup.unless(async () => {
     const home = await makeHome('webkit', cleanup);
-    // The screen says which number it has.
-    const words = ['-displayfd', '1', '-screen', '0', '800x600x24', '-nolisten', 'tcp'];
+    // A number that hardly anybody has: one that looks for a free number takes away the sockets of others as it goes.
+    const words = [`:${randomInt(1000, 50_000)}`, '-displayfd', '1', '-screen', '0', '800x600x24', '-nolisten', 'tcp'];
     const screen = await start({ program: 'Xvfb', words, env: environment(home), ready: /(\d+)\n/, signal: 'SIGTERM' }, cleanup);
     const driver = await startDriver({ ...environment(home), ...SCREEN, DISPLAY: `:${screen.said}` }, cleanup);
     const courier = await Courier.start();
