@@ -1,4 +1,5 @@
-// What each project needs: `unit` nothing but Node, `browser` Chromium and the built package, `bundlers` npm's registry too.
+// What each project needs: `unit` nothing but Node, `browser` Chromium and the built package, `bundlers` npm's registry too;
+// `firefox` and `webkit` those browsers and the built package.
 
 import { defineConfig } from 'vitest/config';
 
@@ -16,6 +17,9 @@ export default defineConfig({
           hookTimeout: 600_000,
         },
       },
+      ...['firefox', 'webkit'].map((name) => ({
+        test: { name, include: [`tests/engines/${name}.test.ts`], testTimeout: 900_000, hookTimeout: 240_000 },
+      })),
       {
         test: {
           name: 'browser',

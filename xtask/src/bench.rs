@@ -21,7 +21,7 @@ pub fn run(root: &Path, name: Option<&str>) -> bool {
 
 /// What a lease costs a tab. Without a browser it says so.
 fn in_a_browser(root: &Path) -> bool {
-    match browser::is_there_a_browser().and_then(|()| Package::prepare(root)) {
+    match browser::CHROMIUM.is_there().and_then(|()| Package::prepare(root)) {
         Ok(package) => package.script("bench").run().ok,
         Err(why) => {
             println!("not measured in a browser: {why}");

@@ -55,9 +55,49 @@ impl Package {
     }
 }
 
-/// Whether there is a browser to run.
-pub(crate) fn is_there_a_browser() -> Result<(), String> {
-    is_there("chromium").then_some(()).ok_or_else(|| "Chromium is missing: apt-get install chromium".into())
+/// A browser that the package is held to.
+pub(crate) struct Engine {
+    name: &'static str,
+    /// The script of the package that runs it.
+    pub(crate) script: &'static str,
+    /// The programs that it is started with, and the Debian packages that have them.
+    programs: &'static [(&'static str, &'static str)],
+}
+
+pub(crate) const CHROMIUM: Engine =
+    Engine { name: "Chromium", script: "test:browser", programs: &[("chromium", "chromium")] };
+
+pub(crate) const FIREFOX: Engine =
+    Engine { name: "Firefox", script: "test:firefox", programs: &[("firefox-esr", "firefox-esr")] };
+
+/// Its small browser comes with the driver's library, and needs a screen.
+pub(crate) const WEBKIT: Engine = Engine {
+    name: "WebKitGTK",
+    script: "test:webkit",
+    programs: &[("WebKitWebDriver", "webkit2gtk-driver"), ("Xvfb", "xvfb")],
+};
+
+impl Engine {
+    /// Whether it can be run.
+    ///
+    /// # Errors
+    /// What to install.
+    pub(crate) fn is_there(&self) -> Result<(), String> {
+        self.lacks(is_there)
+    }
+
+    fn lacks(&self, is_there: impl Fn(&str) -> bool) -> Result<(), String> {
+        let missing: Vec<&str> = self
+            .programs
+            .iter()
+            .filter(|(program, _)| !is_there(program))
+            .map(|(_, package)| *package)
+            .collect();
+        if missing.is_empty() {
+            return Ok(());
+        }
+        Err(format!("{} is missing: apt-get install {}", self.name, missing.join(" ")))
+    }
 }
 
 /// `v20.20.2` is 20.
@@ -78,6 +118,14 @@ mod tests {
         assert_eq!(major("v20.20.2\n"), Some(20));
         assert_eq!(major(""), None);
         assert_eq!(major("20"), None);
+    }
+
+    #[test]
+    fn what_a_browser_lacks_is_named() {
+        assert_eq!(WEBKIT.lacks(|_| true), Ok(()));
+        let lacks = |there: &str| WEBKIT.lacks(|program| program == there).unwrap_err();
+        assert_eq!(lacks("WebKitWebDriver"), "WebKitGTK is missing: apt-get install xvfb");
+        assert_eq!(lacks(""), "WebKitGTK is missing: apt-get install webkit2gtk-driver xvfb");
     }
 
     #[test]

@@ -52,7 +52,7 @@ impl Length {
 type Step = (&'static str, fn(&Path, Length) -> Outcome);
 
 /// What is shown as it happens, in turn: the checks that fail fastest come first.
-const STEPS: [Step; 11] = [
+const STEPS: [Step; 13] = [
     ("tools", |root, _| tools::check(root)),
     ("format", |root, _| steps::format(root)),
     ("tidy", |root, _| tidy::step(root)),
@@ -63,7 +63,9 @@ const STEPS: [Step; 11] = [
     ("commands in the docs", |root, _| readme::run(root, None)),
     ("licences", |root, _| steps::licences(root)),
     // Pages that are frozen and clocks that are set want a machine that is not busy with something else.
-    ("project lock in Chromium", steps::project_lock_in_a_browser),
+    ("project lock in Chromium", steps::project_lock_in_chromium),
+    ("project lock in Firefox", steps::project_lock_in_firefox),
+    ("project lock in WebKit", steps::project_lock_in_webkit),
     ("project lock with bundlers", steps::project_lock_with_bundlers),
 ];
 

@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use super::{Length, tally};
-use crate::browser::{self, Package};
+use crate::browser::{self, Engine, Package};
 use crate::child::{Child, Ended, is_there};
 use crate::fuzz;
 use crate::report::Outcome;
@@ -80,20 +80,32 @@ pub(super) fn project_lock(root: &Path) -> Outcome {
     }
 }
 
-/// The browser package in the browser: many tabs, killed, stopped and cached ones.
-pub(super) fn project_lock_in_a_browser(root: &Path, length: Length) -> Outcome {
+/// The browser package in Chromium: many tabs, killed, stopped and cached ones.
+pub(super) fn project_lock_in_chromium(root: &Path, length: Length) -> Outcome {
     let rounds = length.rounds.to_string();
-    match browser::is_there_a_browser().and_then(|()| Package::prepare(root)) {
-        Ok(package) => {
-            tally::outcome(&package.script("test:browser").env("HOLDFAST_BROWSER_ROUNDS", &rounds).run())
-        }
+    in_browser(root, &browser::CHROMIUM, |script| script.env("HOLDFAST_BROWSER_ROUNDS", &rounds))
+}
+
+/// Its core in Firefox: what each situation gives, races, and tabs that are closed, killed and stopped.
+pub(super) fn project_lock_in_firefox(root: &Path, length: Length) -> Outcome {
+    in_browser(root, &browser::FIREFOX, |script| widened(script, length))
+}
+
+/// The same in WebKit.
+pub(super) fn project_lock_in_webkit(root: &Path, length: Length) -> Outcome {
+    in_browser(root, &browser::WEBKIT, |script| widened(script, length))
+}
+
+fn in_browser(root: &Path, engine: &Engine, with: impl FnOnce(Child) -> Child) -> Outcome {
+    match engine.is_there().and_then(|()| Package::prepare(root)) {
+        Ok(package) => tally::outcome(&with(package.script(engine.script)).run()),
         Err(why) => Outcome::skipped(why),
     }
 }
 
 /// The browser package in apps that bundlers have made: some of them, or all in a long run.
 pub(super) fn project_lock_with_bundlers(root: &Path, length: Length) -> Outcome {
-    let package = browser::is_there_a_browser().and_then(|()| Package::prepare(root));
+    let package = browser::CHROMIUM.is_there().and_then(|()| Package::prepare(root));
     match package.and_then(Package::can_install_more) {
         Ok(package) => tally::outcome(&widened(package.script("test:bundlers"), length).run()),
         Err(why) => Outcome::skipped(why),

@@ -9,7 +9,10 @@ lock.subscribeLockEvents((event) => {
 });
 
 /** What went wrong, in a form that can leave the page. */
-const told = (error) => ({ code: error.code ?? error.name, retryable: error.retryable, message: String(error.message) });
+const told = (error) => {
+  const { code = error.name, retryable, message, cause } = error;
+  return { code, retryable, message: String(message), cause: String(cause) };
+};
 
 /** The lease that this tab holds. */
 let held = null;

@@ -6,7 +6,7 @@ import type { ProjectLockAcquireOptions, ProjectLockLease } from '../../../src/i
 export interface Told {
   readonly lease?: ProjectLockLease;
   readonly didFallback?: boolean;
-  readonly error?: { readonly code: string; readonly retryable: boolean; readonly message: string };
+  readonly error?: { readonly code: string; readonly retryable: boolean; readonly message: string; readonly cause: string };
 }
 
 export interface Tab {

@@ -1,0 +1,6 @@
+// The scenarios in WebKitGTK.
+
+import { startWebKit } from './webkit.js';
+import { scenarios } from './scenarios.js';
+
+scenarios('WebKit', startWebKit);
