@@ -78,6 +78,9 @@ pub enum Error {
     /// The heartbeat of this holder runs already.
     #[error("a heartbeat of {0} is already running")]
     HeartbeatRuns(String),
+    /// The heartbeat has nobody to end with.
+    #[error("the process that started this heartbeat has ended already, so it would never end")]
+    NoParent,
     /// Others wait for the same issue and came earlier.
     #[error("{issue} is free or about to be, but {ahead} came earlier")]
     InLine {
@@ -196,6 +199,7 @@ impl Error {
             Self::NothingAvailable => Code::NothingAvailable,
             Self::InLine { .. } => Code::InLine,
             Self::HeartbeatRuns(_) => Code::HeartbeatRuns,
+            Self::NoParent => Code::NoParent,
             Self::Refused(refusal) => refusal::code(refusal.kind()),
             Self::BadFile { .. } | Self::Unreadable { .. } | Self::Unlisted(_) => Code::BadFile,
             Self::Store(error) => store_code(error),
@@ -240,6 +244,9 @@ impl Error {
             Self::NoAgent | Self::BadAgent(_) => Some("export JIT_AGENT_ID=agent:your-name".into()),
             Self::NothingAvailable => Some("jit claim list shows who works on what".into()),
             Self::HeartbeatRuns(_) => Some("jit heartbeat status".into()),
+            Self::NoParent => {
+                Some("jit heartbeat run --parent PID, with the process that it shall end with".into())
+            }
             Self::InLine { issue, .. } => Some(format!("jit claim acquire {issue} --wait 600")),
             Self::Refused(refusal) => refusal::hint(refusal),
             Self::Store(error) => store_hint(error),
