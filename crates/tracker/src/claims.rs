@@ -10,6 +10,7 @@ pub mod warn;
 mod lock;
 mod medium;
 mod projection;
+mod renew;
 mod watcher;
 
 use std::path::{Path, PathBuf};

@@ -130,6 +130,12 @@ fn taken(session: &Session, answer: Answer) -> Result<Taken> {
         }
     }
     let view = session.claims().view()?;
-    session.warn_of_ending(&view);
+    session.used(&view);
+    if !already_held {
+        return Ok(Taken { lease, already_held, now: view.now });
+    }
+    // It may just have been renewed.
+    let view = session.claims().view()?;
+    let lease = view.table.get(lease.id).cloned().unwrap_or(lease);
     Ok(Taken { lease, already_held, now: view.now })
 }

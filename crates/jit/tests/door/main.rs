@@ -11,6 +11,7 @@
     reason = "a test that cannot go on shall stop"
 )]
 
+mod alive;
 mod answers;
 mod bench;
 mod checks;

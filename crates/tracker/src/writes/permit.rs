@@ -44,8 +44,8 @@ pub(super) fn find(writer: &Writer<'_>, id: IssueId, what: &'static str) -> Resu
     }
     let (mine, view) = lease(writer.session, id)?;
     writer.issues.know_log(&view);
+    writer.session.used(&view);
     if let Some(lease) = mine {
-        writer.session.warn_of_ending(&view);
         return Ok(Permit::Under(presented(&lease)));
     }
     if writer.mode != EnforceLeases::Strict {
