@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 
-use holdfast_kernel::{Answer, Refusal};
+use holdfast_kernel::{Answer, Lease, Refusal};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -92,6 +92,12 @@ pub enum Error {
     /// The rules do not allow it.
     #[error("{}", refusal::text(.0))]
     Refused(Box<Refusal>),
+    /// Whoever holds it has left a worktree that is gone.
+    #[error("{} is held by {}, and that worktree is gone", lease.resource, lease.holder)]
+    HolderGone {
+        /// The lease in the way.
+        lease: Box<Lease>,
+    },
     /// A file does not hold what belongs there.
     #[error("{} cannot be used: {why}", path.display())]
     BadFile {
@@ -201,6 +207,7 @@ impl Error {
             Self::HeartbeatRuns(_) => Code::HeartbeatRuns,
             Self::NoParent => Code::NoParent,
             Self::Refused(refusal) => refusal::code(refusal.kind()),
+            Self::HolderGone { .. } => Code::Held,
             Self::BadFile { .. } | Self::Unreadable { .. } | Self::Unlisted(_) => Code::BadFile,
             Self::Store(error) => store_code(error),
             Self::Sys(_) => Code::Io,
@@ -249,6 +256,9 @@ impl Error {
             }
             Self::InLine { issue, .. } => Some(format!("jit claim acquire {issue} --wait 600")),
             Self::Refused(refusal) => refusal::hint(refusal),
+            Self::HolderGone { lease } => {
+                Some(format!("jit claim force-evict {} --reason 'its worktree is gone'", lease.resource))
+            }
             Self::Store(error) => store_hint(error),
             Self::Git(error) => Some(error.hint()),
             Self::Config(error) => error.hint(),
@@ -273,6 +283,7 @@ impl Error {
         match self {
             Self::Ambiguous { prefix, candidates } => json!({ "prefix": prefix, "candidates": candidates }),
             Self::Refused(refusal) => refusal::details(refusal),
+            Self::HolderGone { lease } => json!({ "held_by": shown(lease), "worktree_gone": true }),
             Self::Config(error) => config_details(error),
             Self::Write(error) => error.details(),
             Self::Rejected(rejected) => json!({ "problems": rejected.problems }),

@@ -14,6 +14,7 @@ pub mod documents;
 pub mod durable;
 pub mod error;
 pub mod gates;
+pub mod gone;
 pub mod heartbeat;
 pub mod hooks;
 pub mod ids;

@@ -7,12 +7,12 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use holdfast_git::Repository;
 use holdfast_kernel::{Holder, Lease, LeaseId, Tags};
-use holdfast_store::View;
-use holdfast_sys::Sys;
+use holdfast_store::{View, liveness};
+use holdfast_sys::{ProcessId, Sys};
 
 use crate::agent::AgentId;
 use crate::caller::{Agent, Caller};
-use crate::claims::{Claims, branch_tags, warn};
+use crate::claims::{Claims, branch_tags, keeper, warn};
 use crate::config::Config;
 use crate::control::{self, Access};
 use crate::error::{Error, Result};
@@ -32,6 +32,7 @@ pub struct Session {
     worktree: OnceLock<Record>,
     holder: OnceLock<Holder>,
     claims: OnceLock<Claims>,
+    keeper: OnceLock<ProcessId>,
     warned: Mutex<BTreeSet<LeaseId>>,
 }
 
@@ -72,6 +73,7 @@ impl Session {
             worktree: OnceLock::new(),
             holder: OnceLock::new(),
             claims: OnceLock::new(),
+            keeper: OnceLock::new(),
             warned: Mutex::default(),
         })
     }
@@ -216,7 +218,21 @@ impl Session {
     /// # Errors
     /// When git stands in the way.
     pub fn tags(&self) -> Result<Tags> {
-        Ok(branch_tags(self.branch()?.as_deref()))
+        let tags = branch_tags(self.branch()?.as_deref());
+        let Some(keeper) = self.keeper.get() else { return Ok(tags) };
+        liveness::describe(keeper, tags).ok_or_else(|| Error::BadValue {
+            what: "the keeper",
+            given: keeper.pid.to_string(),
+            why: "the name of this host cannot be kept beside a lease".into(),
+        })
+    }
+
+    /// Names the process that stands for whoever asks, for what is granted from now on; `what` says who gave its number.
+    ///
+    /// # Errors
+    /// When there is no such process.
+    pub fn name_keeper(&self, what: &'static str, pid: &str) -> Result<()> {
+        once(&self.keeper, || keeper::find(self.sys(), what, pid)).map(|_| ())
     }
 
     /// The claims, to look at.

@@ -6,6 +6,7 @@ use holdfast_kernel::{Again, Answer, Command, Lease, Millis, Policy, Refusal, Re
 use crate::claims::wait::Waiter;
 use crate::claims::{Claimant, Terms};
 use crate::error::{Error, Result};
+use crate::gone;
 use crate::ids::IssueId;
 use crate::issues::Issues;
 use crate::notice::Notice;
@@ -46,14 +47,23 @@ pub fn acquire(
     let claims = session.claims_to_change()?;
     let who = claimant(session)?;
     let answer = match patience {
-        None => claims.acquire(issue, &who, terms)?,
+        None => claims.acquire(issue, &who, terms),
         Some(Patience { limit, waits }) => {
             let agent = &session.agent()?.id;
             let waiter = Waiter { caller: &session.caller, claims, issue, agent, access: session.access()? };
-            waiter.acquire(&who, terms, *limit, *waits)?
+            waiter.acquire(&who, terms, *limit, *waits)
         }
     };
+    let answer = answer.map_err(|error| in_the_way(session, error))?;
     taken(session, answer)
+}
+
+/// What keeps somebody from an issue. Nobody gives back what was claimed in a worktree that is gone.
+fn in_the_way(session: &Session, error: Error) -> Error {
+    let Error::Refused(refusal) = &error else { return error };
+    let Some(lease) = refusal.blocker() else { return error };
+    let is_gone = session.worktrees().is_ok_and(|worktrees| gone::is_gone(lease, &worktrees));
+    if is_gone { Error::HolderGone { lease: Box::new(lease.clone()) } } else { error }
 }
 
 /// Claims the best issue that is available and wanted: nobody can come in between looking and taking. With `resume`,
@@ -62,13 +72,15 @@ pub fn acquire(
 /// # Errors
 /// When there is none, or what failed.
 pub fn next(session: &Session, terms: &Terms, filter: &Filter, resume: bool) -> Result<Taken> {
-    let issues = Issues::new(session);
-    let board: Board = Board::load(&issues, Claimed::load(session)?, filter, None)?;
-    issues.warn(&board.problems);
-    let mut candidates: Vec<IssueId> = board.available().iter().map(|node| node.id).collect();
     let claims = session.claims_to_change()?;
     let who = claimant(session)?;
+    let mut dead = claims.given_up(&who)?;
+    let issues = Issues::new(session);
+    let board: Board = Board::load(&issues, Claimed::load(session)?.without(&dead), filter, None)?;
+    issues.warn(&board.problems);
+    let mut candidates: Vec<IssueId> = board.available().iter().map(|node| node.id).collect();
     if resume {
+        dead.extend(claims.without_keeper(&who)?);
         let table = claims.view()?.table;
         let mine = |lease: &&Lease| lease.holder == who.holder;
         let held = table.iter().filter(mine).filter_map(|lease| IssueId::parse(lease.resource.as_str()));
@@ -80,7 +92,7 @@ pub fn next(session: &Session, terms: &Terms, filter: &Filter, resume: bool) -> 
     // While an issue is free, somebody else may take, finish and release it after it was looked at. Once it is held,
     // nobody can.
     loop {
-        let ask = |issue: &IssueId| claims.acquiring(*issue, &who, terms);
+        let ask = |issue: &IssueId| claims.acquiring(*issue, &who, terms, dead.clone());
         let commands: Vec<_> = candidates.iter().map(ask).collect::<Result<_>>()?;
         let first = claims.medium.transact_first(&policy, &commands, &is_taken)?;
         let (at, answer) = first.ok_or(Error::NothingAvailable)?;

@@ -1,6 +1,6 @@
 //! Who is still there: claims that are kept by working, and claims whose holders are gone before their deadlines.
 
-use std::process::Command;
+use std::process::{Child, Command};
 
 use holdfast_trial::{Answer, until};
 use serde_json::Value;
@@ -121,4 +121,216 @@ fn renewal_on_use_can_be_turned_off_and_keeps_nothing_of_others_and_nothing_that
     bench.jit(&["issue", "update", &issue, "--title", "too late"]).fails(5);
     bench.jit(&["issue", "create", "--title", "later"]).ok();
     assert_eq!(renewals(&bench), 0);
+}
+
+/// A process that stands for an agent.
+struct Keeper(Child);
+
+impl Keeper {
+    fn new() -> Self {
+        Self(Command::new("sleep").arg("600").spawn().unwrap())
+    }
+
+    fn pid(&self) -> String {
+        self.0.id().to_string()
+    }
+
+    /// Ends it. Nobody waits for it yet: a zombie is as dead as it gets.
+    fn kill(&mut self) {
+        self.0.kill().unwrap();
+    }
+}
+
+impl Drop for Keeper {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+fn grace(bench: &Bench, secs: u32) {
+    bench.config(&format!("[coordination]\nkeeper_grace_secs = {secs}\n"));
+}
+
+#[test]
+fn a_claim_whose_keeper_was_killed_is_taken_over_and_the_log_says_why() {
+    let bench = Bench::new();
+    grace(&bench, 0);
+    let mut keeper = Keeper::new();
+    let issue = bench.issue("work");
+    let kept = bench.jit(&["--json", "claim", "acquire", &issue, "--keeper", &keeper.pid()]).ok().json();
+    assert_eq!(kept["lease"]["keeper"]["pid"].to_string(), keeper.pid());
+    assert_eq!(kept["lease"]["keeper"]["gone"], false);
+    bench.run("agent:b", &["claim", "acquire", &issue]).fails(4);
+    keeper.kill();
+    until("it is seen that it is gone", || bench.leases()[0]["keeper"]["gone"] == true);
+    for command in [&["claim", "list"][..], &["claim", "status"], &["status"]] {
+        let shown = bench.jit(command).ok();
+        assert!(shown.stdout.contains("keeper gone"), "{shown}");
+    }
+    let taken = bench.run("agent:b", &["--json", "claim", "acquire", &issue]).ok().json();
+    assert!(taken["lease"]["fence"].as_u64() > kept["lease"]["fence"].as_u64());
+    assert_eq!(taken["lease"].get("keeper"), None);
+    let history = bench.jit(&["--json", "claim", "history"]).ok().json();
+    let evicted = &history["events"][1];
+    assert_eq!(
+        (&evicted["event_type"], &evicted["payload"]["cause"]),
+        (&"claim.evicted".into(), &"dead".into())
+    );
+    let reason = evicted["payload"]["reason"].as_str().unwrap();
+    assert!(reason.contains(&format!("keeper, process {}", keeper.pid())), "{reason}");
+    bench.jit(&["issue", "update", &issue, "--title", "displaced"]).fails(5);
+    bench.jit(&["validate", "leases"]).ok();
+}
+
+#[test]
+fn the_grace_counts_from_when_the_keeper_was_first_found_gone() {
+    let bench = Bench::new();
+    let mut keeper = Keeper::new();
+    let issue = bench.issue("work");
+    bench
+        .jit(&["claim", "acquire", &issue, "--ttl", "0", "--reason", "long", "--keeper", &keeper.pid()])
+        .ok();
+    keeper.kill();
+    let refused = bench.run("agent:b", &["--json", "claim", "acquire", &issue]).fails(4).json();
+    let secs = refused["error"]["details"]["retry_after_secs"].as_u64().unwrap();
+    assert!((1..=60).contains(&secs), "{refused}");
+    bench.run("agent:b", &["claim", "next"]).fails(3);
+    let note = std::fs::read_dir(bench.control("keepers")).unwrap().next().unwrap().unwrap().path();
+    let before = std::fs::read(&note).unwrap();
+    bench.run("agent:c", &["claim", "acquire", &issue]).fails(4);
+    assert_eq!(std::fs::read(&note).unwrap(), before, "the first one counts");
+    grace(&bench, 2);
+    bench.run("agent:b", &["claim", "acquire", &issue, "--wait", "60"]).ok();
+    // What was noted of it goes with the next note.
+    let mut keeper = Keeper::new();
+    let other = bench.issue("other");
+    bench.jit(&["claim", "acquire", &other, "--keeper", &keeper.pid()]).ok();
+    keeper.kill();
+    until("it is noted", || {
+        bench.run("agent:c", &["claim", "acquire", &other]).fails(4);
+        std::fs::read_dir(bench.control("keepers")).unwrap().count() == 1 && !note.exists()
+    });
+}
+
+#[test]
+fn whoever_waits_notices_that_the_keeper_has_ended() {
+    let bench = Bench::new();
+    grace(&bench, 0);
+    let mut keeper = Keeper::new();
+    let issue = bench.issue("work");
+    bench.jit(&["claim", "acquire", &issue, "--keeper", &keeper.pid()]).ok();
+    let waits = bench.spawn("agent:b", &["claim", "acquire", &issue, "--wait", "300"], &bench.repo());
+    until("somebody waits", || bench.control(&format!("locks/wait/{issue}")).exists());
+    keeper.kill();
+    Answer::from(waits.wait_with_output().unwrap()).ok();
+}
+
+#[test]
+fn the_next_one_gets_what_was_left_behind() {
+    let bench = Bench::new();
+    grace(&bench, 0);
+    let mut keeper = Keeper::new();
+    let issue = bench.issue("work");
+    let mut command = bench.command("agent:a", &["claim", "next"], &bench.repo());
+    Answer::from(command.env("JIT_KEEPER_PID", keeper.pid()).output().unwrap()).ok();
+    bench.jit(&["issue", "update", &issue, "--state", "in_progress"]).ok();
+    bench.run("agent:b", &["claim", "next"]).fails(3);
+    keeper.kill();
+    until("it is seen that it is gone", || bench.leases()[0]["keeper"]["gone"] == true);
+    bench.jit(&["claim", "next"]).fails(3);
+    let taken = bench.run("agent:b", &["--json", "claim", "next"]).ok().json();
+    assert_eq!(taken["lease"]["issue_id"], issue.as_str());
+}
+
+#[test]
+fn the_same_holder_goes_on_and_may_name_another_keeper() {
+    let bench = Bench::new();
+    let mut keeper = Keeper::new();
+    let issue = bench.issue("work");
+    let acquire = |more: &[&str]| {
+        let args = [&["--json", "claim", "acquire", issue.as_str()], more].concat();
+        bench.jit(&args).ok().json()
+    };
+    let first = acquire(&["--keeper", &keeper.pid()]);
+    keeper.kill();
+    until("it is seen that it is gone", || bench.leases()[0]["keeper"]["gone"] == true);
+    let again = acquire(&[]);
+    assert_eq!((&again["already_held"], &again["lease"]["fence"]), (&true.into(), &first["lease"]["fence"]));
+    bench.jit(&["issue", "update", &issue, "--title", "still mine"]).ok();
+    let next = Keeper::new();
+    let moved = acquire(&["--keeper", &next.pid()]);
+    assert_eq!(moved["lease"]["keeper"]["pid"].to_string(), next.pid());
+    assert!(moved["lease"]["fence"].as_u64() > first["lease"]["fence"].as_u64());
+    bench.jit(&["issue", "update", &issue, "--title", "still mine after all"]).ok();
+    bench.run("agent:b", &["claim", "acquire", &issue]).fails(4);
+    assert_eq!(acquire(&["--keeper", &next.pid()])["already_held"], true);
+}
+
+#[test]
+fn a_holder_that_works_on_without_its_keeper_is_not_displaced() {
+    let bench = Bench::new();
+    grace(&bench, 3);
+    let mut keeper = Keeper::new();
+    let issue = bench.issue("work");
+    bench.jit(&["claim", "acquire", &issue, "--keeper", &keeper.pid()]).ok();
+    keeper.kill();
+    until("it is noted", || {
+        bench.run("agent:b", &["claim", "acquire", &issue]).fails(4);
+        bench.control("keepers").exists()
+    });
+    until("it has given signs of life", || {
+        bench.jit(&["label", "add", &issue, &format!("l{}", renewals(&bench))]).ok();
+        renewals(&bench) >= 2
+    });
+    bench.run("agent:b", &["claim", "acquire", &issue]).fails(4);
+    bench.run("agent:b", &["claim", "acquire", &issue, "--wait", "60"]).ok();
+}
+
+#[test]
+fn a_keeper_is_a_process_that_is_there() {
+    let bench = Bench::new();
+    let issue = bench.issue("work");
+    let mut ended = Command::new("true").spawn().unwrap();
+    let gone = ended.id().to_string();
+    ended.wait().unwrap();
+    for wrong in [gone.as_str(), "0", "-1", "x", "", "4294967296"] {
+        let refused = bench.jit(&["--json", "claim", "acquire", &issue, "--keeper", wrong]).fails(6);
+        assert_eq!(refused.json()["error"]["code"], "BAD_VALUE", "{refused}");
+        assert!(refused.stderr.contains("--keeper"), "{refused}");
+    }
+    let mut command = bench.command("agent:a", &["claim", "acquire", &issue], &bench.repo());
+    let refused = Answer::from(command.env("JIT_KEEPER_PID", &gone).output().unwrap()).fails(6);
+    assert!(refused.stderr.contains("JIT_KEEPER_PID"), "{refused}");
+    assert!(bench.leases().is_empty());
+}
+
+#[test]
+fn a_claim_in_a_worktree_that_is_gone_is_nobodys_and_the_way_to_end_it_is_told() {
+    let bench = Bench::new();
+    let there = bench.worktree("there");
+    let issue = bench.issue("work");
+    bench.run_at("agent:a", &["claim", "acquire", &issue], &there).ok();
+    let shown = bench.jit(&["status"]).ok();
+    assert!(shown.stdout.contains("(you)") && !shown.stdout.contains("(gone)"), "{shown}");
+    // A path that is not there says nothing: it may come back.
+    let away = bench.root().join("away");
+    std::fs::rename(&there, &away).unwrap();
+    let shown = bench.jit(&["status"]).ok();
+    assert!(!shown.stdout.contains("(gone)"), "{shown}");
+    bench.jit(&["claim", "acquire", &issue]).fails(4);
+    std::fs::rename(&away, &there).unwrap();
+    bench.git(&["worktree", "remove", "--force", there.to_str().unwrap()], &bench.repo());
+    let shown = bench.jit(&["status"]).ok();
+    assert!(shown.stdout.contains("(gone)") && !shown.stdout.contains("(you)"), "{shown}");
+    assert_eq!(bench.leases()[0]["worktree_gone"], true);
+    let refused = bench.jit(&["--json", "claim", "acquire", &issue]).fails(4);
+    let error = &refused.json()["error"];
+    assert_eq!((&error["code"], &error["details"]["worktree_gone"]), (&"HELD".into(), &true.into()));
+    let hint = error["hint"].as_str().unwrap();
+    assert!(hint.starts_with("jit claim force-evict"), "{hint}");
+    let told = shown.stdout.lines().find_map(|line| line.split_once(": jit ")).unwrap().1;
+    let told: Vec<&str> = told.split_once(" --reason").unwrap().0.split(' ').collect();
+    bench.jit(&[&told[..], &["--reason", "gone"]].concat()).ok();
+    bench.jit(&["claim", "acquire", &issue]).ok();
 }

@@ -35,7 +35,7 @@ pub(super) fn acquire(
 ) -> Result<Report> {
     let limit = wait.map(wait::limit).transpose()?;
     let session = context.session()?;
-    let terms = terms(&session, typed)?;
+    let terms = terms(context, &session, typed)?;
     let issue = Issues::new(&session).resolve(issue)?;
     let taken = match limit {
         None => take::acquire(&session, issue, &terms, None)?,
@@ -55,7 +55,7 @@ pub(super) fn next(
     resume: bool,
 ) -> Result<Report> {
     let session = context.session()?;
-    let terms = terms(&session, typed)?;
+    let terms = terms(context, &session, typed)?;
     let taken = take::next(&session, &terms, &filters.parse()?, resume)?;
     report(context, &session, &taken)
 }
@@ -66,26 +66,34 @@ pub(super) fn next(
 /// What went wrong.
 pub fn create(context: &Context, typed: &cli::CreateIssue, given: &cli::Terms) -> Result<Report> {
     let session = context.session()?;
-    let terms = terms(&session, given)?;
+    let terms = terms(context, &session, given)?;
     let (draft, taken) = take::create(&session, issue::fresh(&session, typed)?, &terms)?;
     background::start(context, session.agent()?);
-    let claim = one(&taken);
+    let claim = one(context, &taken);
     let brief = claim.lease.lease_id.clone();
     Ok(Report::new(text(&taken), &Created { issue: Whole::from(&draft), claim }).brief(brief))
 }
 
-fn terms(session: &Session, typed: &cli::Terms) -> Result<Terms> {
+fn terms(context: &Context, session: &Session, typed: &cli::Terms) -> Result<Terms> {
+    match (&typed.keeper, &context.keeper) {
+        (Some(pid), _) => session.name_keeper("--keeper", pid)?,
+        (None, Some(pid)) => session.name_keeper("JIT_KEEPER_PID", &pid.to_string_lossy())?,
+        (None, None) => {}
+    }
     Terms::parse(typed.ttl.as_deref(), typed.reason.as_deref(), session.config(), session.agent()?)
 }
 
 fn report(context: &Context, session: &Session, taken: &Taken) -> Result<Report> {
     background::start(context, session.agent()?);
-    let one = one(taken);
+    let one = one(context, taken);
     Ok(Report::new(text(taken), &one).brief(one.lease.lease_id))
 }
 
-fn one(taken: &Taken) -> One {
-    One { lease: Shown::new(&taken.lease, &taken.now), already_held: Some(taken.already_held) }
+fn one(context: &Context, taken: &Taken) -> One {
+    One {
+        lease: Shown::new(&context.caller.sys, &taken.lease, &taken.now),
+        already_held: Some(taken.already_held),
+    }
 }
 
 fn text(Taken { lease, already_held, now }: &Taken) -> String {

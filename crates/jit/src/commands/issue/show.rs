@@ -73,7 +73,7 @@ pub fn run(context: &Context, session: &Session, id: &str) -> Result<Report> {
     let blocked_by = blockers(&deps, unsure, &claimed);
     let text = Text { whole: &whole, deps: &deps, layer, claimed: &claimed, paint: context.printer.paint() };
     let text = text.all(id);
-    let lease = claimed.lease(id).map(|lease| Shown::new(lease, &claimed.now));
+    let lease = claimed.lease(id).map(|lease| Shown::new(session.sys(), lease, &claimed.now));
     Ok(Report::new(text, &ShowOutput { issue: whole, lease, blocked_by, layer }).brief(id.to_string()))
 }
 
