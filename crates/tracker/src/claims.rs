@@ -5,6 +5,7 @@ pub mod events;
 pub mod keeper;
 pub mod lease;
 pub mod queue;
+pub mod testimony;
 pub mod wait;
 pub mod warn;
 

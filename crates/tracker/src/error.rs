@@ -362,11 +362,15 @@ fn store_hint(error: &holdfast_store::Error) -> Option<String> {
 }
 
 fn sys_hint(error: &holdfast_sys::Error) -> Option<String> {
-    use std::io::ErrorKind::{PermissionDenied, ReadOnlyFilesystem, StorageFull};
+    use std::io::ErrorKind::{IsADirectory, PermissionDenied, ReadOnlyFilesystem, StorageFull};
     match error.kind() {
         StorageFull => Some("free some space, then run the same command again: nothing was lost".into()),
         ReadOnlyFilesystem => Some("remount it for writing: nothing was changed".into()),
         PermissionDenied => Some(format!("ls -ld {}", error.path.display())),
+        // A directory or a link where a file belongs.
+        kind if kind == IsADirectory || error.is_link() => {
+            Some(format!("mv {0} {0}.aside, then run the same command again", error.path.display()))
+        }
         _ => None,
     }
 }

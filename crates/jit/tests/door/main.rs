@@ -32,6 +32,7 @@ mod identity;
 mod import;
 mod input;
 mod kill;
+mod mending;
 mod merge;
 mod names;
 mod race;
