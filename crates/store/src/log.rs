@@ -4,6 +4,7 @@
 //! hash; a grant's fence is the number of its line. `spec/log-format.md` describes the bytes, what is
 //! assumed of the disk, and why each step is where it is.
 
+mod another;
 mod append;
 mod buffer;
 mod chain;

@@ -16,6 +16,7 @@ pub mod error;
 pub mod gates;
 pub mod gone;
 pub mod heartbeat;
+mod home;
 pub mod hooks;
 pub mod ids;
 pub mod import;

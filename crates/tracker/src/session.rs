@@ -16,6 +16,7 @@ use crate::claims::{Claims, branch_tags, keeper, warn};
 use crate::config::Config;
 use crate::control::{self, Access};
 use crate::error::{Error, Result};
+use crate::home;
 use crate::notice::Notice;
 use crate::workspace::{Ground, Workspace};
 use crate::worktree::{self, Record};
@@ -189,7 +190,11 @@ impl Session {
     /// When that is not possible.
     pub fn prepare(&self) -> Result<Access> {
         let access = self.access()?;
-        once(&self.prepared, || control::prepare(self.sys(), self.control(), access))?;
+        once(&self.prepared, || {
+            let locks = control::prepare(self.sys(), self.control(), access)?;
+            let (caller, control, config) = (&self.caller, self.control(), self.config());
+            home::Place { caller, control, locks, access, config }.settle()
+        })?;
         Ok(access)
     }
 

@@ -173,3 +173,59 @@ fn whatever_is_damaged_the_claims_work_again_after_a_repair_and_none_is_lost_wit
         plane.is_mended(&story.join(", "));
     }
 }
+
+/// The number that the next grant got, and under which name.
+fn grant(bench: &Bench, at: &Path) -> (String, u64, String) {
+    let title = ["--json", "claim", "create", "--title", "work"];
+    let granted = bench.run_at("agent:a", &title, at).ok();
+    let log = std::fs::read_to_string(at.join(".git/jit/claims.jsonl")).unwrap();
+    let first: Value = serde_json::from_str(log.lines().next().unwrap()).unwrap();
+    let fence = granted.json()["lease"]["fence"].as_u64().unwrap();
+    (first["log_id"].as_str().unwrap().to_owned(), fence, granted.stderr)
+}
+
+#[test]
+fn a_copy_of_a_control_plane_grants_under_a_name_of_its_own() {
+    let bench = Bench::new();
+    let (own, first, _) = grant(&bench, &bench.repo());
+    let sys = holdfast_sys::Sys::os();
+    let nowhere = holdfast_tracker::config::Sources::default();
+    let policy = holdfast_tracker::config::Config::load(&sys, &nowhere).unwrap().policy();
+    holdfast_tracker::claims::log_at(&sys, &bench.control(""), 0o600).cut(&policy).unwrap();
+    let copy = bench.root().join("copy");
+    let copied =
+        std::process::Command::new("cp").args(["-a", "repo", "copy"]).current_dir(bench.root()).status();
+    assert!(copied.unwrap().success());
+    let (theirs, fence, said) = grant(&bench, &copy);
+    assert_ne!(own, theirs);
+    assert!(fence > first, "numbers go on all the same");
+    assert!(said.contains("copy of") && said.contains(&theirs), "{said}");
+    // From then on nobody is told of it, in either.
+    for (at, name) in [(&copy, &theirs), (&bench.repo(), &own)] {
+        let (log, _, said) = grant(&bench, at);
+        assert_eq!((&log, said.contains("copy of")), (name, false), "{said}");
+        bench.run_at("agent:a", &["claim", "history"], at).ok();
+        let clean = bench.run_at("agent:a", &["recover", "--dry-run"], at);
+        assert_eq!(clean.code, Some(0), "{clean}");
+    }
+    assert_eq!(bench.run_at("agent:b", &["--json", "claim", "list"], &copy).ok().json()["count"], 3);
+}
+
+#[test]
+fn a_control_plane_that_was_moved_or_is_seen_through_a_link_keeps_its_name() {
+    let bench = Bench::new();
+    let (own, ..) = grant(&bench, &bench.repo());
+    let (link, moved) = (bench.root().join("link"), bench.root().join("moved"));
+    std::os::unix::fs::symlink(bench.repo(), &link).unwrap();
+    assert_eq!(grant(&bench, &link).0, own);
+    std::fs::remove_file(&link).unwrap();
+    std::fs::rename(bench.repo(), &moved).unwrap();
+    let (log, _, said) = grant(&bench, &moved);
+    assert_eq!((log, said.contains("copy of")), (own.clone(), false), "{said}");
+    // What takes the old place then is the copy, although it has been there before.
+    let copied =
+        std::process::Command::new("cp").args(["-a", "moved", "repo"]).current_dir(bench.root()).status();
+    assert!(copied.unwrap().success());
+    assert_ne!(grant(&bench, &bench.repo()).0, own);
+    assert_eq!(grant(&bench, &moved).0, own);
+}
