@@ -334,3 +334,39 @@ fn a_claim_in_a_worktree_that_is_gone_is_nobodys_and_the_way_to_end_it_is_told()
     bench.jit(&[&told[..], &["--reason", "gone"]].concat()).ok();
     bench.jit(&["claim", "acquire", &issue]).ok();
 }
+
+#[test]
+fn whoever_holds_what_is_about_to_end_is_warned_by_every_command_that_writes() {
+    let bench = Bench::new();
+    bench.config("[coordination]\nrenew_on_use = false\nlease_renewal_threshold_pct = 100\n");
+    let (issue, lease) = bench.claimed("agent:a");
+    let other = bench.claimed("agent:a").0;
+    std::fs::write(bench.repo().join("notes.md"), "notes").unwrap();
+    let lines = bench.root().join("lines.jsonl");
+    std::fs::write(&lines, bench.run("agent:b", &["export", &other]).ok().stdout.replace(&other, &lease))
+        .unwrap();
+    let commands: [&[&str]; 13] = [
+        &["issue", "create", "--title", "fresh"],
+        &["issue", "update", &other, "--title", "changed"],
+        &["label", "add", &other, "x"],
+        &["dep", "add", &other, &issue],
+        &["gate", "define", "g", "--manual"],
+        &["gate", "add", &other, "g"],
+        &["doc", "add", &other, "notes.md"],
+        &["import", lines.to_str().unwrap()],
+        &["config", "set", "locks.max_age_secs", "60"],
+        &["claim", "renew", &other],
+        &["claim", "create", "--title", "more"],
+        &["claim", "next"],
+        &["issue", "delete", &other],
+    ];
+    let warning = format!("jit claim renew {lease}");
+    for command in commands {
+        let answer = bench.jit(command).ok();
+        assert_eq!(answer.stderr.matches(&warning).count(), 1, "{command:?}: {answer}");
+    }
+    std::fs::write(bench.repo().join("code.txt"), "code").unwrap();
+    bench.git(&["add", "code.txt"], &bench.repo());
+    let answer = bench.jit(&["commit", "-q", "-m", "code"]).ok();
+    assert!(answer.stderr.contains(&warning), "{answer}");
+}
