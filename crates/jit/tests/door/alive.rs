@@ -370,3 +370,43 @@ fn whoever_holds_what_is_about_to_end_is_warned_by_every_command_that_writes() {
     let answer = bench.jit(&["commit", "-q", "-m", "code"]).ok();
     assert!(answer.stderr.contains(&warning), "{answer}");
 }
+
+#[test]
+fn a_claim_that_nobody_could_be_told_of_is_given_back() {
+    let bench = Bench::new();
+    let issue = bench.issue("work");
+    let full = || std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let unheard = |args: &[&str], closed: bool| {
+        let mut command = bench.command("agent:a", args, &bench.repo());
+        if closed {
+            let (reader, writer) = std::io::pipe().unwrap();
+            drop(reader);
+            command.stdout(writer);
+        } else {
+            command.stdout(full());
+        }
+        let answer = command.output().unwrap();
+        assert_eq!(answer.status.code(), Some(10), "{args:?}");
+        String::from_utf8(answer.stderr).unwrap()
+    };
+    let commands: [&[&str]; 5] = [
+        &["claim", "acquire", &issue],
+        &["claim", "next"],
+        &["--json", "claim", "next"],
+        &["-q", "claim", "acquire", &issue],
+        &["claim", "create", "--title", "fresh"],
+    ];
+    for (round, command) in commands.into_iter().enumerate() {
+        for closed in [false, true] {
+            let said = unheard(command, closed);
+            assert!(said.contains("released again"), "{command:?}: {said}");
+            assert_eq!(bench.leases().len(), 0, "{command:?}");
+        }
+        assert_eq!(count(&bench, "claim.released"), 2 * (round + 1));
+    }
+    // What was held before was heard of before.
+    bench.jit(&["claim", "acquire", &issue]).ok();
+    let said = unheard(&["claim", "acquire", &issue], false);
+    assert!(!said.contains("released"), "{said}");
+    assert_eq!(bench.leases().len(), 1);
+}
