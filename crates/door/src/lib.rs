@@ -10,5 +10,5 @@ mod text;
 pub use grid::{Cell, grid, table};
 pub use notes::Notes;
 pub use paint::{Colour, Paint};
-pub use print::{print, typed_wrong};
+pub use print::{deliver, print, typed_wrong};
 pub use text::{Clean, clean};

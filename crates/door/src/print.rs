@@ -12,14 +12,22 @@ use crate::text::{Clean, clean, is_acted_on};
 /// # Errors
 /// The answer did not get out.
 pub fn print(pieces: &[Clean]) -> io::Result<()> {
+    match deliver(pieces) {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        done => done,
+    }
+}
+
+/// As [`print()`], for an answer that somebody has to hear: a closed pipe has not read it.
+///
+/// # Errors
+/// The answer did not get out.
+pub fn deliver(pieces: &[Clean]) -> io::Result<()> {
     let Some(last) = pieces.iter().map(Clean::as_str).rfind(|piece| !piece.is_empty()) else { return Ok(()) };
     let mut out = io::stdout().lock();
     let done = pieces.iter().try_for_each(|piece| out.write_all(piece.as_str().as_bytes()));
     let done = done.and_then(|()| if last.ends_with('\n') { Ok(()) } else { out.write_all(b"\n") });
-    match done.and_then(|()| out.flush()) {
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-        done => done,
-    }
+    done.and_then(|()| out.flush())
 }
 
 /// Prints what clap has to say: help, a version, or what was typed wrong, which is said in a document too where

@@ -1,5 +1,6 @@
 //! What a command stands on: what it brings to the tracker, and the printer.
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -19,6 +20,8 @@ pub struct Context {
     pub printer: Printer,
     /// Where files go that nobody keeps.
     pub temporary: PathBuf,
+    /// The number of the process that stands for the agent, as the environment has it.
+    pub keeper: Option<OsString>,
 }
 
 impl Context {
@@ -48,7 +51,7 @@ impl Context {
             config_home: vars.config_home,
             listener: Arc::new(printer),
         };
-        Ok(Self { caller, printer, temporary: vars.temporary })
+        Ok(Self { caller, printer, temporary: vars.temporary, keeper: vars.keeper })
     }
 
     /// A question that is asked where the command was started.

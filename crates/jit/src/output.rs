@@ -6,13 +6,13 @@ pub mod leases;
 pub mod pieces;
 pub mod rows;
 
-use holdfast_door::{Clean, Notes, Paint, print, typed_wrong};
+use holdfast_door::{Clean, Notes, Paint, deliver, print, typed_wrong};
 use serde::Serialize;
 use serde_json::Value;
 
 use crate::cli::Global;
 use holdfast_tracker::code::Exit;
-use holdfast_tracker::error::Error;
+use holdfast_tracker::error::{Error, Result};
 use holdfast_tracker::{Listener, Notice};
 
 /// In which form an answer is wanted.
@@ -39,13 +39,32 @@ pub struct Report {
     pub pieces: Vec<Clean>,
     /// How it ended.
     pub exit: Exit,
+    /// What is done if nobody can be told.
+    pub unheard: Option<Undo>,
+}
+
+/// Takes back what nobody can be told of.
+pub struct Undo(Box<dyn Fn() -> Result<String>>);
+
+impl Undo {
+    /// Takes something back, and says what.
+    #[must_use]
+    pub fn new(undo: impl Fn() -> Result<String> + 'static) -> Self {
+        Self(Box::new(undo))
+    }
+}
+
+impl std::fmt::Debug for Undo {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Undo")
+    }
 }
 
 impl Report {
     /// A report of something that went well.
     pub fn new(text: impl Into<Clean>, json: &impl Serialize) -> Self {
         let json = made(serde_json::to_value(json));
-        Self { text: text.into(), brief: Clean::default(), json, pieces: Vec::new(), exit: Exit::Ok }
+        Self { text: text.into(), json, ..Self::default() }
     }
 
     /// A report in the one form that is wanted.
@@ -80,6 +99,13 @@ impl Report {
     #[must_use]
     pub fn brief(mut self, brief: impl Into<Clean>) -> Self {
         self.brief = brief.into();
+        self
+    }
+
+    /// This report, of something that is taken back if nobody can be told.
+    #[must_use]
+    pub fn or_undo(mut self, undo: Option<Undo>) -> Self {
+        self.unheard = undo;
         self
     }
 
@@ -138,18 +164,29 @@ impl Printer {
     /// Prints a report and says how to end.
     #[must_use]
     pub fn report(&self, report: &Report) -> Exit {
+        // Whoever closes a pipe has read enough, but for what it would have to give back.
+        let tell = if report.unheard.is_some() { deliver } else { print };
         let printed = match self.form() {
-            Form::Json if !report.pieces.is_empty() => print(&report.pieces),
-            Form::Json => print(&[Clean::json(&report.json)]),
-            Form::Brief => print(std::slice::from_ref(&report.brief)),
-            Form::Text => print(std::slice::from_ref(&report.text)),
+            Form::Json if !report.pieces.is_empty() => tell(&report.pieces),
+            Form::Json => tell(&[Clean::json(&report.json)]),
+            Form::Brief => tell(std::slice::from_ref(&report.brief)),
+            Form::Text => tell(std::slice::from_ref(&report.text)),
         };
         match printed {
             Ok(()) => report.exit,
             Err(error) => {
                 self.notes.error(&format!("cannot write the answer: {error}"));
+                self.take_back(report);
                 Exit::Io
             }
+        }
+    }
+
+    fn take_back(&self, report: &Report) {
+        match report.unheard.as_ref().map(|Undo(undo)| undo()) {
+            Some(Ok(done)) => self.notes.cause(&done),
+            Some(Err(error)) => self.notes.error(&error.to_string()),
+            None => {}
         }
     }
 

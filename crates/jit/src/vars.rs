@@ -12,6 +12,8 @@ use holdfast_sys::os::effective_user;
 pub struct Vars {
     /// `JIT_AGENT_ID`.
     pub agent_id: Option<OsString>,
+    /// `JIT_KEEPER_PID`.
+    pub keeper: Option<OsString>,
     /// Where the user's files are: `JIT_CONFIG_HOME`, else `jit` below the usual place.
     pub config_home: Option<PathBuf>,
     /// `GIT_AUTHOR_DATE`, which git sets for the hooks of a commit.
@@ -33,6 +35,7 @@ impl Vars {
         let home = || set("HOME").map(|home| PathBuf::from(home).join(".config/jit"));
         Self {
             agent_id: set("JIT_AGENT_ID"),
+            keeper: set("JIT_KEEPER_PID"),
             config_home: set("JIT_CONFIG_HOME").map(PathBuf::from).or_else(xdg).or_else(home),
             author_date: set("GIT_AUTHOR_DATE"),
             git: Environment::read(effective_user(), |name| std::env::var_os(name)),

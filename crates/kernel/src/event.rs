@@ -70,6 +70,18 @@ pub enum Event {
 }
 
 impl Event {
+    /// The lease that it happened to; the new one, if it was handed over.
+    #[must_use]
+    pub const fn lease(&self) -> LeaseId {
+        match self {
+            Self::Granted { lease } | Self::Transferred { lease, .. } => lease.id,
+            Self::Renewed { lease, .. }
+            | Self::Beaten { lease, .. }
+            | Self::Released { lease, .. }
+            | Self::Evicted { lease, .. } => *lease,
+        }
+    }
+
     /// When it happened.
     #[must_use]
     pub const fn at(&self) -> &Stamp {

@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 
-use holdfast_kernel::{Answer, Command, Event, Fence, Lease, Policy, Refusal, Table};
+use holdfast_kernel::{Answer, Command, Event, Fence, Holder, Lease, LeaseId, Name, Policy, Refusal, Table};
 
-use crate::{Medium, Result};
+use crate::{CounterId, Medium, Result};
 
 /// One transition.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -60,11 +60,56 @@ pub enum Finding {
         /// How many leases could be carried over.
         leases: usize,
     },
+    /// Records of which nobody tells any more.
+    Missing {
+        /// How many.
+        records: u64,
+    },
+    /// A lease that was in force and could not be carried over.
+    Lost(Lost),
+    /// An archived segment that does not belong to the log.
+    Segment {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        what: String,
+    },
+    /// Something else in the place of a file.
+    Odd {
+        /// The file.
+        path: PathBuf,
+        /// What is there.
+        what: String,
+    },
     /// A file that an interrupted operation left behind.
     Leftover {
         /// The file.
         path: PathBuf,
     },
+}
+
+/// A lease that was in force and could not be carried over.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Lost {
+    /// Which.
+    pub lease: LeaseId,
+    /// What it was on and who held it, if anything still says so.
+    pub resource: Option<(Name, Holder)>,
+}
+
+impl From<&Lease> for Lost {
+    fn from(lease: &Lease) -> Self {
+        Self { lease: lease.id, resource: Some((lease.resource.clone(), lease.holder.clone())) }
+    }
+}
+
+/// What somebody else kept of a journal, for a repair that has lost its own.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Projected {
+    /// The counter that numbered it, if that is known.
+    pub counter: Option<CounterId>,
+    /// What happened, with its numbers.
+    pub events: Vec<(Fence, Event)>,
 }
 
 /// What was wrong, and whether it has been put right.
@@ -98,11 +143,11 @@ pub trait JournaledMedium: Medium {
     /// When it cannot be read, or does not fit together.
     fn history(&self, visit: &mut dyn FnMut(&Record)) -> Result<Checked>;
 
-    /// Looks for what is wrong, and puts it right if `repair`.
+    /// Looks for what is wrong, and puts it right if `repair`; what somebody else kept of the journal helps.
     ///
     /// # Errors
     /// When the system fails, or nothing can be read at all.
-    fn recover(&self, policy: &Policy, repair: bool) -> Result<Recovery>;
+    fn recover(&self, policy: &Policy, elsewhere: &Projected, repair: bool) -> Result<Recovery>;
 
     /// This medium without its journal.
     fn as_medium(&self) -> &dyn Medium;

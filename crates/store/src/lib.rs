@@ -23,7 +23,7 @@ mod witness;
 pub use codec::{Codec, Json, Stored, Unreadable, read_event, write_event};
 pub use error::{Damage, Error, Result};
 pub use gate::Patience;
-pub use journal::{Checked, Finding, JournaledMedium, Record, Recovery};
+pub use journal::{Checked, Finding, JournaledMedium, Lost, Projected, Record, Recovery};
 pub use json::{rfc3339, wall_ms};
 pub use medium::{CounterId, Guarding, Held, Medium, View};
 pub use witness::Witness;

@@ -34,7 +34,13 @@ pub fn describe(process: &ProcessId, tags: Tags) -> Option<Tags> {
 /// The process that holds the lease, if its tags say so.
 #[must_use]
 pub fn process(lease: &Lease) -> Option<ProcessId> {
-    let tag = |key| lease.tags.get(key).map(Text::as_str);
+    described(&lease.tags)
+}
+
+/// The process that tags describe, if they do.
+#[must_use]
+pub fn described(tags: &Tags) -> Option<ProcessId> {
+    let tag = |key| tags.get(key).map(Text::as_str);
     Some(ProcessId {
         host: tag(HOST)?.to_owned(),
         boot: tag(BOOT).map(|hex| u128::from_str_radix(hex, 16).map(BootId::new)).transpose().ok()?,

@@ -4,6 +4,7 @@
 //! hash; a grant's fence is the number of its line. `spec/log-format.md` describes the bytes, what is
 //! assumed of the disk, and why each step is where it is.
 
+mod another;
 mod append;
 mod buffer;
 mod chain;
@@ -14,6 +15,7 @@ mod index;
 mod observer;
 mod queue;
 mod recover;
+mod salvage;
 mod scan;
 mod segment;
 mod state;
@@ -30,7 +32,7 @@ pub use state::Paths;
 pub use crate::json::Words;
 
 use crate::gate::Gate;
-use crate::{Checked, Error, Held, JournaledMedium, Medium, Record, Recovery, Result, View};
+use crate::{Checked, Error, Held, JournaledMedium, Medium, Projected, Record, Recovery, Result, View};
 use index::IndexFile;
 use queue::Queue;
 use state::State;
@@ -44,11 +46,14 @@ pub struct Settings {
     pub mode: u32,
     /// Whether the index is made durable too. It need not be: it is verified when it is read.
     pub fsync_index: bool,
+    /// A file, by its path from the log's directory, that is there only if the log has been written to: one that is
+    /// missing beside it was lost.
+    pub witness: Option<&'static str>,
 }
 
 impl Default for Settings {
     fn default() -> Self {
-        Self { words: Words::PLAIN, mode: 0o600, fsync_index: false }
+        Self { words: Words::PLAIN, mode: 0o600, fsync_index: false, witness: None }
     }
 }
 
@@ -133,7 +138,7 @@ impl Log {
         {
             return Ok(Some(state));
         }
-        State::load(&self.sys, &self.paths, &self.settings.words)
+        State::load(&self.sys, &self.paths, &self.settings)
     }
 
     /// Checks the claim and acts on it, keeping everybody from changing the log meanwhile; false if that
@@ -204,8 +209,8 @@ impl JournaledMedium for Log {
         Self::history(self, visit)
     }
 
-    fn recover(&self, policy: &Policy, repair: bool) -> Result<Recovery> {
-        Self::recover(self, policy, repair)
+    fn recover(&self, policy: &Policy, elsewhere: &Projected, repair: bool) -> Result<Recovery> {
+        self.recover_with(policy, elsewhere, repair)
     }
 
     fn as_medium(&self) -> &dyn Medium {

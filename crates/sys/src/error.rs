@@ -32,6 +32,12 @@ impl Error {
         Self { action: self.action, path: self.path.clone(), source }
     }
 
+    /// Whether there is a symbolic link, or too many of them, where none is followed.
+    #[must_use]
+    pub fn is_link(&self) -> bool {
+        self.source.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error())
+    }
+
     /// The kind of what the system said.
     #[must_use]
     pub fn kind(&self) -> io::ErrorKind {

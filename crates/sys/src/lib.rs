@@ -23,7 +23,7 @@ pub use entropy::Entropy;
 pub use error::{Error, Result};
 pub use files::{Files, Folder, Handle, Identity, Kind, LockMode, Open, Stat};
 pub use flock::{Guard, Section};
-pub use process::{Ancestor, Liveness, Locker, ProcessId, Processes};
+pub use process::{Ancestor, Liveness, Locker, ProcessId, Processes, Watched};
 
 /// One process's view of its machine.
 #[derive(Clone)]

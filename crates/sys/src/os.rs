@@ -11,6 +11,7 @@ mod process;
 mod signals;
 mod table;
 mod terminal;
+mod watch;
 
 pub use child::{Child, Group, Rest, adopt_orphans, pause};
 pub use clock::OsClock;

@@ -19,6 +19,9 @@ pub struct ProcessId {
     pub start: u64,
 }
 
+/// The number of the process that started all the others and takes in those whose parents have ended.
+pub const FIRST: u32 = 1;
+
 /// Whether a process is still there.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Liveness {
@@ -55,6 +58,12 @@ pub struct Locker {
     pub is_stopped: bool,
 }
 
+/// A process that is watched. Whoever gets its number later is not taken for it.
+pub trait Watched: Send + Sync {
+    /// Whether it has ended.
+    fn is_gone(&self) -> bool;
+}
+
 /// The processes of a machine.
 pub trait Processes: Send + Sync {
     /// This process.
@@ -74,6 +83,21 @@ pub trait Processes: Send + Sync {
     /// # Errors
     /// When the system cannot tell.
     fn parent(&self) -> Result<u32>;
+
+    /// Whether the process that started this one has ended already, so that another one has taken its place, as far
+    /// as that can be told. The first process of a machine starts nothing by itself that anybody works for.
+    ///
+    /// # Errors
+    /// When the system cannot tell.
+    fn is_orphan(&self) -> Result<bool> {
+        Ok(self.parent()? <= FIRST)
+    }
+
+    /// Watches the process with this number from now on.
+    ///
+    /// # Errors
+    /// When the system cannot tell, `NotFound` if there is none.
+    fn watch(&self, pid: u32) -> Result<Box<dyn Watched + '_>>;
 
     /// The processes above this one, the one that started it first. A machine that knows no better names that
     /// one alone.

@@ -2,23 +2,27 @@
 //! the kernel answers it; nothing here decides about a lease.
 
 pub mod events;
+pub mod keeper;
 pub mod lease;
 pub mod queue;
+pub mod testimony;
 pub mod wait;
 pub mod warn;
 
 mod lock;
 mod medium;
 mod projection;
+mod renew;
 mod watcher;
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use holdfast_kernel::{
-    Acquire, Answer, Command, Holder, Lease, LeaseId, Millis, Mode, Name, Policy, Request, Tags, Text,
+    Acquire, Answer, Command, Holder, Lease, LeaseId, Millis, Mode, Name, Policy, Refusal, Request, Tags,
+    Text,
 };
-use holdfast_store::{JournaledMedium, View};
+use holdfast_store::{JournaledMedium, View, liveness};
 use holdfast_sys::Sys;
 
 use crate::agent::AgentId;
@@ -27,6 +31,7 @@ use crate::config::Config;
 use crate::error::{Error, Result};
 use crate::ids::{IssueId, Typed};
 use crate::workspace::Workspace;
+use keeper::Keepers;
 pub use medium::{log_at, medium_at};
 use watcher::Watcher;
 
@@ -39,6 +44,7 @@ pub struct Claims {
     /// Where the control plane is.
     pub control: PathBuf,
     sys: Sys,
+    keepers: Keepers,
 }
 
 /// Somebody who claims.
@@ -46,7 +52,7 @@ pub struct Claims {
 pub struct Claimant {
     /// Who holds: an agent in a worktree.
     pub holder: Holder,
-    /// What is kept beside a grant: the branch.
+    /// What is kept beside a grant: the branch, and the keeper if one was named.
     pub tags: Tags,
 }
 
@@ -71,7 +77,9 @@ impl Claims {
         let control = workspace.control.clone();
         let watcher = Watcher::new(caller, workspace, writer, mode);
         let medium = Box::new(log_at(&caller.sys, &control, mode).observed(watcher));
-        Self { medium, policy: workspace.config.policy(), control, sys: caller.sys.clone() }
+        let grace = workspace.config.coordination.keeper_grace_secs;
+        let keepers = Keepers::new(&caller.sys, &control, grace, mode);
+        Self { medium, policy: workspace.config.policy(), control, sys: caller.sys.clone(), keepers }
     }
 
     /// What is claimed.
@@ -82,19 +90,74 @@ impl Claims {
         Ok(self.medium.view()?)
     }
 
-    /// Asks for an issue.
+    /// Asks for an issue. A lease in the way whose keeper is gone for long enough ends in the same step.
     ///
     /// # Errors
     /// The refusal, or what failed.
     pub fn acquire(&self, issue: IssueId, who: &Claimant, terms: &Terms) -> Result<Answer> {
-        self.command(&self.acquiring(issue, who, terms)?)
+        let over = |lease| self.command(&self.acquiring(issue, who, terms, vec![lease])?);
+        match self.command(&self.acquiring(issue, who, terms, Vec::new())?) {
+            Ok(Answer::AlreadyHeld(lease)) if self.lost_keeper(&lease, who) => over(lease.id),
+            Err(Error::Refused(refusal)) => match self.past_keeper(*refusal)? {
+                Ok(dead) => over(dead),
+                Err(refusal) => Err(refusal.into()),
+            },
+            answer => answer,
+        }
     }
 
-    /// The command that asks for an issue.
+    /// The lease in the way, if others may take it over because its keeper is gone; else the refusal, which says when
+    /// they may.
+    fn past_keeper(&self, refusal: Refusal) -> Result<std::result::Result<LeaseId, Refusal>> {
+        let Refusal::Held { blocker, others, retry_after } = refusal else { return Ok(Err(refusal)) };
+        let takeover_in = match keeper::is_gone(&self.sys, &blocker) {
+            true => self.keepers.takeover_in(&blocker, &self.view()?)?,
+            false => None,
+        };
+        Ok(match takeover_in {
+            Some(Millis::ZERO) => Ok(blocker.id),
+            sooner => {
+                let retry_after = [retry_after, sooner].into_iter().flatten().min();
+                Err(Refusal::Held { blocker, others, retry_after })
+            }
+        })
+    }
+
+    /// Whether a lease that its holder asks for again has lost its keeper, and a new one is named.
+    fn lost_keeper(&self, lease: &Lease, who: &Claimant) -> bool {
+        let named = liveness::described(&who.tags);
+        named.is_some() && named != liveness::process(lease) && keeper::is_gone(&self.sys, lease)
+    }
+
+    /// The leases of others that `who` may take over because their keepers are gone for long enough.
+    ///
+    /// # Errors
+    /// When that cannot be told.
+    pub fn given_up(&self, who: &Claimant) -> Result<Vec<LeaseId>> {
+        self.keepers.given_up(&who.holder, &self.view()?)
+    }
+
+    /// The leases of `who` that have lost their keepers, if it names a new one.
+    ///
+    /// # Errors
+    /// When that cannot be told.
+    pub fn without_keeper(&self, who: &Claimant) -> Result<Vec<LeaseId>> {
+        let table = self.view()?.table;
+        let own = table.iter().filter(|lease| lease.holder == who.holder);
+        Ok(own.filter(|lease| self.lost_keeper(lease, who)).map(|lease| lease.id).collect())
+    }
+
+    /// The command that asks for an issue, whose lease may be one of the `dead`.
     ///
     /// # Errors
     /// When there is no id to be had for it.
-    pub fn acquiring(&self, issue: IssueId, who: &Claimant, terms: &Terms) -> Result<Command> {
+    pub fn acquiring(
+        &self,
+        issue: IssueId,
+        who: &Claimant,
+        terms: &Terms,
+        dead: Vec<LeaseId>,
+    ) -> Result<Command> {
         Ok(Command::Acquire(Acquire {
             id: self.fresh_id()?,
             resource: resource(issue)?,
@@ -103,7 +166,7 @@ impl Claims {
             request: terms.request,
             reason: terms.reason.clone(),
             tags: who.tags.clone(),
-            dead: Vec::new(),
+            dead,
         }))
     }
 

@@ -218,6 +218,9 @@ codes! {
     HeartbeatRuns = "HEARTBEAT_RUNS", Tracker, Conflict, 409,
         "this agent's heartbeat runs already",
         "`jit heartbeat status`";
+    NoParent = "NO_PARENT", Tracker, Invalid, 422,
+        "the process that started the heartbeat has ended already, so nobody is left whose end would end it",
+        "`jit heartbeat run --parent PID`";
     BadFile = "BAD_FILE", Tracker, Io, 500,
         "a file is not what its name says; it was not touched",
         "mend or remove it";

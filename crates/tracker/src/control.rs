@@ -4,7 +4,7 @@
 use std::io;
 use std::path::Path;
 
-use holdfast_sys::{Kind, Sys, os};
+use holdfast_sys::{Identity, Kind, Sys, os};
 
 use crate::durable;
 use crate::error::{Error, Result};
@@ -51,20 +51,23 @@ impl Access {
 /// The directories below the control plane. The last one is made last, so that it shows that all are there.
 const DIRECTORIES: [&str; 3] = ["heartbeat", "events", "locks"];
 
-/// Makes the control plane at `path`, if it is not there, and lets the right people in.
+/// Makes the control plane at `path`, if it is not there, and lets the right people in. Gives the identity of the
+/// directory of its locks.
 ///
 /// # Errors
 /// When that is not possible.
-pub fn prepare(sys: &Sys, path: &Path, access: Access) -> Result<()> {
-    let known = match sys.files.stat(&path.join("locks")) {
-        Ok(stat) => Some(stat.mode),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => None,
-        Err(error) => return Err(error.into()),
-    };
-    // The whole mode: one that somebody widened by hand does not let new files have the group.
-    if known == Some(access.directory()) {
-        return Ok(());
+pub fn prepare(sys: &Sys, path: &Path, access: Access) -> Result<Identity> {
+    let locks = path.join("locks");
+    match sys.files.stat(&locks) {
+        // The whole mode: one that somebody widened by hand does not let new files have the group.
+        Ok(stat) if stat.mode == access.directory() => return Ok(stat.identity),
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error.into()),
+        _ => make(sys, path, access)?,
     }
+    Ok(sys.files.stat(&locks)?.identity)
+}
+
+fn make(sys: &Sys, path: &Path, access: Access) -> Result<()> {
     // Outside of git claims live in `.jit/` beside issues, which everybody may read.
     let own = !path.ends_with(crate::workspace::DATA);
     durable::make_dirs(sys, path, if own { 0o700 } else { 0o755 })?;

@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 
-use holdfast_kernel::{Answer, Refusal};
+use holdfast_kernel::{Answer, Lease, Refusal};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -80,6 +80,9 @@ pub enum Error {
     /// The heartbeat of this holder runs already.
     #[error("a heartbeat of {0} is already running")]
     HeartbeatRuns(String),
+    /// The heartbeat has nobody to end with.
+    #[error("the process that started this heartbeat has ended already, so it would never end")]
+    NoParent,
     /// Others wait for the same issue and came earlier.
     #[error("{issue} is free or about to be, but {ahead} came earlier")]
     InLine {
@@ -91,6 +94,12 @@ pub enum Error {
     /// The rules do not allow it.
     #[error("{}", refusal::text(.0))]
     Refused(Box<Refusal>),
+    /// Whoever holds it has left a worktree that is gone.
+    #[error("{} is held by {}, and that worktree is gone", lease.resource, lease.holder)]
+    HolderGone {
+        /// The lease in the way.
+        lease: Box<Lease>,
+    },
     /// A file does not hold what belongs there.
     #[error("{} cannot be used: {why}", path.display())]
     BadFile {
@@ -201,7 +210,9 @@ impl Error {
             Self::NothingAvailable => Code::NothingAvailable,
             Self::InLine { .. } => Code::InLine,
             Self::HeartbeatRuns(_) => Code::HeartbeatRuns,
+            Self::NoParent => Code::NoParent,
             Self::Refused(refusal) => refusal::code(refusal.kind()),
+            Self::HolderGone { .. } => Code::Held,
             Self::BadFile { .. } | Self::Unreadable { .. } | Self::Unlisted(_) => Code::BadFile,
             Self::Store(error) => store_code(error),
             Self::Sys(_) => Code::Io,
@@ -246,8 +257,14 @@ impl Error {
             Self::NoAgent | Self::BadAgent(_) => Some("export JIT_AGENT_ID=agent:your-name".into()),
             Self::NothingAvailable => Some("jit claim list shows who works on what".into()),
             Self::HeartbeatRuns(_) => Some("jit heartbeat status".into()),
+            Self::NoParent => {
+                Some("jit heartbeat run --parent PID, with the process that it shall end with".into())
+            }
             Self::InLine { issue, .. } => Some(format!("jit claim acquire {issue} --wait 600")),
             Self::Refused(refusal) => refusal::hint(refusal),
+            Self::HolderGone { lease } => {
+                Some(format!("jit claim force-evict {} --reason 'its worktree is gone'", lease.resource))
+            }
             Self::Store(error) => store_hint(error),
             Self::Git(error) => Some(error.hint()),
             Self::Config(error) => error.hint(),
@@ -273,6 +290,7 @@ impl Error {
         match self {
             Self::Ambiguous { prefix, candidates } => json!({ "prefix": prefix, "candidates": candidates }),
             Self::Refused(refusal) => refusal::details(refusal),
+            Self::HolderGone { lease } => json!({ "held_by": shown(lease), "worktree_gone": true }),
             Self::Config(error) => config_details(error),
             Self::Write(error) => error.details(),
             Self::Land(error) => error.details(),
@@ -352,11 +370,15 @@ fn store_hint(error: &holdfast_store::Error) -> Option<String> {
 }
 
 fn sys_hint(error: &holdfast_sys::Error) -> Option<String> {
-    use std::io::ErrorKind::{PermissionDenied, ReadOnlyFilesystem, StorageFull};
+    use std::io::ErrorKind::{IsADirectory, PermissionDenied, ReadOnlyFilesystem, StorageFull};
     match error.kind() {
         StorageFull => Some("free some space, then run the same command again: nothing was lost".into()),
         ReadOnlyFilesystem => Some("remount it for writing: nothing was changed".into()),
         PermissionDenied => Some(format!("ls -ld {}", error.path.display())),
+        // A directory or a link where a file belongs.
+        kind if kind == IsADirectory || error.is_link() => {
+            Some(format!("mv {0} {0}.aside, then run the same command again", error.path.display()))
+        }
         _ => None,
     }
 }

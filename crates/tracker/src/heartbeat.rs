@@ -7,12 +7,12 @@ mod daemon;
 use std::path::Path;
 
 use holdfast_kernel::Millis;
-use holdfast_sys::{LockMode, Open, ProcessId, Sys};
+use holdfast_sys::{LockMode, Open, Sys};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use daemon::Daemon;
-pub use daemon::{End, parent};
+pub use daemon::{End, Parent};
 
 use crate::claims::heartbeat_file;
 use crate::durable;
@@ -98,7 +98,7 @@ fn read(sys: &Sys, path: &Path) -> Result<Option<Beat>> {
 /// When one runs already, a signal, or what failed.
 pub fn run(
     session: &Session,
-    parent: (ProcessId, bool),
+    parent: &Parent<'_>,
     interval: Option<u64>,
     auto_renew: bool,
     patience: &dyn Waits,

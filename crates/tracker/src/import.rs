@@ -48,6 +48,7 @@ struct Done {
 pub fn import(session: &Session, text: &[u8]) -> Result<Imported> {
     let (mut items, mut notes) = parse(session, text)?;
     let writer = Writer::open(session)?;
+    session.used_unseen();
     let mut graph = writer.locks().graph()?;
     let _section = graph.enter(session.sys(), LockMode::Exclusive)?;
     notes.extend(order::drop_dangling(&writer, &mut items)?);

@@ -126,6 +126,6 @@ fn carry_out(session: &Session, command: &Command) -> Result<Kept> {
         }
     };
     let view = session.claims().view()?;
-    session.warn_of_ending(&view);
+    session.used(&view);
     Ok(Kept { is_there: view.table.get(lease.id).is_some(), lease, now: view.now })
 }

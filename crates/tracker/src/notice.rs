@@ -82,6 +82,13 @@ pub enum Notice {
         /// What the copy is called from now on.
         copy: String,
     },
+    /// The claims are a copy of others that are still there.
+    ClaimsCopied {
+        /// Where those are.
+        original: String,
+        /// The name that the copy's log has from now on.
+        log: String,
+    },
     /// The lock of the claims has been held for longer than anything takes.
     LockHeldLong {
         /// The lock.
@@ -181,6 +188,9 @@ impl fmt::Display for Notice {
             }
             Self::WorktreeCopied { original, at, copy } => {
                 write!(f, "this worktree is a copy of {original} at {at}: it is {copy} from now on")
+            }
+            Self::ClaimsCopied { original, log } => {
+                write!(f, "these claims are a copy of those in {original}: their log is {log} from now on")
             }
             Self::LockHeldLong { path, secs, pid, agent } => write!(
                 f,

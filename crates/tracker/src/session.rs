@@ -1,20 +1,22 @@
 //! One question to the tracker: where it is asked, what is configured there, who asks, and the claims. It is opened
 //! once per command; whatever only some commands need is worked out when it is first asked for, and once.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use holdfast_git::Repository;
-use holdfast_kernel::{Holder, Tags};
-use holdfast_store::View;
-use holdfast_sys::Sys;
+use holdfast_kernel::{Holder, Lease, LeaseId, Tags};
+use holdfast_store::{View, liveness};
+use holdfast_sys::{ProcessId, Sys};
 
 use crate::agent::AgentId;
 use crate::caller::{Agent, Caller};
-use crate::claims::{Claims, branch_tags, warn};
+use crate::claims::{Claims, branch_tags, keeper, warn};
 use crate::config::Config;
 use crate::control::{self, Access};
 use crate::error::{Error, Result};
+use crate::home;
 use crate::notice::Notice;
 use crate::workspace::{Ground, Workspace};
 use crate::worktree::{self, Record};
@@ -31,6 +33,8 @@ pub struct Session {
     worktree: OnceLock<Record>,
     holder: OnceLock<Holder>,
     claims: OnceLock<Claims>,
+    keeper: OnceLock<ProcessId>,
+    warned: Mutex<BTreeSet<LeaseId>>,
 }
 
 impl Session {
@@ -70,6 +74,8 @@ impl Session {
             worktree: OnceLock::new(),
             holder: OnceLock::new(),
             claims: OnceLock::new(),
+            keeper: OnceLock::new(),
+            warned: Mutex::default(),
         })
     }
 
@@ -184,7 +190,11 @@ impl Session {
     /// When that is not possible.
     pub fn prepare(&self) -> Result<Access> {
         let access = self.access()?;
-        once(&self.prepared, || control::prepare(self.sys(), self.control(), access))?;
+        once(&self.prepared, || {
+            let locks = control::prepare(self.sys(), self.control(), access)?;
+            let (caller, control, config) = (&self.caller, self.control(), self.config());
+            home::Place { caller, control, locks, access, config }.settle()
+        })?;
         Ok(access)
     }
 
@@ -213,7 +223,21 @@ impl Session {
     /// # Errors
     /// When git stands in the way.
     pub fn tags(&self) -> Result<Tags> {
-        Ok(branch_tags(self.branch()?.as_deref()))
+        let tags = branch_tags(self.branch()?.as_deref());
+        let Some(keeper) = self.keeper.get() else { return Ok(tags) };
+        liveness::describe(keeper, tags).ok_or_else(|| Error::BadValue {
+            what: "the keeper",
+            given: keeper.pid.to_string(),
+            why: "the name of this host cannot be kept beside a lease".into(),
+        })
+    }
+
+    /// Names the process that stands for whoever asks, for what is granted from now on; `what` says who gave its number.
+    ///
+    /// # Errors
+    /// When there is no such process.
+    pub fn name_keeper(&self, what: &'static str, pid: &str) -> Result<()> {
+        once(&self.keeper, || keeper::find(self.sys(), what, pid)).map(|_| ())
     }
 
     /// The claims, to look at.
@@ -240,11 +264,51 @@ impl Session {
         self.caller.notice(notice);
     }
 
-    /// Warns whoever asks of its leases that are about to end.
+    /// Renews what whoever asks has claimed here and uses by writing, if less than half of it is left, and warns of
+    /// what is about to end all the same. Whoever writes says so here, with the claims as they are seen then. Nothing
+    /// that goes wrong here stops a write.
+    pub fn used(&self, view: &View) {
+        match self.renew_used(view) {
+            Ok(false) => self.warn_of_ending(view),
+            // What was renewed is warned of no more.
+            Ok(true) => self.claims().view().iter().for_each(|view| self.warn_of_ending(view)),
+            Err(error) => {
+                self.notice(&Notice::Failed(format!("the claims could not be renewed: {error}")));
+                self.warn_of_ending(view);
+            }
+        }
+    }
+
+    /// As [`Session::used`], for whoever has not looked at the claims.
+    pub fn used_unseen(&self) {
+        self.claims().view().iter().for_each(|view| self.used(view));
+    }
+
+    fn renew_used(&self, view: &View) -> Result<bool> {
+        let Some(agent) = self.known_agent().filter(|_| self.config().coordination.renew_on_use) else {
+            return Ok(false);
+        };
+        let is_own = |lease: &Lease| lease.holder.agent == *agent.name();
+        if !view.table.iter().any(is_own) || !self.has_identity()? {
+            return Ok(false);
+        }
+        self.claims().renew_used(self.holder()?, view)
+    }
+
+    /// Whether this worktree has an identity, so that somebody can hold something here.
+    fn has_identity(&self) -> Result<bool> {
+        if self.worktree.get().is_some() {
+            return Ok(true);
+        }
+        self.data().map_or(Ok(false), |data| Ok(worktree::read(self.sys(), &data)?.is_some()))
+    }
+
+    /// Warns whoever asks of its leases that are about to end, of each once.
     pub fn warn_of_ending(&self, view: &View) {
         if let Some(agent) = self.known_agent() {
             let threshold = self.config().coordination.lease_renewal_threshold_pct;
-            warn::ending(&*self.caller.listener, view, agent, threshold);
+            let mut warned = self.warned.lock().unwrap_or_else(PoisonError::into_inner);
+            warn::ending(&*self.caller.listener, view, agent, threshold, &mut warned);
         }
     }
 }

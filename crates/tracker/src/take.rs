@@ -6,6 +6,7 @@ use holdfast_kernel::{Again, Answer, Command, Lease, Millis, Policy, Refusal, Re
 use crate::claims::wait::Waiter;
 use crate::claims::{Claimant, Terms};
 use crate::error::{Error, Result};
+use crate::gone;
 use crate::ids::IssueId;
 use crate::issues::Issues;
 use crate::notice::Notice;
@@ -63,14 +64,23 @@ pub fn acquire_then(
     let claims = session.claims_to_change()?;
     let who = claimant(session)?;
     let answer = match patience {
-        None => claims.acquire(issue, &who, terms)?,
+        None => claims.acquire(issue, &who, terms),
         Some(Patience { limit, waits }) => {
             let agent = &session.agent()?.id;
             let waiter = Waiter { caller: &session.caller, claims, issue, agent, access: session.access()? };
-            waiter.acquire(&who, terms, *limit, *waits)?
+            waiter.acquire(&who, terms, *limit, *waits)
         }
     };
+    let answer = answer.map_err(|error| in_the_way(session, error))?;
     taken(session, answer, between)
+}
+
+/// What keeps somebody from an issue. Nobody gives back what was claimed in a worktree that is gone.
+fn in_the_way(session: &Session, error: Error) -> Error {
+    let Error::Refused(refusal) = &error else { return error };
+    let Some(lease) = refusal.blocker() else { return error };
+    let is_gone = session.worktrees().is_ok_and(|worktrees| gone::is_gone(lease, &worktrees));
+    if is_gone { Error::HolderGone { lease: Box::new(lease.clone()) } } else { error }
 }
 
 /// Claims the best issue that is available and wanted: nobody can come in between looking and taking. With `resume`,
@@ -93,13 +103,15 @@ pub fn next_then(
     resume: bool,
     between: Between<'_>,
 ) -> Result<Taken> {
-    let issues = Issues::new(session);
-    let board: Board = Board::load(&issues, Claimed::load(session)?, filter, None)?;
-    issues.warn(&board.problems);
-    let mut candidates: Vec<IssueId> = board.available().iter().map(|node| node.id).collect();
     let claims = session.claims_to_change()?;
     let who = claimant(session)?;
+    let mut dead = claims.given_up(&who)?;
+    let issues = Issues::new(session);
+    let board: Board = Board::load(&issues, Claimed::load(session)?.without(&dead), filter, None)?;
+    issues.warn(&board.problems);
+    let mut candidates: Vec<IssueId> = board.available().iter().map(|node| node.id).collect();
     if resume {
+        dead.extend(claims.without_keeper(&who)?);
         let table = claims.view()?.table;
         let mine = |lease: &&Lease| lease.holder == who.holder;
         let held = table.iter().filter(mine).filter_map(|lease| IssueId::parse(lease.resource.as_str()));
@@ -111,7 +123,7 @@ pub fn next_then(
     // While an issue is free, somebody else may take, finish and release it after it was looked at. Once it is held,
     // nobody can.
     loop {
-        let ask = |issue: &IssueId| claims.acquiring(*issue, &who, terms);
+        let ask = |issue: &IssueId| claims.acquiring(*issue, &who, terms, dead.clone());
         let commands: Vec<_> = candidates.iter().map(ask).collect::<Result<_>>()?;
         let first = claims.medium.transact_first(&policy, &commands, &is_taken)?;
         let (at, answer) = first.ok_or(Error::NothingAvailable)?;
@@ -166,6 +178,12 @@ fn taken(session: &Session, answer: Answer, between: Between<'_>) -> Result<Take
         }
     }
     let view = session.claims().view()?;
-    session.warn_of_ending(&view);
+    session.used(&view);
+    if !already_held {
+        return Ok(Taken { lease, already_held, now: view.now });
+    }
+    // It may just have been renewed.
+    let view = session.claims().view()?;
+    let lease = view.table.get(lease.id).cloned().unwrap_or(lease);
     Ok(Taken { lease, already_held, now: view.now })
 }

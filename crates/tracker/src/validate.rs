@@ -10,6 +10,7 @@ use serde::Serialize;
 use crate::caller::Caller;
 use crate::config::Problem;
 use crate::error::{Error, Result};
+use crate::gone;
 use crate::session::Session;
 use crate::times::span;
 use crate::workspace::{DATA, Ground};
@@ -114,7 +115,7 @@ pub fn leases(session: &Session) -> Result<Vec<Check>> {
         if !has_issue(session, &worktrees, lease)? {
             problems.push(format!("the lease {} is on {}, which no worktree has", lease.id, lease.resource));
         }
-        if !worktrees.iter().any(|entry| entry.worktree_id.as_deref() == Some(lease.holder.place.as_str())) {
+        if gone::is_gone(lease, &worktrees) {
             problems.push(format!("the lease {} is held in {}, which is gone", lease.id, lease.holder.place));
         }
     }

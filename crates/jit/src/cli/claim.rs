@@ -13,6 +13,9 @@ pub struct Terms {
     /// Why it is claimed
     #[arg(long, value_name = "TEXT")]
     pub reason: Option<String>,
+    /// The process that stands for the agent; once it is gone, others need not wait for the deadline
+    #[arg(long, value_name = "PID", allow_hyphen_values = true)]
+    pub keeper: Option<String>,
 }
 
 /// Claims.
@@ -20,7 +23,7 @@ pub struct Terms {
 pub enum Claim {
     /// Claim an issue
     #[command(
-        after_help = "Examples:\n  jit claim acquire 01JAB\n  jit claim acquire 01JAB --ttl 1800 --reason \"large refactoring\"\n  jit claim acquire 01JAB --wait 60"
+        after_help = "Examples:\n  jit claim acquire 01JAB\n  jit claim acquire 01JAB --ttl 1800 --reason \"large refactoring\"\n  jit claim acquire 01JAB --wait 60\n  jit claim acquire 01JAB --keeper $$"
     )]
     Acquire {
         /// The issue

@@ -16,7 +16,7 @@ pub enum Heartbeat {
         /// Renew claims that are about to end
         #[arg(long)]
         auto_renew: bool,
-        /// End with this process instead of the one that started this
+        /// End with this process instead of the one that started this; needed where that one ends first
         #[arg(long, value_name = "PID")]
         parent: Option<u32>,
     },

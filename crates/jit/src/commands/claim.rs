@@ -10,7 +10,7 @@ use crate::output::Report;
 use holdfast_tracker::error::Result;
 
 pub use look::History;
-pub use take::{Created, create};
+pub use take::{Created, create, terms};
 
 /// Does what was typed.
 ///

@@ -8,6 +8,7 @@ use crate::cli::Config as Command;
 use crate::context::Context;
 use crate::output::Report;
 use holdfast_door::table;
+use holdfast_tracker::Session;
 use holdfast_tracker::code::Exit;
 use holdfast_tracker::config::wire::problems;
 use holdfast_tracker::config::{self, AgentFile, Change, Config, Places, Problem, Scope, Shown};
@@ -81,7 +82,11 @@ fn changed(
         require_data(context, &places)?;
         gate::pass(context, &ground, &places.sources)?;
     }
-    Ok(told(&change(&places, scope)?))
+    let report = told(&change(&places, scope)?);
+    if scope == Scope::Repository {
+        context.session().iter().for_each(Session::used_unseen);
+    }
+    Ok(report)
 }
 
 /// Lets a change that concerns everybody pass, or says why not.

@@ -11,7 +11,7 @@ use crate::interrupt::Interrupt;
 use crate::output::Report;
 use holdfast_tracker::code::Exit;
 use holdfast_tracker::error::Result;
-use holdfast_tracker::heartbeat::{self, Beat, End};
+use holdfast_tracker::heartbeat::{self, Beat, End, Parent};
 use holdfast_tracker::times::span;
 
 /// A loop that has ended, as one JSON object.
@@ -50,10 +50,10 @@ pub fn run(context: &Context, command: &Command) -> Result<Report> {
 
 fn beat(context: &Context, interval: Option<u64>, auto_renew: bool, parent: Option<u32>) -> Result<Report> {
     // Asked for before anything else: whoever started this may be gone soon.
-    let parent = heartbeat::parent(&context.caller, parent)?;
+    let parent = Parent::watch(&context.caller, parent)?;
     let session = context.session()?;
     session.agent()?;
-    let end = heartbeat::run(&session, parent, interval, auto_renew, &Interrupt::listen()?)?;
+    let end = heartbeat::run(&session, &parent, interval, auto_renew, &Interrupt::listen()?)?;
     let exit = if end == End::Lapsed { Exit::Lease } else { Exit::Ok };
     let text = format!("heartbeat of {} ended: {}\n", session.holder()?, end.as_str());
     Ok(Report::new(text, &Ended { heartbeat: Ending { ended: end.as_str() } }).exit(exit))

@@ -26,14 +26,16 @@ pub fn run(context: &Context, dry_run: bool) -> Result<Report> {
         return Ok(Report::new("nothing has been claimed yet\n", &nothing));
     };
     let mut text: String = recovery.findings.iter().map(|found| format!("found {found}\n")).collect();
-    text.push_str(match (recovery.findings.is_empty(), dry_run) {
-        (true, _) => "nothing to repair\n",
-        (false, true) => "nothing was changed (dry run)\n",
-        (false, false) => "everything was repaired\n",
+    text.push_str(match (recovery.findings.is_empty(), dry_run, recovery.has_lost()) {
+        (true, ..) => "nothing to repair\n",
+        (false, true, _) => "nothing was changed (dry run)\n",
+        (false, false, false) => "everything was repaired\n",
+        (false, false, true) => "the claims can be used again, but not everything could be saved\n",
     });
     if let Some(kept) = &recovery.kept {
         text.push_str(&format!("the damaged log is kept as {kept}\n"));
     }
-    let exit = if dry_run && !recovery.findings.is_empty() { Exit::Problems } else { Exit::Ok };
+    let is_left = if dry_run { !recovery.findings.is_empty() } else { recovery.has_lost() };
+    let exit = if is_left { Exit::Problems } else { Exit::Ok };
     Ok(Report::new(text, &RecoverOutput { recovery }).exit(exit))
 }

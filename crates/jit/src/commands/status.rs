@@ -4,18 +4,22 @@ use std::collections::BTreeMap;
 
 use holdfast_door::{Cell, Clean, Colour, grid};
 use holdfast_kernel::Lease;
+use holdfast_sys::Sys;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::context::Context;
 use crate::output::Report;
 use crate::output::colours::state_colour;
+use crate::output::leases::place;
 use crate::output::rows::Rows;
-use holdfast_tracker::claims::lease::{Shown, left};
+use holdfast_tracker::claims::lease::{Shown, left_and_keeper};
 use holdfast_tracker::error::Result;
+use holdfast_tracker::gone::is_gone;
 use holdfast_tracker::ids::IssueId;
 use holdfast_tracker::issues::{Issues, State};
 use holdfast_tracker::queries::{Board, Claimed, Filter};
+use holdfast_tracker::worktree::Entry;
 
 /// How many issues are shown that can be worked on.
 const MOST_SHOWN: usize = 5;
@@ -58,13 +62,15 @@ pub fn run(context: &Context) -> Result<Report> {
     let claimed = Claimed::load(&session)?;
     let board = Board::load(&issues, claimed, &Filter::default(), None)?;
     issues.warn(&board.problems);
-    let status = status(&board, session.known_agent().map(|agent| agent.to_string()));
-    let text = text(context, &board, &status);
+    let worktrees = session.worktrees()?;
+    let agent_id = session.known_agent().map(|agent| agent.to_string());
+    let status = status(session.sys(), &board, &worktrees, agent_id);
+    let text = text(context, &board, &worktrees, &status);
     let brief = status.available.first().cloned().unwrap_or_default();
     Ok(Report::new(text, &StatusOutput { status }).brief(brief))
 }
 
-fn status(board: &Board, agent_id: Option<String>) -> Status {
+fn status(sys: &Sys, board: &Board, worktrees: &[Entry], agent_id: Option<String>) -> Status {
     let mut states: BTreeMap<&'static str, usize> =
         State::ALL.iter().map(|state| (state.word(), 0)).collect();
     for node in &board.nodes {
@@ -79,12 +85,12 @@ fn status(board: &Board, agent_id: Option<String>) -> Status {
         available: board.available().iter().map(|node| node.id.to_string()).collect(),
         blocked: board.blocked().len(),
         abandoned: idle.map(|node| node.id.to_string()).collect(),
-        leases: board.claimed.iter().map(|(_, lease)| Shown::new(lease, &board.claimed.now)).collect(),
+        leases: Shown::all(sys, board.claimed.iter().map(|(_, lease)| lease), &board.claimed.now, worktrees),
         agent_id,
     }
 }
 
-fn text(context: &Context, board: &Board, status: &Status) -> Clean {
+fn text(context: &Context, board: &Board, worktrees: &[Entry], status: &Status) -> Clean {
     if status.issues == 0 {
         return "no issues yet; make one: jit issue create --title '…'\n".into();
     }
@@ -99,7 +105,7 @@ fn text(context: &Context, board: &Board, status: &Status) -> Clean {
     if status.unreadable > 0 {
         text += paint.paint(Colour::Red, format!("{} unreadable", status.unreadable)) + "\n";
     }
-    claims(context, board, status, &mut text);
+    claims(context, board, worktrees, status, &mut text);
     let best: Vec<_> = board.available().into_iter().take(MOST_SHOWN).collect();
     if !best.is_empty() {
         let rows = Rows { claimed: &board.claimed, handles: &board.handles, paint };
@@ -117,7 +123,7 @@ fn text(context: &Context, board: &Board, status: &Status) -> Clean {
 }
 
 /// Who works on what, whoever asks first.
-fn claims(context: &Context, board: &Board, status: &Status, text: &mut Clean) {
+fn claims(context: &Context, board: &Board, worktrees: &[Entry], status: &Status, text: &mut Clean) {
     let mine = |lease: &Lease| status.agent_id.as_deref() == Some(lease.holder.agent.as_str());
     let mut leases: Vec<(IssueId, &Lease)> = board.claimed.iter().collect();
     if leases.is_empty() {
@@ -127,16 +133,24 @@ fn claims(context: &Context, board: &Board, status: &Status, text: &mut Clean) {
     leases.sort_by_key(|(id, lease)| (!mine(lease), lease.holder.agent.clone(), *id));
     let row = |(id, lease): (IssueId, &Lease)| {
         let title = board.find(id).map(|node| &*node.title).unwrap_or_default();
-        let you = if mine(lease) { " (you)" } else { "" };
+        // Nobody is in a worktree that is gone, whoever that was.
+        let you = if mine(lease) && !is_gone(lease, worktrees) { " (you)" } else { "" };
         [
             Cell::plain(&board.handles.of(id)),
             Cell::new(&format!("{}{you}", lease.holder.agent), Colour::Cyan),
-            Cell::plain(lease.holder.place.as_str()),
-            Cell::plain(&left(lease, &board.claimed.now)),
+            Cell::plain(&place(lease, worktrees)),
+            Cell::plain(&left_and_keeper(&context.caller.sys, lease, &board.claimed.now)),
             Cell::plain(title),
         ]
     };
+    let left_behind = |(_, lease): &&(IssueId, &Lease)| is_gone(lease, worktrees);
+    let left_behind: Vec<IssueId> = leases.iter().filter(left_behind).map(|(id, _)| *id).collect();
     let rows = leases.into_iter().map(row).collect();
     *text += "\n";
     *text += grid(context.printer.paint(), ["CLAIMED", "BY", "IN", "TIME", "TITLE"], rows);
+    for id in left_behind.iter().take(MOST_SHOWN) {
+        let id = board.handles.of(*id);
+        *text +=
+            format!("to end the claim on {id}: jit claim force-evict {id} --reason 'its worktree is gone'\n");
+    }
 }

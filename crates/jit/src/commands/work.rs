@@ -1,7 +1,7 @@
 //! The short way: start, finish, drop, land and sync.
 
 use holdfast_tracker::claims::lease::{Shown, left};
-use holdfast_tracker::claims::{Terms, wait};
+use holdfast_tracker::claims::wait;
 use holdfast_tracker::error::{Error, Result};
 use holdfast_tracker::ids::IssueId;
 use holdfast_tracker::issues::{Issue, Issues, Scope, Standing, State};
@@ -12,6 +12,7 @@ use serde::Serialize;
 
 use crate::background;
 use crate::cli;
+use crate::commands::claim;
 use crate::context::Context;
 use crate::interrupt::Interrupt;
 use crate::output::Report;
@@ -48,9 +49,7 @@ pub struct Started {
 pub fn start(context: &Context, typed: &cli::Start) -> Result<Report> {
     let limit = typed.wait.as_deref().map(wait::limit).transpose()?;
     let session = context.session()?;
-    let given = &typed.terms;
-    let agent = session.agent()?;
-    let terms = Terms::parse(given.ttl.as_deref(), given.reason.as_deref(), session.config(), agent)?;
+    let terms = claim::terms(context, &session, &typed.terms)?;
     let issue = typed.issue.as_deref().map(|typed| Issues::new(&session).resolve(typed)).transpose()?;
     let filter = typed.filters.parse()?;
     let wanted = Wanted { issue, filter: &filter, another: typed.another, here: typed.here };
@@ -61,11 +60,11 @@ pub fn start(context: &Context, typed: &cli::Start) -> Result<Report> {
             land::start(&session, &wanted, &terms, Some(&Patience { limit, waits }))?
         }
     };
-    background::start(context, agent);
-    Ok(begun_report(begun))
+    background::start(context, session.agent()?);
+    Ok(begun_report(context, begun))
 }
 
-fn begun_report(begun: Begun) -> Report {
+fn begun_report(context: &Context, begun: Begun) -> Report {
     let Begun { taken, issue, handle, branch, briefing } = begun;
     let verb = if taken.already_held { "going on with" } else { "started" };
     let time = left(&taken.lease, &taken.now);
@@ -73,7 +72,7 @@ fn begun_report(begun: Begun) -> Report {
     let brief = issue.id.clone();
     let document = StartOutput {
         issue: Started { handle, issue },
-        lease: Shown::new(&taken.lease, &taken.now),
+        lease: Shown::new(&context.caller.sys, &taken.lease, &taken.now),
         briefing,
         branch,
         already_held: taken.already_held,

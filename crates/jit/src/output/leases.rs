@@ -2,11 +2,26 @@
 
 use holdfast_door::{Clean, table};
 use holdfast_kernel::{Lease, Stamp};
-use holdfast_tracker::claims::lease::left;
+use holdfast_sys::Sys;
+use holdfast_tracker::claims::lease::left_and_keeper;
+use holdfast_tracker::gone::is_gone;
+use holdfast_tracker::worktree::Entry;
+
+/// The worktree that a lease is held in, and whether it is gone.
+#[must_use]
+pub fn place(lease: &Lease, worktrees: &[Entry]) -> String {
+    let gone = if is_gone(lease, worktrees) { " (gone)" } else { "" };
+    format!("{}{gone}", lease.holder.place)
+}
 
 /// Leases as a table.
 #[must_use]
-pub fn listing<'a>(leases: impl Iterator<Item = &'a Lease>, now: &Stamp) -> Clean {
+pub fn listing<'a>(
+    sys: &Sys,
+    leases: impl Iterator<Item = &'a Lease>,
+    now: &Stamp,
+    worktrees: &[Entry],
+) -> Clean {
     let rows: Vec<_> = leases
         .map(|lease| {
             let reason = lease.reason.as_ref().map(ToString::to_string).unwrap_or_default();
@@ -14,9 +29,9 @@ pub fn listing<'a>(leases: impl Iterator<Item = &'a Lease>, now: &Stamp) -> Clea
             [
                 lease.resource.to_string(),
                 lease.holder.agent.to_string(),
-                lease.holder.place.to_string(),
+                place(lease, worktrees),
                 branch,
-                left(lease, now),
+                left_and_keeper(sys, lease, now),
                 lease.id.to_string(),
                 reason,
             ]

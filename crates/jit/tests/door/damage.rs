@@ -112,3 +112,73 @@ fn an_issue_that_cannot_be_read_is_named_and_never_followed() {
     assert!(!listed.stderr.contains("root:"), "{listed}");
     assert_eq!(bench.jit(&["--json", "claim", "next"]).ok().json()["lease"]["issue_id"], good.as_str());
 }
+
+/// Puts something else in the place of a file.
+fn replace(path: &std::path::Path, with: &str) {
+    let _ = std::fs::remove_file(path);
+    match with {
+        "directory" => std::fs::create_dir(path).unwrap(),
+        _ => std::os::unix::fs::symlink("/dev/null", path).unwrap(),
+    }
+}
+
+#[test]
+fn a_directory_or_a_link_in_the_place_of_a_file_is_an_error_with_a_way_out() {
+    for odd in ["directory", "link"] {
+        for name in ["claims.jsonl", "claims.index.json"] {
+            let bench = Bench::new();
+            let (kept, _) = bench.claimed("agent:a");
+            replace(&bench.control(name), odd);
+            let refused = bench.run("agent:b", &["--json", "claim", "acquire", &kept]).fails(10);
+            assert_eq!(refused.json()["error"]["code"], "DAMAGED", "{odd} {name}: {refused}");
+            assert!(
+                refused.stderr.contains("not a file") && refused.stderr.contains("jit recover"),
+                "{refused}"
+            );
+            bench.jit(&["recover", "--dry-run"]).fails(7);
+            bench.jit(&["recover"]).ok();
+            bench.run("agent:b", &["claim", "acquire", &kept]).fails(4);
+            bench.jit(&["claim", "history"]).ok();
+            bench.jit(&["recover", "--dry-run"]).ok();
+        }
+        let bench = Bench::new();
+        let (kept, _) = bench.claimed("agent:a");
+        let lock = bench.control("locks/claims.lock");
+        replace(&lock, odd);
+        let refused = bench.run("agent:b", &["--json", "claim", "acquire", &kept]).fails(10);
+        let hint = refused.json()["error"]["hint"].as_str().unwrap_or_default().to_owned();
+        assert!(hint.starts_with("mv ") && hint.contains("claims.lock"), "{odd}: {refused}");
+        std::fs::rename(&lock, lock.with_extension("aside")).unwrap();
+        bench.run("agent:b", &["claim", "acquire", &kept]).fails(4);
+    }
+}
+
+#[test]
+fn a_log_of_a_later_version_is_called_that() {
+    let bench = Bench::new();
+    bench.claimed("agent:a");
+    let path = bench.control("claims.jsonl");
+    let log = std::fs::read_to_string(&path).unwrap();
+    let last = log.lines().last().unwrap();
+    let newer = last.replacen("\"schema_version\":1,", "\"schema_version\":2,\"also\":[],", 1);
+    for later in [
+        log.replacen("\"schema_version\":1", "\"schema_version\":2", 1),
+        log.replace("\"schema_version\":1", "\"schema_version\":2"),
+        format!("{log}{newer}\n"),
+    ] {
+        std::fs::write(&path, &later).unwrap();
+        for with_index in [true, false] {
+            // Nobody reads again what the index covers.
+            if !with_index || !later.starts_with(&log) {
+                let _ = std::fs::remove_file(bench.control("claims.index.json"));
+            }
+            for command in [&["claim", "next"][..], &["claim", "history"], &["recover"]] {
+                let refused = bench.run("agent:b", &[&["--json"], command].concat()).fails(10);
+                let error = &refused.json()["error"];
+                assert_eq!(error["code"], "NEWER_FORMAT", "{command:?}: {refused}");
+                assert_eq!(error["hint"], "update this program");
+            }
+            assert_eq!(std::fs::read_to_string(&path).unwrap(), later, "nothing was touched");
+        }
+    }
+}

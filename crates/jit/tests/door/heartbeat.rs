@@ -75,6 +75,61 @@ fn the_loop_ends_with_the_process_that_it_works_for() {
     assert!(ended.stdout.contains("is gone"), "{ended}");
 }
 
+/// Starts the loop from a shell that has ended before the program begins, and gives what it says.
+fn left_alone(bench: &Bench, wrapper: &[&str]) -> String {
+    let (said, started) = (bench.root().join("said"), bench.root().join("started"));
+    // The outer shell ends at once. The inner one waits for that, and then becomes the program.
+    let inner = format!(
+        "while [ -d /proc/$1 ]; do :; done; exec '{}' heartbeat run --interval 1 --auto-renew >'{}' 2>&1",
+        crate::bench::JIT,
+        said.display()
+    );
+    let outer = format!("sh -c \"$0\" sh $$ & echo $! >'{}'", started.display());
+    let mut words = wrapper.iter().copied().chain(["sh", "-c", &outer, &inner]);
+    let mut shell = bench.dressed(Command::new(words.next().unwrap()));
+    shell.args(words).env("JIT_AGENT_ID", "agent:a").current_dir(bench.repo());
+    let mut shell = shell.spawn().unwrap();
+    assert!(shell.wait().unwrap().success());
+    let pid = std::fs::read_to_string(started).unwrap().trim().to_owned();
+    until("the heartbeat has ended", || {
+        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+        stat.is_empty() || stat.contains(") Z ")
+    });
+    std::fs::read_to_string(said).unwrap()
+}
+
+#[test]
+fn a_loop_whose_starter_has_ended_is_refused() {
+    let bench = Bench::new();
+    bench.claimed("agent:a");
+    let said = left_alone(&bench, &[]);
+    assert!(said.contains("hint: jit heartbeat run --parent PID"), "{said}");
+    if holdfast_trial::has("setsid") {
+        // Whoever takes it in need not be the first process of the machine.
+        holdfast_sys::os::adopt_orphans().unwrap();
+        let said = left_alone(&bench, &["setsid"]);
+        assert!(said.contains("hint: jit heartbeat run --parent PID"), "{said}");
+    }
+    assert_eq!(renewals(&bench), 0);
+    assert!(!bench.control("heartbeat/agent:a.json").exists());
+}
+
+#[test]
+fn a_loop_ends_with_the_shell_that_put_it_into_the_background() {
+    let bench = Bench::new();
+    let issue = bench.issue("work");
+    bench.jit(&["claim", "acquire", &issue, "--ttl", "2"]).ok();
+    for _ in 0..6 {
+        let script = format!("'{}' heartbeat run --interval 1 --auto-renew & echo $!", crate::bench::JIT);
+        let mut shell = bench.dressed(Command::new("sh"));
+        shell.args(["-c", &script]).env("JIT_AGENT_ID", "agent:a").current_dir(bench.repo());
+        // The output ends with the last process that has it.
+        let told = shell.output().unwrap();
+        assert!(told.status.success());
+    }
+    until("nobody keeps it alive", || bench.leases().is_empty());
+}
+
 #[test]
 fn a_signal_ends_the_loop_at_once() {
     let bench = Bench::new();

@@ -11,6 +11,7 @@
     reason = "a test that cannot go on shall stop"
 )]
 
+mod alive;
 mod answers;
 mod bench;
 mod checks;
@@ -33,6 +34,7 @@ mod input;
 mod kill;
 mod landed;
 mod landing;
+mod mending;
 mod merge;
 mod names;
 mod race;

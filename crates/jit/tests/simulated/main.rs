@@ -5,6 +5,7 @@
 #![expect(clippy::disallowed_macros, reason = "what a command said helps to see why a test failed")]
 
 mod cuts;
+mod keepers;
 mod races;
 mod stage;
 mod told;

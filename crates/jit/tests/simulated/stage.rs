@@ -8,6 +8,7 @@ use holdfast_jit::cli::{Cli, Global};
 use holdfast_jit::commands;
 use holdfast_jit::context::Context;
 use holdfast_jit::vars::Vars;
+use holdfast_kernel::Millis;
 use holdfast_sys::sim::{Choices, Config, End, Process, World};
 use serde_json::Value;
 
@@ -16,6 +17,9 @@ pub(crate) const ISSUE: &str = "01K0000000000000000000000A";
 
 /// Another one.
 pub(crate) const OTHER: &str = "01K0000000000000000000000B";
+
+/// Stands for the number of the process that runs the command, which ends with it.
+pub(crate) const ME: &str = "@me";
 
 /// Who works where: each in a worktree of its own.
 pub(crate) const ANNA: Agent = Agent { id: "agent:anna", at: "/repo" };
@@ -94,6 +98,13 @@ impl Stage {
         told.iter().map(|told| told.lock().unwrap_or_else(PoisonError::into_inner).take()).collect()
     }
 
+    /// Lets time go by.
+    pub(crate) fn sleep(&mut self, span: Millis) {
+        self.armed.store(false, Ordering::SeqCst);
+        let epoch = self.world.run(vec![Process::new("sleeper", 0, move |sys| sys.clock.sleep(span))]);
+        assert_eq!(epoch.end, End::Done);
+    }
+
     /// The power goes, and everything that was not made durable with it.
     pub(crate) fn lose_power(&mut self) {
         self.world.lose_power();
@@ -130,10 +141,13 @@ impl Stage {
 
 /// What one run of the program would print as JSON, or its exit code.
 fn run(sys: holdfast_sys::Sys, agent: Agent, args: &[String]) -> Result<Value, i32> {
-    let words = ["jit", "--quiet"].into_iter().map(str::to_owned).chain(args.iter().cloned());
+    let own = || sys.processes.me().map(|me| me.pid.to_string()).unwrap_or_default();
+    let word = |word: &String| if word == ME { own() } else { word.clone() };
+    let words = ["jit", "--quiet"].into_iter().map(str::to_owned).chain(args.iter().map(word));
     let Cli { command, .. } = <Cli as clap::Parser>::try_parse_from(words).unwrap();
     let vars = Vars {
         agent_id: None,
+        keeper: None,
         config_home: None,
         git: Environment::read(1000, |_| None),
         author_date: None,

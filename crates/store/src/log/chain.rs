@@ -90,6 +90,11 @@ pub(super) fn ending(bytes: &[u8]) -> Option<Link> {
     Link::parse(digits.get(digits.len().checked_sub(DIGITS)?..)?)
 }
 
+/// The hash that a line (without its end) claims to have.
+pub(super) fn claimed(line: &[u8]) -> Option<Link> {
+    Link::parse(sealed(line)?.1)
+}
+
 /// How many bytes [`ending`] needs.
 pub(super) const ENDING: usize = DIGITS + CLOSING.len() + 1;
 

@@ -8,7 +8,9 @@ use holdfast_kernel::{Policy, Stamp};
 
 use super::Log;
 use super::append::Writer;
+use super::index::IndexFile;
 use super::segment::Header;
+use super::state::State;
 use crate::{Error, Result};
 
 /// What cutting a log gave.
@@ -79,7 +81,9 @@ impl Writer<'_> {
         // first record makes the directory durable again before anything is acknowledged.
         self.log.sys.files.rename(next, &self.log.paths.log)?;
         self.log.sys.files.sync_dir(self.log.paths.directory())?;
-        self.state = self.log.current(None)?;
+        // What the index says is about the log that was here before, so it is written whatever its size.
+        *self.index = IndexFile::default();
+        self.state = State::rebuild(&self.log.sys, &self.log.paths, &self.log.settings)?;
         if let Some(state) = &mut self.state {
             state.cursor.doubtful = None;
         }

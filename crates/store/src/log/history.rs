@@ -28,8 +28,15 @@ impl Log {
     pub(super) fn replay(&self, current: &Cursor, visit: &mut dyn FnMut(&Record)) -> Result<Checked> {
         let mut checked = Checked::default();
         let mut before: Option<Cursor> = None;
-        for path in self.segments(current.segment)? {
-            before = Some(self.walk(&path, before.as_ref(), &mut checked, visit)?);
+        let archived = self.archived()?;
+        let archived = archived.range(..current.segment).map(|(_, path)| path);
+        for path in archived.chain([&self.paths.log]) {
+            let walked = self.walk(path, &mut checked, visit)?;
+            if before.is_some_and(|before| !follows(&before, &walked.start, walked.before)) {
+                let what = "it does not go on where the segment before ends";
+                return Err(Error::damaged(path, "the first line", what));
+            }
+            before = Some(walked.end);
         }
         let replayed =
             before.is_some_and(|last| (last.sequence, &last.table) == (current.sequence, &current.table));
@@ -40,59 +47,66 @@ impl Log {
         Ok(checked)
     }
 
-    /// The archived segments that are there, and the log. They are looked for by name, because the number
-    /// in the log's first line is only as honest as whoever wrote it.
-    fn segments(&self, current: u64) -> Result<Vec<PathBuf>> {
+    /// The archived segments that are there. They are looked for by name, because the number in the log's first line
+    /// is only as honest as whoever wrote it.
+    pub(super) fn archived(&self) -> Result<BTreeMap<u64, PathBuf>> {
         let mut archived: BTreeMap<u64, PathBuf> = BTreeMap::new();
         for name in self.sys.files.list(self.paths.directory())? {
-            let number =
-                name.to_str().and_then(|name| name.rsplit_once('.')).and_then(|(_, end)| end.parse().ok());
+            let number = name
+                .to_str()
+                .and_then(|name| name.rsplit_once('.'))
+                .and_then(|(_, end)| end.parse::<u64>().ok());
             let path = self.paths.directory().join(&name);
-            if let Some(number) = number.filter(|number| *number < current)
+            if let Some(number) = number
                 && path == self.paths.beside(&format!(".{number}"))
             {
                 archived.insert(number, path);
             }
         }
-        Ok(archived.into_values().chain([self.paths.log.clone()]).collect())
+        Ok(archived)
     }
 
-    fn walk(
+    /// Goes through one segment from its first line to its last.
+    pub(super) fn walk(
         &self,
         path: &Path,
-        before: Option<&Cursor>,
         checked: &mut Checked,
         visit: &mut dyn FnMut(&Record),
-    ) -> Result<Cursor> {
+    ) -> Result<Walked> {
         let handle = self.sys.files.open(path, Open::Read)?;
         let source = Source { path, handle: &*handle, words: &self.settings.words };
-        let (mut cursor, link) = Cursor::at_start(&source)?;
-        if before.is_some_and(|before| !follows(before, &cursor, link)) {
-            return Err(Error::damaged(
-                path,
-                "the first line",
-                "it does not go on where the segment before ends",
-            ));
-        }
-        let tail = cursor.run(&source, &mut |entry, table| {
+        let (start, before) = Cursor::at_start(&source)?;
+        let mut end = start.clone();
+        let tail = end.run(&source, &mut |entry, table| {
             if let Some(record) = Record::of(entry.sequence, &entry.event, table) {
                 checked.records += 1;
                 visit(&record);
             }
         })?;
         if let Tail::Torn { len } = tail {
-            checked.torn_bytes += len - cursor.len;
+            checked.torn_bytes += len - end.len;
         }
         checked.segments += 1;
-        Ok(cursor)
+        Ok(Walked { start, before, end })
     }
 }
 
+/// A segment that was gone through.
+pub(super) struct Walked {
+    /// Its first line.
+    pub(super) start: Cursor,
+    /// The hash of the line before that.
+    pub(super) before: Link,
+    /// Its last line.
+    pub(super) end: Cursor,
+}
+
 /// Whether a segment begins where the one before it ended. If some in between were taken away, only the
-/// log must be the same.
-fn follows(before: &Cursor, segment: &Cursor, link: Link) -> bool {
+/// log must be the same, and the numbers later ones.
+pub(super) fn follows(before: &Cursor, segment: &Cursor, link: Link) -> bool {
     let adjacent = before.segment + 1 == segment.segment;
     let seamless =
         before.sequence == segment.sequence && before.link == link && before.table == segment.table;
-    before.log == segment.log && (seamless || !adjacent)
+    let later = before.segment < segment.segment && before.sequence <= segment.sequence;
+    before.log == segment.log && later && (seamless || !adjacent)
 }

@@ -44,8 +44,7 @@ struct Wire<'a> {
     _hash: &'a str,
 }
 
-/// What the index says, if it can be believed at all. A directory, a link or a foreign file in its place
-/// is no index.
+/// What the index says, if it can be believed at all. A foreign file in its place is no index.
 pub(super) fn read(sys: &Sys, path: &Path, words: &Words) -> Option<Cursor> {
     parse(&bytes(sys, path)?, words)
 }

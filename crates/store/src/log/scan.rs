@@ -153,7 +153,7 @@ impl Cursor {
         format!("the line after sequence {}", self.sequence)
     }
 
-    /// Looks at what follows the last good line. An append is made only after the one before it became
+    /// Looks at what follows the last good line. A line of a later version is not for this one to judge. An append is made only after the one before it became
     /// durable, so a line of a later append behind the break shows that what is broken was acknowledged.
     fn judge_tail(&self, source: &Source<'_>) -> Result<Tail> {
         let mut offset = self.len;
@@ -163,6 +163,9 @@ impl Cursor {
             let lines = buffer.lines();
             let later =
                 |line: &[u8]| read::batch(line, source.words).is_some_and(|batch| batch > self.sequence + 1);
+            if let Some(version) = lines.split(|byte| *byte == b'\n').find_map(segment::newer_version) {
+                return Err(Error::Newer { path: source.path.to_path_buf(), version });
+            }
             if lines.split(|byte| *byte == b'\n').any(later) {
                 return Err(Error::damaged(
                     source.path,

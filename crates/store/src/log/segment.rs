@@ -63,15 +63,10 @@ impl Header {
     /// Reads the first line (without its end) of the segment at `path`.
     pub(super) fn read(path: &Path, line: &[u8], words: &Words) -> Result<(Self, Link)> {
         let damaged = |what: Problem| Error::damaged(path, "the first line", what);
-        let wire: Wire<'_> = match serde_json::from_slice(line) {
-            Ok(wire) => wire,
-            Err(error) => {
-                return Err(match newer_version(line) {
-                    Some(version) => Error::Newer { path: path.to_path_buf(), version },
-                    None => damaged(error.to_string()),
-                });
-            }
-        };
+        if let Some(version) = newer_version(line) {
+            return Err(Error::Newer { path: path.to_path_buf(), version });
+        }
+        let wire: Wire<'_> = serde_json::from_slice(line).map_err(|error| damaged(error.to_string()))?;
         let header = wire.header(words).map_err(damaged)?;
         let link = chain::verify(line, header.before).ok_or_else(|| damaged("its hash is wrong".into()))?;
         Ok((header, link))

@@ -6,10 +6,12 @@ use std::path::{Path, PathBuf};
 
 use holdfast_sys::{Handle, Identity, Kind, Open, Stat, Sys};
 
+use super::Settings;
 use super::chain::{self, ENDING};
 use super::index;
 use super::scan::{Cursor, Source, Tail};
 use crate::json::Words;
+use crate::whole::called;
 use crate::{Error, Result};
 
 /// Where the files of a log are.
@@ -50,11 +52,29 @@ pub(super) struct State {
 
 impl State {
     /// Opens the log and reads it; none if there never was one.
-    pub(super) fn load(sys: &Sys, paths: &Paths, words: &Words) -> Result<Option<Self>> {
-        let Some(Opened { handle, unwritable }) = open(sys, paths)? else { return Ok(None) };
+    pub(super) fn load(sys: &Sys, paths: &Paths, settings: &Settings) -> Result<Option<Self>> {
+        let claimed = index::read(sys, &paths.index, &settings.words);
+        if claimed.is_none()
+            && let Some(error) = not_a_file(sys, &paths.index)?
+        {
+            // Nobody could keep it, and every operation would read the whole log.
+            return Err(error);
+        }
+        Self::read(sys, paths, settings, claimed)
+    }
+
+    /// As [`State::load`], where the index speaks of a log that is not there any more.
+    pub(super) fn rebuild(sys: &Sys, paths: &Paths, settings: &Settings) -> Result<Option<Self>> {
+        Self::read(sys, paths, settings, None)
+    }
+
+    fn read(sys: &Sys, paths: &Paths, settings: &Settings, claimed: Option<Cursor>) -> Result<Option<Self>> {
+        let Some(Opened { handle, unwritable }) = open(sys, paths, settings.witness)? else {
+            return Ok(None);
+        };
+        let words = &settings.words;
         let stat = handle.stat()?;
         let source = Source { path: &paths.log, handle: &*handle, words };
-        let claimed = index::read(sys, &paths.index, words);
         let (cursor, tail) = match &claimed {
             Some(claimed) if is_true_of(claimed, &*handle, &stat)? => {
                 let mut cursor = claimed.clone();
@@ -112,15 +132,32 @@ struct Opened {
 }
 
 /// Opens the log for writing, or for reading where it cannot be written.
-fn open(sys: &Sys, paths: &Paths) -> Result<Option<Opened>> {
+fn open(sys: &Sys, paths: &Paths, witness: Option<&str>) -> Result<Option<Opened>> {
     let (opened, unwritable) = match sys.files.open(&paths.log, Open::Write) {
         Err(error) if is_read_only(error.kind()) => (sys.files.open(&paths.log, Open::Read), Some(error)),
         opened => (opened, None),
     };
     match opened {
         Ok(handle) if handle.stat()?.kind == Kind::File => Ok(Some(Opened { handle, unwritable })),
-        Ok(_) => Err(Error::damaged(&paths.log, "the whole of it", "it is not a file")),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => not_there(sys, paths),
+        Ok(_) => Err(not_a_file(sys, &paths.log)?.unwrap_or_else(|| vanished(paths))),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => not_there(sys, paths, witness),
+        Err(error) => Err(not_a_file(sys, &paths.log)?.unwrap_or_else(|| error.into())),
+    }
+}
+
+fn vanished(paths: &Paths) -> Error {
+    Error::damaged(&paths.log, "the whole of it", "it vanished while it was opened")
+}
+
+/// Why something is no file, if something is there that is none.
+pub(super) fn not_a_file(sys: &Sys, path: &Path) -> Result<Option<Error>> {
+    match sys.files.stat(path) {
+        Ok(stat) if stat.kind == Kind::File => Ok(None),
+        Ok(stat) => {
+            let what = format!("it is {}, not a file", called(stat.kind));
+            Ok(Some(Error::damaged(path, "the whole of it", what)))
+        }
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(error.into()),
     }
 }
@@ -129,10 +166,11 @@ fn is_read_only(kind: io::ErrorKind) -> bool {
     matches!(kind, io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem)
 }
 
-/// No log means no leases only if there never was one. An index or an older segment tells otherwise.
-fn not_there<T>(sys: &Sys, paths: &Paths) -> Result<Option<T>> {
+/// No log means no leases only if there never was one. An index, an older segment or a witness tells otherwise.
+fn not_there<T>(sys: &Sys, paths: &Paths, witness: Option<&str>) -> Result<Option<T>> {
+    let witness = witness.map(|path| paths.directory().join(path));
     let witnesses = [paths.index.clone(), paths.beside(".1")];
-    for witness in witnesses {
+    for witness in witnesses.into_iter().chain(witness) {
         match sys.files.stat(&witness) {
             Ok(_) => {
                 let what = format!("it is gone, but {} is still there", witness.display());
@@ -155,11 +193,18 @@ fn is_true_of(claimed: &Cursor, handle: &dyn Handle, stat: &Stat) -> Result<bool
     Ok(chain::ending(&ending) == Some(claimed.link))
 }
 
-/// An index is written after what it speaks of became durable. A log of the same segment that ends
-/// before that has lost something acknowledged.
+/// An index is written after what it speaks of became durable. A log that ends before that, or another one in its
+/// place, has lost something acknowledged.
 fn never_less(path: &Path, claimed: &Cursor, found: &Cursor) -> Result<()> {
-    let same = (claimed.log, claimed.segment) == (found.log, found.segment);
-    if same && found.sequence < claimed.sequence {
+    if claimed.log != found.log {
+        let what = format!("it is the log {}, but the index beside it speaks of {}", found.log, claimed.log);
+        return Err(Error::damaged(path, "the first line", what));
+    }
+    if claimed.segment > found.segment {
+        let what = format!("it is segment {}, but there was segment {}", found.segment, claimed.segment);
+        return Err(Error::damaged(path, "the first line", what));
+    }
+    if claimed.segment == found.segment && found.sequence < claimed.sequence {
         let place = format!("the line after sequence {}", found.sequence);
         let what =
             format!("it is missing or broken, but everything up to {} was acknowledged", claimed.sequence);

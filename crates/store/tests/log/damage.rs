@@ -1,9 +1,8 @@
 //! Torn tails are set aside and the log goes on; damage in the middle stops with an error until somebody
 //! asks for a repair.
 
-use holdfast_kernel::Request;
-use holdfast_store::Finding;
-use holdfast_store::{Error, Medium};
+use holdfast_kernel::{Command, Request};
+use holdfast_store::{Error, Finding, Lost, Medium, Projected};
 
 use crate::support::Bench;
 
@@ -173,7 +172,13 @@ fn a_repair_keeps_the_damaged_log_the_leases_and_the_order_of_fences() {
         }
         bench.reopen();
         let found = bench.log.recover(&bench.policy, false).unwrap();
-        assert!(matches!(&found.findings[..], [Finding::Damage { leases: 2, .. }]), "{found:?}");
+        match &found.findings[..] {
+            [Finding::Damage { leases: 2, .. }] => assert!(with_index, "{found:?}"),
+            [Finding::Damage { leases: 2, .. }, Finding::Missing { records: 1 }] => {
+                assert!(!with_index, "{found:?}");
+            }
+            _ => panic!("{found:?}"),
+        }
         assert!(bench.log.view().is_err() || with_index, "looking repairs nothing");
         let repaired = bench.log.recover(&bench.policy, true).unwrap();
         assert!(repaired.repaired);
@@ -205,4 +210,122 @@ fn recover_sets_a_torn_tail_aside_and_makes_the_index_anew() {
     assert!(bench.names("claims.jsonl.new").is_empty());
     assert_eq!((bench.table(), bench.bytes("claims.jsonl")), (table, log));
     assert!(bench.log.recover(&bench.policy, false).unwrap().findings.is_empty());
+}
+
+#[test]
+fn a_repair_finds_what_the_history_finds_also_where_the_index_makes_nobody_read_it() {
+    let mut bench = Bench::new();
+    bench.busy_history();
+    let (table, mut log) = (bench.table(), bench.bytes("claims.jsonl"));
+    let middle = log.len() / 2;
+    log[middle] ^= 1;
+    bench.put("claims.jsonl", &log);
+    bench.reopen();
+    assert_eq!(bench.table(), table, "the index covers it");
+    assert!(bench.log.history(&mut |_| {}).is_err());
+    let found = bench.log.recover(&bench.policy, true).unwrap();
+    assert!(matches!(&found.findings[..], [Finding::Damage { leases: 2, .. }]), "{found:?}");
+    assert_eq!(bench.table(), table);
+    bench.log.history(&mut |_| {}).unwrap();
+}
+
+#[test]
+fn an_archived_segment_that_does_not_belong_to_the_log_is_set_aside() {
+    let mut bench = Bench::new();
+    bench.busy_history();
+    bench.log.cut(&bench.policy).unwrap();
+    bench.grant("more", "agent:m");
+    bench.log.cut(&bench.policy).unwrap();
+    bench.grant("new", "agent:n");
+    let table = bench.table();
+    let (first, second) = (bench.bytes("claims.jsonl.1"), bench.bytes("claims.jsonl.2"));
+    let log = bench.bytes("claims.jsonl");
+    let mut flipped = first.clone();
+    flipped[first.len() / 2] ^= 1;
+    let whole = &lines(&first)[..3].concat();
+    for (one, two) in
+        [(&flipped, &second), (whole, &second), (&second, &first), (&second, &second), (&first, &log)]
+    {
+        bench.put("claims.jsonl.1", one);
+        bench.put("claims.jsonl.2", two);
+        bench.reopen();
+        assert!(bench.log.history(&mut |_| {}).is_err());
+        let found = bench.log.recover(&bench.policy, true).unwrap();
+        assert!(found.findings.iter().all(|it| matches!(it, Finding::Segment { .. })), "{found:?}");
+        assert!(!bench.names("claims.jsonl.aside").is_empty(), "nothing is thrown away");
+        bench.log.history(&mut |_| {}).unwrap();
+        assert_eq!((bench.table(), bench.bytes("claims.jsonl")), (table.clone(), log.clone()));
+    }
+}
+
+#[test]
+fn an_older_segment_in_the_place_of_the_log_grants_nothing_again() {
+    for with_index in [true, false] {
+        let mut bench = Bench::new();
+        bench.busy_history();
+        bench.log.cut(&bench.policy).unwrap();
+        let last = bench.grant("new", "agent:n");
+        let (table, counter) = (bench.table(), bench.log.view().unwrap().counter);
+        let (first, second) = (bench.bytes("claims.jsonl.1"), bench.bytes("claims.jsonl"));
+        bench.put("claims.jsonl", &first);
+        bench.put("claims.jsonl.1", &second);
+        if !with_index {
+            bench.remove("claims.index.json");
+        }
+        bench.reopen();
+        assert!(bench.log.view().is_err() || !with_index);
+        let found = bench.log.recover(&bench.policy, true).unwrap();
+        assert!(found.findings.iter().any(|it| matches!(it, Finding::Damage { leases: 3, .. })), "{found:?}");
+        bench.log.history(&mut |_| {}).unwrap();
+        assert_eq!((bench.table(), bench.log.view().unwrap().counter), (table, counter));
+        assert!(bench.grant("more", "agent:m").fence > last.fence);
+    }
+}
+
+#[test]
+fn what_somebody_else_kept_saves_what_the_log_has_lost() {
+    let mut bench = Bench::new();
+    bench.busy_history();
+    let (table, view) = (bench.table(), bench.log.view().unwrap());
+    let mut elsewhere = Projected { counter: view.counter, events: Vec::new() };
+    bench.log.history(&mut |record| elsewhere.events.push((record.sequence, record.event.clone()))).unwrap();
+    let log = bench.bytes("claims.jsonl");
+    for len in [0, lines(&log)[0].len(), log.len() / 2, log.len()] {
+        for removed in [true, false] {
+            bench.put("claims.jsonl", &log[..len]);
+            bench.put("claims.index.json", b"");
+            if removed {
+                bench.remove("claims.jsonl");
+                bench.remove("claims.index.json");
+            }
+            bench.reopen();
+            let found = bench.log.recover_with(&bench.policy, &elsewhere, true).unwrap();
+            assert!(!found.findings.is_empty(), "{len}");
+            assert_eq!(
+                (bench.table(), bench.log.view().unwrap().counter),
+                (table.clone(), view.counter),
+                "{len}"
+            );
+            let next = bench.grant("next", "agent:n");
+            assert!(next.fence >= view.next, "{len}: {}", next.fence);
+        }
+    }
+}
+
+#[test]
+fn a_lease_that_cannot_be_saved_is_named() {
+    let mut bench = Bench::new();
+    let kept = bench.grant("kept", "agent:a");
+    let lost = bench.grant("lost", "agent:b");
+    let renew = Command::Renew { lease: lost.id, holder: lost.holder.clone(), ttl: None };
+    bench.log.transact(&bench.policy, &renew).unwrap();
+    let log = bench.bytes("claims.jsonl");
+    let lines = lines(&log);
+    bench.put("claims.jsonl", &[lines[..2].concat(), b"rubbish\n".to_vec(), lines[3..].concat()].concat());
+    bench.put("claims.index.json", b"");
+    bench.reopen();
+    let found = bench.log.recover(&bench.policy, true).unwrap();
+    let expected = Lost { lease: lost.id, resource: None };
+    assert!(found.findings.contains(&Finding::Lost(expected)), "{found:?}");
+    assert_eq!(bench.table().iter().collect::<Vec<_>>(), [&kept]);
 }

@@ -1,6 +1,6 @@
 //! The index can be missing, behind, torn or hostile: the log decides.
 
-use holdfast_store::Error;
+use holdfast_store::{Error, Finding, Medium};
 
 use crate::support::Bench;
 
@@ -61,13 +61,23 @@ fn an_index_that_is_behind_is_caught_up_from_the_log() {
 }
 
 #[test]
-fn an_index_of_another_log_is_of_no_use() {
+fn a_log_beside_the_index_of_another_one_is_damaged_and_goes_on_under_a_name_of_its_own() {
     let (mut bench, other) = (Bench::new(), Bench::new());
     let lease = bench.grant("one", "agent:a");
+    let own = bench.log.view().unwrap().counter;
     other.busy_history();
     bench.put("claims.index.json", &other.bytes("claims.index.json"));
     bench.reopen();
-    assert_eq!(bench.table().iter().collect::<Vec<_>>(), [&lease]);
+    // Either may be the one that is not where it belongs, and its numbers those of somebody else.
+    let failed = bench.log.view();
+    assert!(matches!(failed, Err(Error::Damaged { .. })), "{failed:?}");
+    let found = bench.log.recover(&bench.policy, true).unwrap();
+    let lost = found.findings.iter().filter(|it| matches!(it, Finding::Lost(_))).count();
+    let view = bench.log.view().unwrap();
+    assert_eq!(view.table.get(lease.id), Some(&lease));
+    assert_eq!((view.table.len(), lost), (2, 1), "both are on the same thing: {found:?}");
+    assert!(view.counter != own && view.counter != other.log.view().unwrap().counter);
+    bench.log.history(&mut |_| {}).unwrap();
 }
 
 #[test]

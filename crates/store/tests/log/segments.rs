@@ -58,6 +58,9 @@ fn an_archived_segment_may_be_taken_away_but_not_changed() {
     bench.put("claims.jsonl.1", &lines[..lines.len() - 1].concat());
     let failed = bench.log.history(&mut |_| {});
     assert!(matches!(failed, Err(Error::Damaged { .. })), "{failed:?}");
+    bench.put("claims.jsonl.1", &bench.bytes("claims.jsonl.2"));
+    let failed = bench.log.history(&mut |_| {});
+    assert!(matches!(failed, Err(Error::Damaged { .. })), "nothing is told twice: {failed:?}");
     bench.remove("claims.jsonl.1");
     assert_eq!(bench.log.history(&mut |_| {}).unwrap().segments, 2);
 }

@@ -3,11 +3,13 @@
 use std::io;
 use std::path::PathBuf;
 
-use rustix::process::{Pid, geteuid, getpid, getppid, test_kill_process};
+use rustix::process::{Pid, geteuid, getpid, getppid, getsid, test_kill_process};
 
 use super::clock::{kernel_boot_id, time_namespace_shift};
 use super::table;
-use crate::{Ancestor, Error, Identity, Liveness, Locker, ProcessId, Processes, Result};
+use super::watch;
+use crate::process::FIRST;
+use crate::{Ancestor, Error, Identity, Liveness, Locker, ProcessId, Processes, Result, Watched};
 
 /// The machine's processes.
 pub struct OsProcesses;
@@ -35,6 +37,18 @@ impl Processes for OsProcesses {
 
     fn parent(&self) -> Result<u32> {
         Ok(getppid().map_or(0, number))
+    }
+
+    fn is_orphan(&self) -> Result<bool> {
+        let Some(parent) = getppid().filter(|parent| number(*parent) > FIRST) else { return Ok(true) };
+        let (me, mine) = (getpid(), getsid(None).ok());
+        // A session is inherited, and only its first process has made it. A parent in another session has taken in
+        // a child that was left alone. One that is hidden tells nothing.
+        Ok(mine.is_some_and(|mine| mine != me && getsid(Some(parent)).is_ok_and(|theirs| theirs != mine)))
+    }
+
+    fn watch(&self, pid: u32) -> Result<Box<dyn Watched + '_>> {
+        watch::watch(self, pid)
     }
 
     fn ancestors(&self) -> Result<Vec<Ancestor>> {

@@ -13,13 +13,11 @@ use super::hash::Mix;
 use super::kernel::Kernel;
 use super::state::{Proc, State, Status};
 use super::touch::Thing;
-use crate::{Clock, Entropy, Liveness, ProcessId, Processes, Result, Sys};
+use crate::process::FIRST;
+use crate::{Clock, Entropy, Liveness, ProcessId, Processes, Result, Sys, Watched};
 
 /// The pid namespace that all processes of a host are in.
 const NAMESPACE: u64 = 4_026_531_836;
-
-/// The process that started all the others; it is always there.
-const INIT: u32 = 1;
 
 struct Machine {
     kernel: Arc<Kernel>,
@@ -76,13 +74,29 @@ impl Processes for Machine {
     }
 
     fn parent(&self) -> Result<u32> {
-        self.kernel.quiet(self.me, &call("read", "its parent"), |_| Ok(INIT))
+        self.kernel.quiet(self.me, &call("read", "its parent"), |_| Ok(FIRST))
+    }
+
+    fn watch(&self, pid: u32) -> Result<Box<dyn Watched + '_>> {
+        Ok(Box::new(Known { machine: self, process: self.find(pid)? }))
     }
 
     fn liveness(&self, process: &ProcessId) -> Liveness {
         let call = Call::new("look for", Path::new("process"), With::Number(u64::from(process.pid)));
         let told = self.kernel.call(self.me, &call, |inner| Ok(judge(&inner.state, self.me, process)));
         told.unwrap_or(Liveness::Unknown)
+    }
+}
+
+/// A process that is watched.
+struct Known<'a> {
+    machine: &'a Machine,
+    process: ProcessId,
+}
+
+impl Watched for Known<'_> {
+    fn is_gone(&self) -> bool {
+        self.machine.liveness(&self.process) == Liveness::Dead
     }
 }
 
@@ -110,7 +124,7 @@ fn start_of(state: &State, me: usize, pid: u32) -> Option<u64> {
     let host = state.proc(me).host;
     let is_it = |proc: &&Proc| proc.host == host && proc.pid == pid && proc.is_alive();
     let there = state.current().map(|(_, proc)| proc).find(is_it).map(|proc| proc.start);
-    there.or((pid == INIT).then_some(0))
+    there.or((pid == FIRST).then_some(0))
 }
 
 /// By the rules of the real machine.

@@ -1,7 +1,7 @@
 //! What happened to claims, in the envelope that events of both planes share.
 
 use holdfast_kernel::{Cause, Event, Holder, Lease, Stamp, Term};
-use holdfast_store::Record;
+use holdfast_store::{Record, liveness};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -188,12 +188,18 @@ fn payload(record: &Record) -> Payload {
         Event::Beaten { .. } | Event::Released { .. } => old,
         Event::Evicted { cause, .. } => match cause {
             Cause::Expired => Payload { cause: Some("expired"), ..old },
-            Cause::Dead => Payload { cause: Some("dead"), ..old },
+            Cause::Dead => Payload { cause: Some("dead"), reason: keeper_gone(&record.lease), ..old },
             Cause::Forced { reason, .. } => {
                 Payload { cause: Some("forced"), reason: Some(reason.to_string()), ..old }
             }
         },
     }
+}
+
+/// Which process stood for the holder that was found dead.
+fn keeper_gone(lease: &Lease) -> Option<String> {
+    let keeper = liveness::process(lease)?;
+    Some(format!("its keeper, process {} on {}, is gone", keeper.pid, keeper.host))
 }
 
 fn granted(payload: Payload, lease: &Lease) -> Payload {

@@ -1,10 +1,15 @@
 //! A lease as programs and people read it.
 
 use holdfast_kernel::{Lease, Millis, Stamp, Standing, Term};
+use holdfast_store::liveness;
+use holdfast_sys::Sys;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::keeper;
+use crate::gone;
 use crate::times::{rfc3339, span};
+use crate::worktree::Entry;
 
 /// A lease as JSON.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -37,12 +42,29 @@ pub struct Shown {
     /// How much of it is left.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub remaining_secs: Option<u64>,
+    /// Whether that worktree is known to be gone.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub worktree_gone: bool,
+    /// The process that stands for whoever claims it, if one was named.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub keeper: Option<Keeper>,
+}
+
+/// The process that stands for the holder of a lease.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Keeper {
+    /// On which machine it runs.
+    pub host: String,
+    /// Its number there.
+    pub pid: u32,
+    /// Whether it is known to be gone.
+    pub gone: bool,
 }
 
 impl Shown {
-    /// The lease as it is at `now`.
+    /// The lease as it is at `now`, judged from this machine.
     #[must_use]
-    pub fn new(lease: &Lease, now: &Stamp) -> Self {
+    pub fn new(sys: &Sys, lease: &Lease, now: &Stamp) -> Self {
         let standing = lease.standing(now);
         let (ttl_secs, last_beat) = match &lease.term {
             Term::Finite { ttl, .. } => (ttl.get() / 1_000, None),
@@ -65,7 +87,27 @@ impl Shown {
                 Standing::Live { left } => Some(left.get() / 1_000),
                 _ => None,
             },
+            worktree_gone: false,
+            keeper: liveness::process(lease).map(|keeper| Keeper {
+                host: keeper.host,
+                pid: keeper.pid,
+                gone: keeper::is_gone(sys, lease),
+            }),
         }
+    }
+}
+
+impl Shown {
+    /// The leases as they are at `now`, held in `worktrees`.
+    #[must_use]
+    pub fn all<'a>(
+        sys: &Sys,
+        leases: impl Iterator<Item = &'a Lease>,
+        now: &Stamp,
+        worktrees: &[Entry],
+    ) -> Vec<Self> {
+        let is_gone = |lease: &Lease| gone::is_gone(lease, worktrees);
+        leases.map(|lease| Self { worktree_gone: is_gone(lease), ..Self::new(sys, lease, now) }).collect()
     }
 }
 
@@ -131,6 +173,13 @@ pub struct Many {
     pub leases: Vec<Shown>,
     /// How many.
     pub count: usize,
+}
+
+/// What is left of a lease, in words, and whether its keeper is gone.
+#[must_use]
+pub fn left_and_keeper(sys: &Sys, lease: &Lease, now: &Stamp) -> String {
+    let left = left(lease, now);
+    if keeper::is_gone(sys, lease) { format!("{left}, keeper gone") } else { left }
 }
 
 /// What is left of a lease, in words.

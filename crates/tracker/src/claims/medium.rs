@@ -10,6 +10,9 @@ use holdfast_sys::Sys;
 const WORDS: Words =
     Words { resource: "issue_id", agent: "agent_id", place: "worktree_id", tags: &["branch"] };
 
+/// Whoever writes to the log writes this one too.
+const WITNESS: &str = "events/control.jsonl";
+
 /// A handle on the log of a control plane. Nothing is read or written yet.
 #[must_use]
 pub fn log_at(sys: &Sys, control: &Path, mode: u32) -> Log {
@@ -18,7 +21,11 @@ pub fn log_at(sys: &Sys, control: &Path, mode: u32) -> Log {
         index: control.join("claims.index.json"),
         guard: control.join("locks/claims.lock"),
     };
-    Log::new(sys.clone(), paths, Settings { words: WORDS, mode, ..Settings::default() })
+    Log::new(
+        sys.clone(),
+        paths,
+        Settings { words: WORDS, mode, witness: Some(WITNESS), ..Settings::default() },
+    )
 }
 
 /// The medium that the claims of a control plane are kept in, to look at.

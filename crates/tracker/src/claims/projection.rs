@@ -7,8 +7,8 @@
 
 use std::path::{Path, PathBuf};
 
-use holdfast_store::Record;
 use holdfast_store::log::Recorded;
+use holdfast_store::{CounterId, Record};
 use holdfast_sys::{Handle, Open, Sys};
 use serde::{Deserialize, Serialize};
 
@@ -135,6 +135,12 @@ impl Projection {
         let file = self.sys.files.open(&self.place, Open::Create { mode: self.mode })?;
         Ok(file.write_all_at(&text, 0)?)
     }
+}
+
+/// The counter of the log that the event log of a control plane was written from, if that is noted.
+pub(super) fn counter(sys: &Sys, control: &Path) -> Option<CounterId> {
+    let noted = durable::read(sys, &control.join("events/control.place"), LENGTH * 2);
+    parse(&noted.ok()??)?.log_id.parse().ok()
 }
 
 /// Reads a place, unless it is half-written.

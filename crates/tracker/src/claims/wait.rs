@@ -5,7 +5,7 @@ use holdfast_kernel::{Answer, Millis, Refusal, Stamp};
 use holdfast_sys::Stat;
 
 use super::queue::{Queue, Ticket};
-use super::{Claimant, Claims, Terms, lease};
+use super::{Claimant, Claims, Terms, keeper, lease};
 use crate::agent::AgentId;
 use crate::caller::Caller;
 use crate::control::Access;
@@ -91,7 +91,7 @@ impl Waiter<'_> {
         }
     }
 
-    /// Waits until something may have changed: the log, the line, or the time.
+    /// Waits until something may have changed: the log, the line, the holder's keeper, or the time.
     fn rest(
         &self,
         patience: &dyn Waits,
@@ -107,6 +107,10 @@ impl Waiter<'_> {
             Blocked::Held(refusal) => retry(refusal).map_or(left, |retry| left.min(retry)),
             Blocked::Behind(_) => left,
         };
+        let watched = match blocked {
+            Blocked::Held(refusal) => refusal.blocker().filter(|lease| !keeper::is_gone(sys, lease)),
+            Blocked::Behind(_) => None,
+        };
         let mut pause = SHORTEST;
         loop {
             let spent = sys.clock.now()?.since(&from).forward().get();
@@ -118,7 +122,9 @@ impl Waiter<'_> {
             pause = (pause * 2).min(LONGEST);
             let moved_up = match blocked {
                 Blocked::Behind(before) => queue.ahead(ticket)? != *before,
-                Blocked::Held(_) => self.log_stat() != seen,
+                Blocked::Held(_) => {
+                    self.log_stat() != seen || watched.is_some_and(|lease| keeper::is_gone(sys, lease))
+                }
             };
             if moved_up {
                 return Ok(());
@@ -136,7 +142,8 @@ impl Waiter<'_> {
         let (whom, notice) = match blocked {
             Blocked::Held(refusal) => match refusal.blocker() {
                 Some(blocker) => {
-                    let (lease, left) = (Box::new(blocker.clone()), lease::left(blocker, now));
+                    let left = lease::left_and_keeper(&self.caller.sys, blocker, now);
+                    let lease = Box::new(blocker.clone());
                     (blocker.id.to_string(), Notice::WaitingFor { issue, lease, left })
                 }
                 None => (refusal.code().to_owned(), Notice::WaitingOn(refusal.to_string())),

@@ -1,16 +1,27 @@
 //! Warns an agent whose leases are about to end.
 
+use std::collections::BTreeSet;
+
+use holdfast_kernel::LeaseId;
 use holdfast_store::View;
 
 use super::lease::percent_left;
 use crate::agent::AgentId;
 use crate::notice::{Listener, Notice};
 
-/// Warns about every lease of `agent` of which less than `threshold` percent is left.
-pub fn ending(listener: &dyn Listener, view: &View, agent: &AgentId, threshold: u8) {
+/// Warns about every lease of `agent` of which less than `threshold` percent is left, and of which it was not `warned`
+/// before.
+pub fn ending(
+    listener: &dyn Listener,
+    view: &View,
+    agent: &AgentId,
+    threshold: u8,
+    warned: &mut BTreeSet<LeaseId>,
+) {
     for lease in view.table.iter().filter(|lease| lease.holder.agent == *agent.name()) {
         if let Some((percent, left)) = percent_left(lease, &view.now)
             && percent < u64::from(threshold)
+            && warned.insert(lease.id)
         {
             listener.hear(&Notice::LeaseEnding {
                 lease: lease.id,

@@ -56,6 +56,10 @@ sections! {
         heartbeat_interval_secs: u64 = 30, INTERVAL;
         /// Whether `jit heartbeat run` renews leases that are about to end.
         auto_renew_leases: bool = false, Form::Switch;
+        /// Whether a command that writes renews what its caller holds, once less than half of it is left.
+        renew_on_use: bool = true, Form::Switch;
+        /// Seconds after which others may take over a claim whose keeper was found gone.
+        keeper_grace_secs: u64 = 60, Form::Number { least: 0, most: LONGEST };
         /// Commands warn when less than this part of a lease is left, in percent; 0 never warns.
         lease_renewal_threshold_pct: u8 = 10, Form::Number { least: 0, most: 100 };
         /// The group of users of this machine that share the repository's claims; none keeps them private.

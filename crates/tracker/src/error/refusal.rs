@@ -37,9 +37,9 @@ pub(super) const fn code(kind: RefusalKind) -> Code {
 /// A refusal in words, with the moment at which a lease ends.
 pub(super) fn text(refusal: &Refusal) -> String {
     let Refusal::Held { blocker, retry_after: Some(wait), .. } = refusal else { return refusal.to_string() };
-    let until = blocker.deadline().map(|at| times::rfc3339(&at)).unwrap_or_default();
+    let until = blocker.deadline().map(|at| format!(" until {}", times::rfc3339(&at))).unwrap_or_default();
     format!(
-        "{} is held by {} until {until}: try again in {}, or sooner if it is released",
+        "{} is held by {}{until}: try again in {}, or sooner if it is released",
         blocker.resource,
         blocker.holder,
         times::span(*wait)

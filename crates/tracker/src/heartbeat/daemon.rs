@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use holdfast_kernel::{Command, Holder, Lease, LeaseId, Millis, Stamp, Term};
 use holdfast_store::View;
-use holdfast_sys::{Liveness, ProcessId};
+use holdfast_sys::Watched;
 
 use crate::caller::Caller;
 use crate::claims::Claims;
@@ -44,8 +44,13 @@ pub(super) struct Daemon<'a> {
     pub interval: Millis,
     /// Whether to renew.
     pub renews: bool,
-    /// The process that it works for, and whether that one started it.
-    pub parent: (ProcessId, bool),
+    /// The process that it works for.
+    pub parent: &'a Parent<'a>,
+}
+
+/// The process that the loop works for, watched from the moment that it was found.
+pub struct Parent<'a> {
+    watched: Box<dyn Watched + 'a>,
 }
 
 impl Daemon<'_> {
@@ -58,7 +63,7 @@ impl Daemon<'_> {
         let mut known = BTreeSet::new();
         let mut warned = BTreeSet::new();
         loop {
-            if self.is_orphaned() {
+            if self.parent.watched.is_gone() {
                 return Ok(End::Orphaned);
             }
             let view = self.claims.view()?;
@@ -80,14 +85,6 @@ impl Daemon<'_> {
     fn in_force<'v>(&self, view: &'v View) -> impl Iterator<Item = &'v Lease> {
         let (holder, now) = (self.holder.clone(), view.now);
         view.table.iter().filter(move |lease| lease.holder == holder && !lease.standing(&now).is_over())
-    }
-
-    /// Whether the process that it works for is gone.
-    fn is_orphaned(&self) -> bool {
-        let (parent, started_this) = &self.parent;
-        let processes = &self.session.sys().processes;
-        let adopted = *started_this && processes.parent().is_ok_and(|pid| pid != parent.pid);
-        adopted || processes.liveness(parent) == Liveness::Dead
     }
 
     fn end(&self, view: &View, known: &BTreeSet<LeaseId>) -> End {
@@ -154,21 +151,27 @@ impl End {
     }
 }
 
-/// The process that the loop works for.
-///
-/// # Errors
-/// When there is no such process.
-pub fn parent(caller: &Caller, given: Option<u32>) -> Result<(ProcessId, bool)> {
-    let processes = &caller.sys.processes;
-    let own = processes.parent()?;
-    let pid = given.unwrap_or(own);
-    let process = processes.find(pid).map_err(|error| match error.kind() {
-        std::io::ErrorKind::NotFound => Error::BadValue {
-            what: "--parent",
-            given: pid.to_string(),
-            why: "there is no such process".into(),
-        },
-        _ => error.into(),
-    })?;
-    Ok((process, pid == own))
+impl<'a> Parent<'a> {
+    /// The process with this number, or else the one that started this.
+    ///
+    /// # Errors
+    /// When there is no such process, or the one that started this has ended already.
+    pub fn watch(caller: &'a Caller, given: Option<u32>) -> Result<Self> {
+        let processes = &caller.sys.processes;
+        let pid = given.map_or_else(|| processes.parent(), Ok)?;
+        let watched = match processes.watch(pid) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
+            watched => Some(watched?),
+        };
+        let watched = match (watched, given) {
+            (None, Some(_)) => {
+                let why = "there is no such process".into();
+                return Err(Error::BadValue { what: "--parent", given: pid.to_string(), why });
+            }
+            // Whoever has taken its place by now works for nobody who holds anything, and never ends.
+            (_, None) if processes.parent()? != pid || processes.is_orphan()? => None,
+            (watched, _) => watched,
+        };
+        watched.map(|watched| Self { watched }).ok_or(Error::NoParent)
+    }
 }

@@ -1,5 +1,5 @@
 //! Before a commit: what is staged below `.jit/` needs the lease of whoever commits it. A commit that touches
-//! nothing there is let through before anything else is opened.
+//! nothing there is let through before anything else is opened but the claims, which whoever commits keeps by that.
 
 use holdfast_git::ObjectId;
 use holdfast_store::View;
@@ -38,6 +38,7 @@ pub fn check(caller: &Caller) -> Result<()> {
     // A merge may be wrong by what it leaves as it is.
     let merged = site.merge_heads()?;
     if changes.is_empty() && merged.is_empty() {
+        site.session().iter().for_each(Session::used_unseen);
         return Ok(());
     }
     let others = site.trees(&merged)?;
@@ -50,7 +51,9 @@ pub fn check(caller: &Caller) -> Result<()> {
     never_committed(&sorted, &mut findings);
     staged.global(&sorted, &heads, &mut findings)?;
     staged.issues(&sorted, &mut findings)?;
-    findings.settle(&*caller.listener, "commit")
+    findings.settle(&*caller.listener, "commit")?;
+    staged.session.used_unseen();
+    Ok(())
 }
 
 /// What belongs to one worktree or one machine has no place in a commit, whatever is configured.

@@ -81,7 +81,9 @@ pub fn before_push(caller: &Caller, remote: &str, updates: &[Update]) -> Result<
     let is_named = !remote.contains(':') && RefName::new(tracked.as_bytes()).is_some();
     let known = if is_named { format!("--remotes={remote}") } else { "--remotes".to_owned() };
     let side = Side::Pushes { remote: remote.to_owned(), known };
-    PushCheck { config: session.config().clone(), site, logs, side }.judge(updates)
+    PushCheck { config: session.config().clone(), site, logs, side }.judge(updates)?;
+    session.used_unseen();
+    Ok(())
 }
 
 /// Judges a push that arrives, before any ref is changed.

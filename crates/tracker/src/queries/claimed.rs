@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use holdfast_kernel::{Lease, Stamp};
+use holdfast_kernel::{Lease, LeaseId, Stamp};
 
 use crate::error::Result;
 use crate::ids::IssueId;
@@ -44,6 +44,13 @@ impl Claimed {
             }
             claimed => claimed,
         }
+    }
+
+    /// What is claimed but for these leases, which may be taken over.
+    #[must_use]
+    pub fn without(mut self, over: &[LeaseId]) -> Self {
+        self.leases.retain(|_, lease| !over.contains(&lease.id));
+        self
     }
 
     /// The lease on an issue.

@@ -48,6 +48,7 @@ impl Writer<'_> {
     /// written.
     pub fn create(&self, fresh: Fresh) -> Result<Draft> {
         let sys = self.session.sys();
+        self.session.used_unseen();
         let waits = !fresh.dependencies.is_empty();
         let mut graph = waits.then(|| self.locks.graph()).transpose()?;
         let _section = graph.as_mut().map(|graph| graph.enter(sys, LockMode::Shared)).transpose()?;

@@ -43,8 +43,8 @@ pub(super) fn find(writer: &Writer<'_>, id: IssueId, what: &'static str) -> Resu
         return Ok(unclaimed(writer, id, what));
     }
     let (mine, view) = lease(writer.session, id)?;
+    writer.session.used(&view);
     if let Some(lease) = mine {
-        writer.session.warn_of_ending(&view);
         writer.issues.know(view);
         return Ok(Permit::Under(presented(&lease)));
     }

@@ -278,6 +278,7 @@ impl<'a> Writer<'a> {
         (file, content): (&str, &[u8]),
         make: impl FnOnce() -> Result<()>,
     ) -> Result<()> {
+        self.session.used_unseen();
         let now = rfc3339(&self.session.sys().clock.now()?);
         let event = Event::new(kind, payload, vec![Witness::is(file, content)]);
         self.logged(SCOPE, vec![event], None, &now, make)

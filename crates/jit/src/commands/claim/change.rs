@@ -15,26 +15,26 @@ use crate::output::Report;
 pub(super) fn renew(context: &Context, typed: &str, ttl: Option<&str>) -> Result<Report> {
     let ttl = ttl.map(|text| seconds("--ttl", text)).transpose()?.map(Millis::from_secs);
     let kept = keep::renew(&context.session()?, typed, ttl)?;
-    Ok(report(&kept, "renewed", |lease| Renewed { lease, renewed: true }))
+    Ok(report(context, &kept, "renewed", |lease| Renewed { lease, renewed: true }))
 }
 
 /// Beats for a claim without a deadline.
 pub(super) fn beat(context: &Context, typed: &str) -> Result<Report> {
     let kept = keep::beat(&context.session()?, typed)?;
-    Ok(report(&kept, "beaten", |lease| Beaten { lease, beaten: true }))
+    Ok(report(context, &kept, "beaten", |lease| Beaten { lease, beaten: true }))
 }
 
 /// Gives a claim back.
 pub(super) fn release(context: &Context, typed: &str) -> Result<Report> {
     let kept = keep::release(&context.session()?, typed)?;
-    Ok(report(&kept, "released", |lease| Released { lease, released: true }))
+    Ok(report(context, &kept, "released", |lease| Released { lease, released: true }))
 }
 
 /// Takes a claim away from its holder.
 pub(super) fn evict(context: &Context, typed: &str, why: &str) -> Result<Report> {
     let reason = reason("--reason", why)?;
     let kept = keep::evict(&context.session()?, typed, reason)?;
-    Ok(report(&kept, "evicted", |lease| Evicted { lease, evicted: true }))
+    Ok(report(context, &kept, "evicted", |lease| Evicted { lease, evicted: true }))
 }
 
 /// Hands a claim to another agent, in a worktree that is there.
@@ -48,13 +48,13 @@ pub(super) fn transfer(
     let reason = reason("--reason", why)?;
     let agent = AgentId::new(to_agent)?;
     let kept = keep::transfer(&context.session()?, typed, &agent, to_worktree, reason)?;
-    Ok(report(&kept, "transferred", |lease| Transferred { lease, transferred: true }))
+    Ok(report(context, &kept, "transferred", |lease| Transferred { lease, transferred: true }))
 }
 
 /// Says what became of a claim, to programs as `document` makes it.
-fn report<T: Serialize>(kept: &Kept, verb: &str, document: fn(Shown) -> T) -> Report {
+fn report<T: Serialize>(context: &Context, kept: &Kept, verb: &str, document: fn(Shown) -> T) -> Report {
     let Kept { lease, is_there, now } = kept;
     let time = if *is_there { format!(": {}", left(lease, now)) } else { String::new() };
     let text = format!("{verb} {}, lease {} of {}{time}\n", lease.resource, lease.id, lease.holder);
-    Report::new(text, &document(Shown::new(lease, now))).brief(lease.id.to_string())
+    Report::new(text, &document(Shown::new(&context.caller.sys, lease, now))).brief(lease.id.to_string())
 }

@@ -40,9 +40,10 @@ pub(super) fn status(context: &Context, issue: Option<&str>, agent: Option<&str>
     };
     let leases: Vec<&Lease> = view.table.iter().filter(wanted).collect();
     session.warn_of_ending(&view);
-    let shown: Vec<_> = leases.iter().map(|lease| Shown::new(lease, &view.now)).collect();
+    let worktrees = session.worktrees()?;
+    let shown = Shown::all(session.sys(), leases.iter().copied(), &view.now, &worktrees);
     let brief: Vec<_> = shown.iter().map(|lease| lease.lease_id.clone()).collect();
-    let text = listing(leases.into_iter(), &view.now);
+    let text = listing(session.sys(), leases.into_iter(), &view.now, &worktrees);
     let count = shown.len();
     Ok(Report::new(text, &Many { leases: shown, count }).brief(brief.join("\n")))
 }

@@ -5,6 +5,7 @@ use holdfast_tracker::claims::lease::{One, Shown, left};
 use holdfast_tracker::claims::{Terms, wait};
 use holdfast_tracker::error::Result;
 use holdfast_tracker::issues::Issues;
+use holdfast_tracker::keep;
 use holdfast_tracker::take::{self, Patience, Taken};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -14,7 +15,7 @@ use crate::cli;
 use crate::commands::issue::{self, show::Whole};
 use crate::context::Context;
 use crate::interrupt::Interrupt;
-use crate::output::Report;
+use crate::output::{Report, Undo};
 
 /// An issue that was made and claimed, as one JSON object.
 #[derive(Serialize, JsonSchema)]
@@ -35,7 +36,7 @@ pub(super) fn acquire(
 ) -> Result<Report> {
     let limit = wait.map(wait::limit).transpose()?;
     let session = context.session()?;
-    let terms = terms(&session, typed)?;
+    let terms = terms(context, &session, typed)?;
     let issue = Issues::new(&session).resolve(issue)?;
     let taken = match limit {
         None => take::acquire(&session, issue, &terms, None)?,
@@ -44,7 +45,7 @@ pub(super) fn acquire(
             take::acquire(&session, issue, &terms, Some(&Patience { limit, waits }))?
         }
     };
-    report(context, &session, &taken)
+    report(context, session, &taken)
 }
 
 /// Claims the best issue that is available.
@@ -55,9 +56,9 @@ pub(super) fn next(
     resume: bool,
 ) -> Result<Report> {
     let session = context.session()?;
-    let terms = terms(&session, typed)?;
+    let terms = terms(context, &session, typed)?;
     let taken = take::next(&session, &terms, &filters.parse()?, resume)?;
-    report(context, &session, &taken)
+    report(context, session, &taken)
 }
 
 /// Creates an issue and claims it.
@@ -66,27 +67,51 @@ pub(super) fn next(
 /// What went wrong.
 pub fn create(context: &Context, typed: &cli::CreateIssue, given: &cli::Terms) -> Result<Report> {
     let session = context.session()?;
-    let terms = terms(&session, given)?;
+    let terms = terms(context, &session, given)?;
     let (draft, taken) = take::create(&session, issue::fresh(&session, typed)?, &terms)?;
     background::start(context, session.agent()?);
-    let claim = one(&taken);
+    let claim = one(context, &taken);
     let brief = claim.lease.lease_id.clone();
-    Ok(Report::new(text(&taken), &Created { issue: Whole::new(&Issues::new(&session), &draft), claim })
-        .brief(brief))
+    let report =
+        Report::new(text(&taken), &Created { issue: Whole::new(&Issues::new(&session), &draft), claim })
+            .brief(brief);
+    Ok(report.or_undo(release(session, &taken)))
 }
 
-fn terms(session: &Session, typed: &cli::Terms) -> Result<Terms> {
+/// The terms that were typed.
+///
+/// # Errors
+/// When they cannot be had.
+pub fn terms(context: &Context, session: &Session, typed: &cli::Terms) -> Result<Terms> {
+    match (&typed.keeper, &context.keeper) {
+        (Some(pid), _) => session.name_keeper("--keeper", pid)?,
+        (None, Some(pid)) => session.name_keeper("JIT_KEEPER_PID", &pid.to_string_lossy())?,
+        (None, None) => {}
+    }
     Terms::parse(typed.ttl.as_deref(), typed.reason.as_deref(), session.config(), session.agent()?)
 }
 
-fn report(context: &Context, session: &Session, taken: &Taken) -> Result<Report> {
+fn report(context: &Context, session: Session, taken: &Taken) -> Result<Report> {
     background::start(context, session.agent()?);
-    let one = one(taken);
-    Ok(Report::new(text(taken), &one).brief(one.lease.lease_id))
+    let one = one(context, taken);
+    Ok(Report::new(text(taken), &one).brief(one.lease.lease_id).or_undo(release(session, taken)))
 }
 
-fn one(taken: &Taken) -> One {
-    One { lease: Shown::new(&taken.lease, &taken.now), already_held: Some(taken.already_held) }
+/// Gives a fresh claim back that nobody can be told of. One that was held already stays.
+fn release(session: Session, taken: &Taken) -> Option<Undo> {
+    let lease = taken.lease.id.to_string();
+    let undo = move || {
+        let kept = keep::release(&session, &lease)?;
+        Ok(format!("the claim on {} was released again", kept.lease.resource))
+    };
+    (!taken.already_held).then(|| Undo::new(undo))
+}
+
+fn one(context: &Context, taken: &Taken) -> One {
+    One {
+        lease: Shown::new(&context.caller.sys, &taken.lease, &taken.now),
+        already_held: Some(taken.already_held),
+    }
 }
 
 fn text(Taken { lease, already_held, now }: &Taken) -> String {

@@ -97,7 +97,7 @@ pub fn run(context: &Context, session: &Session, id: &str) -> Result<Report> {
         paint: context.printer.paint(),
     };
     let text = text.all(id);
-    let lease = claimed.lease(id).map(|lease| Shown::new(lease, &claimed.now));
+    let lease = claimed.lease(id).map(|lease| Shown::new(session.sys(), lease, &claimed.now));
     let document = ShowOutput { issue: whole, lease, blocked_by, layer, standing };
     Ok(Report::new(text, &document).brief(id.to_string()))
 }
