@@ -96,7 +96,7 @@ impl Stable {
             return Some((name, length));
         }
         let hex = hex_digits(word) == length;
-        if hex && matches!(length, 16 | 32 | 40 | 64) {
+        if hex && matches!(length, 10 | 16 | 32 | 40 | 64) {
             return Some((self.name("HASH", word), length));
         }
         // Only these are ever shortened; a lease that was granted in the same moment begins like its issue.
