@@ -49,12 +49,13 @@ pub fn install(root: &Path, to: Option<&str>) -> bool {
 /// of the workspace ask of its dependencies, so that neither does the other's work again.
 #[must_use]
 pub fn demo(root: &Path) -> bool {
-    let words = ["build", "--workspace", "--bin", "jit", "--profile", "test"];
+    let words = ["build", "--workspace", "--all-features", "--bin", "jit"];
     let jit = target(root).join("debug").join("jit").display().to_string();
     Child::cargo(root, &words).hand_over() && Child::new(root, &jit, &["demo"]).hand_over()
 }
 
-fn target(root: &Path) -> PathBuf {
+/// Where cargo puts what it builds.
+pub(crate) fn target(root: &Path) -> PathBuf {
     std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from)
 }
 

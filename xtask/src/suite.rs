@@ -52,13 +52,14 @@ impl Length {
 type Step = (&'static str, fn(&Path, Length) -> Outcome);
 
 /// What is shown as it happens, in turn: the checks that fail fastest come first.
-const STEPS: [Step; 13] = [
+const STEPS: [Step; 14] = [
     ("tools", |root, _| tools::check(root)),
     ("format", |root, _| steps::format(root)),
     ("tidy", |root, _| tidy::step(root)),
     ("shell scripts", |root, _| steps::shell_scripts(root)),
     ("lints", |root, _| steps::lints(root)),
     ("tests", steps::tests),
+    ("simulation", steps::simulation),
     ("documentation", |root, _| steps::documentation(root)),
     ("commands in the docs", |root, _| readme::run(root, None)),
     ("licences", |root, _| steps::licences(root)),
@@ -71,9 +72,8 @@ const STEPS: [Step; 13] = [
 
 /// What runs beside the lints and the tests, which do not keep every processor busy. Each builds in a directory of its
 /// own, so that neither side waits for the other, and prints what it has to say when it ends.
-const BESIDE: [Step; 3] = [
+const BESIDE: [Step; 2] = [
     ("project lock", |root, _| steps::project_lock(root)),
-    ("simulation", steps::simulation),
     ("fuzzing", |root, length| fuzz::step(root, length.seconds)),
 ];
 

@@ -1,5 +1,5 @@
-//! The steps that are a call of another program. Those that compile all use the profile of the tests, so that
-//! they share what build scripts make; the C code of a dependency is compiled once.
+//! The steps that are a call of another program. Those that compile do so with all features and in one way, so that they
+//! share what is compiled; the C code of a dependency is compiled once.
 
 use std::path::Path;
 
@@ -7,6 +7,7 @@ use super::{Length, tally};
 use crate::browser::{self, Engine, Package};
 use crate::child::{Child, Ended, is_there};
 use crate::fuzz;
+use crate::programs;
 use crate::report::Outcome;
 use crate::tidy::Tree;
 
@@ -19,7 +20,7 @@ pub(super) fn format(root: &Path) -> Outcome {
 
 /// Whether the compiler's and clippy's rules hold everywhere.
 pub(super) fn lints(root: &Path) -> Outcome {
-    let words = ["clippy", "--workspace", "--all-targets", "--all-features", "--profile", "test"];
+    let words = ["clippy", "--workspace", "--all-targets", "--all-features"];
     let words: Vec<&str> = words.into_iter().chain(["--", "-D", "warnings"]).collect();
     verdict(&[Child::cargo(root, &words).run()])
 }
@@ -61,7 +62,12 @@ pub(super) fn tests(root: &Path, length: Length) -> Outcome {
 /// Random schedules, crashes and clocks over the real media, with every assertion on.
 pub(super) fn simulation(root: &Path, length: Length) -> Outcome {
     let (seeds, start) = (length.seeds.to_string(), first_seed(root).to_string());
-    let ended = Child::cargo(root, &["sim", "random", "--seeds", &seeds, "--start", &start]).run();
+    let built = Child::cargo(root, &["build", "--workspace", "--all-features", "--bins", "--quiet"]).run();
+    if !built.ok {
+        return Outcome::one(false, built.how);
+    }
+    let simulator = programs::target(root).join("debug/holdfast-sim").display().to_string();
+    let ended = Child::new(root, &simulator, &["random", "--seeds", &seeds, "--start", &start]).run();
     let last = ended.out.lines().last().unwrap_or("it did not come to its end");
     Outcome::one(ended.ok, last)
 }
@@ -119,7 +125,7 @@ fn widened(script: Child, length: Length) -> Child {
 
 /// Whether the documentation builds without a broken link.
 pub(super) fn documentation(root: &Path) -> Outcome {
-    let words = ["doc", "--workspace", "--no-deps", "--all-features", "--profile", "test"];
+    let words = ["doc", "--workspace", "--no-deps", "--all-features"];
     verdict(&[Child::cargo(root, &words).env("RUSTDOCFLAGS", "-D warnings").run()])
 }
 

@@ -33,7 +33,7 @@ for name in $names; do
     jit -C "$main" --agent-id person:reader issue create -q --title "Something to do" > "$meet/made"
 done"#;
 
-/// Before each command, everybody waits for everybody else who is still there.
+/// Before each command, everybody waits for everybody else who is still there. Whoever finishes has done something.
 const LOCKSTEP: &str = r#"_step=0
         _together() {
             _step=$((_step + 1))
@@ -41,6 +41,7 @@ const LOCKSTEP: &str = r#"_step=0
             for _other in $names; do
                 until [ -e "$meet/$_other.$_step" ] || [ -e "$meet/$_other.gone" ]; do sleep 0.01; done
             done
+            case $BASH_COMMAND in 'jit finish'*) echo "$name" > "work-of-$name" ;; esac
             echo "+ $BASH_COMMAND"
         }
         trap ': > "$meet/$name.gone"' EXIT

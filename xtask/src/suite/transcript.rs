@@ -58,7 +58,7 @@ impl Ids {
         let known = self.0.iter().find(|(one, other)| *one == shown || *other == real);
         match known {
             Some(pair) => *pair == (shown, real),
-            None if is_id(&shown) && shown.len() == real.len() && is_id(&real) => {
+            None if shown.len() == real.len() && are_ids(&shown, &real) => {
                 self.0.push((shown, real));
                 true
             }
@@ -102,6 +102,17 @@ fn words(text: &str) -> Vec<String> {
     }
     words
 }
+
+/// Whether both are ids. A handle on a page has a digit, so that it is not taken for a word; a real one need not.
+fn are_ids(shown: &str, real: &str) -> bool {
+    let is_handle =
+        |word: &str| (4..=6).contains(&word.len()) && word.bytes().all(|byte| HANDLE.contains(&byte));
+    let has_digit = shown.bytes().any(|byte| byte.is_ascii_digit());
+    (is_id(shown) && is_id(real)) || (has_digit && is_handle(shown) && is_handle(real))
+}
+
+/// The characters of a handle.
+const HANDLE: &[u8] = b"0123456789abcdefghjkmnpqrstvwxyz";
 
 /// A ULID, or digits of a hash or a worktree.
 fn is_id(word: &str) -> bool {
