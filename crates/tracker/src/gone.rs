@@ -7,7 +7,8 @@ use holdfast_kernel::{Lease, Text};
 
 use crate::worktree::Entry;
 
-/// Whether the worktree of the holder of a lease is gone, by all `worktrees` that git knows.
+/// Whether the worktree of the holder of a lease is gone, by all `worktrees` that git knows. If they are not known,
+/// nothing is.
 #[must_use]
 pub fn is_gone(lease: &Lease, worktrees: &[Entry]) -> bool {
     let place = lease.holder.place.as_str();
@@ -17,7 +18,7 @@ pub fn is_gone(lease: &Lease, worktrees: &[Entry]) -> bool {
         Some(id) => id == place,
         None => entry.gone || entry.branch.as_deref() == branch,
     };
-    !worktrees.iter().any(may_be)
+    !worktrees.is_empty() && !worktrees.iter().any(may_be)
 }
 
 #[cfg(test)]
@@ -59,6 +60,7 @@ mod tests {
     fn a_worktree_is_gone_once_git_does_not_know_it() {
         let main = || entry(Some("wt:00000002"), "main", false);
         assert!(is_gone(&lease(), &[main()]));
+        assert!(!is_gone(&lease(), &[]), "nobody could look");
         assert!(!is_gone(&lease(), &[main(), entry(Some("wt:00000001"), "side", false)]));
         assert!(is_gone(&lease(), &[main(), entry(None, "other", false)]), "one that was never used");
         assert!(!is_gone(&lease(), &[main(), entry(None, "other", true)]), "its path is not there");

@@ -196,7 +196,7 @@ fn the_grace_counts_from_when_the_keeper_was_first_found_gone() {
     let secs = refused["error"]["details"]["retry_after_secs"].as_u64().unwrap();
     assert!((1..=60).contains(&secs), "{refused}");
     bench.run("agent:b", &["claim", "next"]).fails(3);
-    let note = std::fs::read_dir(bench.control("keepers")).unwrap().next().unwrap().unwrap().path();
+    let note = std::fs::read_dir(bench.control("locks/keepers")).unwrap().next().unwrap().unwrap().path();
     let before = std::fs::read(&note).unwrap();
     bench.run("agent:c", &["claim", "acquire", &issue]).fails(4);
     assert_eq!(std::fs::read(&note).unwrap(), before, "the first one counts");
@@ -209,7 +209,7 @@ fn the_grace_counts_from_when_the_keeper_was_first_found_gone() {
     keeper.kill();
     until("it is noted", || {
         bench.run("agent:c", &["claim", "acquire", &other]).fails(4);
-        std::fs::read_dir(bench.control("keepers")).unwrap().count() == 1 && !note.exists()
+        std::fs::read_dir(bench.control("locks/keepers")).unwrap().count() == 1 && !note.exists()
     });
 }
 
@@ -277,7 +277,7 @@ fn a_holder_that_works_on_without_its_keeper_is_not_displaced() {
     keeper.kill();
     until("it is noted", || {
         bench.run("agent:b", &["claim", "acquire", &issue]).fails(4);
-        bench.control("keepers").exists()
+        bench.control("locks/keepers").exists()
     });
     until("it has given signs of life", || {
         bench.jit(&["label", "add", &issue, &format!("l{}", renewals(&bench))]).ok();

@@ -8,7 +8,7 @@
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 
-use holdfast_kernel::{Event, Fence, Lease, LeaseId, Stamp, Table, Term};
+use holdfast_kernel::{Event, Fence, Lease, LeaseId, Millis, Stamp, Table, Term};
 
 use super::chain::{self, Link};
 use super::scan::Cursor;
@@ -180,8 +180,9 @@ pub(super) fn is_about(elsewhere: &Projected, log: CounterId, known: &BTreeMap<u
 struct Folded<'n> {
     salvage: Salvage,
     now: &'n Stamp,
-    /// Leases that go on although nobody tells how they began, and until when they last.
-    unknown: BTreeMap<LeaseId, Option<Stamp>>,
+    /// Leases that cannot be carried over, because nobody tells how they began or because no policy grants them, and
+    /// until when they last.
+    unsaved: BTreeMap<LeaseId, (Lost, Option<Stamp>)>,
     ended: BTreeSet<LeaseId>,
 }
 
@@ -201,19 +202,20 @@ impl<'n> Folded<'n> {
                 missing: 0,
             },
         };
-        Self { salvage, now, unknown: BTreeMap::new(), ended: BTreeSet::new() }
+        Self { salvage, now, unsaved: BTreeMap::new(), ended: BTreeSet::new() }
     }
 
     fn run(mut self, events: &BTreeMap<u64, Event>) -> Salvage {
+        let now = self.now;
         for (number, event) in events.range(self.salvage.sequence.saturating_add(1)..) {
             self.salvage.missing += number - self.salvage.sequence - 1;
             self.salvage.sequence = *number;
             self.take_in(event);
         }
         let is_over =
-            |until: &Option<Stamp>| until.is_some_and(|until| self.now.since(&until).forward().get() > 0);
-        let lost = self.unknown.iter().filter(|(_, until)| !is_over(until));
-        self.salvage.lost.extend(lost.map(|(lease, _)| Lost { lease: *lease, resource: None }));
+            |until: &Option<Stamp>| until.is_some_and(|until| now.since(&until).forward() > Millis::ZERO);
+        let lost = self.unsaved.into_values().filter(|(_, until)| !is_over(until));
+        self.salvage.lost.extend(lost.map(|(lost, _)| lost));
         self.salvage
     }
 
@@ -232,22 +234,27 @@ impl<'n> Folded<'n> {
                     self.change(*lease, Term::Indefinite { beat: *at, stale_after });
                 }
                 Some(Term::Finite { .. }) => {}
-                None => drop(self.unknown.insert(*lease, None)),
+                None => self.go_on(*lease, None),
             },
             Event::Released { lease, .. } | Event::Evicted { lease, .. } => self.end(*lease),
         }
     }
 
+    /// A lease that cannot be carried over lasts until then.
+    fn go_on(&mut self, lease: LeaseId, until: Option<Stamp>) {
+        self.unsaved.entry(lease).or_insert_with(|| (Lost { lease, resource: None }, None)).1 = until;
+    }
+
     fn end(&mut self, lease: LeaseId) {
         self.salvage.leases.remove(&lease);
-        self.unknown.remove(&lease);
+        self.unsaved.remove(&lease);
         self.ended.insert(lease);
     }
 
     /// A line that is no longer held in place by its hash may say what no policy grants.
     fn grant(&mut self, lease: &Lease) {
-        if !can_stand(lease) || lease.fence.get() > self.salvage.sequence || self.ended.contains(&lease.id) {
-            self.salvage.lost.push(Lost::from(lease));
+        if !can_stand(lease) || lease.fence.get() != self.salvage.sequence || self.ended.contains(&lease.id) {
+            self.unsaved.insert(lease.id, (Lost::from(lease), lease.deadline()));
             return;
         }
         self.salvage.leases.retain(|_, other| !excludes(lease, other));
@@ -259,7 +266,7 @@ impl<'n> Folded<'n> {
             if let Term::Finite { ttl, from } = term
                 && !self.ended.contains(&id)
             {
-                self.unknown.insert(id, Some(from.plus(ttl)));
+                self.go_on(id, Some(from.plus(ttl)));
             }
             return;
         };
@@ -277,7 +284,10 @@ impl Salvage {
             if self.leases.contains_key(&lease.id) {
                 continue;
             }
-            if self.leases.values().any(|held| excludes(&lease, held)) {
+            let clashes = |held: &Lease| {
+                excludes(&lease, held) || (held.resource == lease.resource && held.fence == lease.fence)
+            };
+            if self.leases.values().any(clashes) {
                 self.lost.push(Lost::from(&lease));
             } else {
                 self.leases.insert(lease.id, lease);

@@ -68,7 +68,7 @@ pub fn is_gone(sys: &Sys, lease: &Lease) -> bool {
 
 impl Keepers {
     pub(super) fn new(sys: &Sys, control: &Path, grace_secs: u64, mode: u32) -> Self {
-        let directory = control.join("keepers");
+        let directory = control.join("locks/keepers");
         Self { sys: sys.clone(), directory, grace: Millis::from_secs(grace_secs), mode }
     }
 

@@ -40,7 +40,7 @@ pub(super) fn status(context: &Context, issue: Option<&str>, agent: Option<&str>
     };
     let leases: Vec<&Lease> = view.table.iter().filter(wanted).collect();
     session.warn_of_ending(&view);
-    let worktrees = session.worktrees()?;
+    let worktrees = session.worktrees().unwrap_or_default();
     let shown = Shown::all(session.sys(), leases.iter().copied(), &view.now, &worktrees);
     let brief: Vec<_> = shown.iter().map(|lease| lease.lease_id.clone()).collect();
     let text = listing(session.sys(), leases.into_iter(), &view.now, &worktrees);
