@@ -193,9 +193,11 @@ impl Claims {
     pub fn resolve(&self, typed: &str) -> Result<Lease> {
         let typed = Typed::new(typed)?;
         let table = self.medium.view()?.table;
-        let meant = |id: &str| id.starts_with(typed.as_str());
-        let mut found =
-            table.iter().filter(|lease| meant(&lease.id.to_string()) || meant(lease.resource.as_str()));
+        let is_meant = |lease: &&Lease| {
+            let issue = IssueId::parse(lease.resource.as_str());
+            lease.id.to_string().starts_with(typed.as_str()) || issue.is_some_and(|issue| typed.names(issue))
+        };
+        let mut found = table.iter().filter(is_meant);
         match (found.next(), found.next()) {
             (None, _) => Err(Error::NoLease(typed.as_str().to_owned())),
             (Some(lease), None) => Ok(lease.clone()),

@@ -135,14 +135,18 @@ impl Typed {
 }
 
 impl Typed {
+    /// Whether an issue's id begins like this, or its handle does.
+    #[must_use]
+    pub fn names(&self, id: IssueId) -> bool {
+        id.to_string().starts_with(&self.0) || id.tail().starts_with(&self.0.to_lowercase())
+    }
+
     /// The only one of `ids` that begins like this or has a handle that does; none if none does.
     ///
     /// # Errors
     /// When several do.
     pub fn issue(&self, ids: &[IssueId]) -> Result<Option<IssueId>> {
-        let handle = self.0.to_lowercase();
-        let meant = |id: &&IssueId| id.to_string().starts_with(&self.0) || id.tail().starts_with(&handle);
-        let found: Vec<IssueId> = ids.iter().filter(meant).copied().collect();
+        let found: Vec<IssueId> = ids.iter().filter(|id| self.names(**id)).copied().collect();
         match found.as_slice() {
             [] => Ok(None),
             [only] => Ok(Some(*only)),

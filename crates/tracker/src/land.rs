@@ -18,7 +18,8 @@ mod started;
 
 use holdfast_kernel::{Lease, Standing as LeaseStanding};
 
-use crate::error::{LandError, Result};
+use crate::claims::resource;
+use crate::error::{LandError, Result, WriteError};
 use crate::ids::IssueId;
 use crate::issues::Issues;
 use crate::session::Session;
@@ -58,6 +59,17 @@ pub fn held_here(session: &Session) -> Result<Vec<(IssueId, Lease)>> {
         mine.filter_map(|lease| Some((IssueId::parse(lease.resource.as_str())?, lease.clone()))).collect();
     held.sort_by_key(|(id, _)| *id);
     Ok(held)
+}
+
+/// The lease on an issue that is held here.
+fn own_lease(session: &Session, id: IssueId, what: &'static str) -> Result<Lease> {
+    if let Some((_, lease)) = held_here(session)?.into_iter().find(|(held, _)| *held == id) {
+        return Ok(lease);
+    }
+    let view = session.claims().view()?;
+    let held = view.table.on(&resource(id)?).find(|lease| !lease.standing(&view.now).is_over());
+    let held = held.cloned().map(Box::new);
+    Err(WriteError::LeaseRequired { what, issue: id.to_string(), held }.into())
 }
 
 /// The issue that was meant: the one that was typed, or the only one that is held in this worktree.

@@ -67,6 +67,7 @@ fn real_output_fits_the_schema() {
     changes_issues(&mut reader);
     changes_gates_and_documents(&mut reader);
     changes_claims(&mut reader);
+    begins_and_finishes(&mut reader);
     changes_settings(&mut reader);
     looks_for_problems(&mut reader);
     is_called_by_git(&mut reader);
@@ -180,6 +181,22 @@ fn changes_claims(reader: &mut Reader) {
     reader.ask(&["worktree", "info"]);
     reader.ask(&["worktree", "init"]);
     reader.ask(&["worktree", "list"]);
+}
+
+fn begins_and_finishes(reader: &mut Reader) {
+    reader.bench.git(&["commit", "-q", "--allow-empty", "-m", "begin"], &reader.bench.repo());
+    let id = reader.ask(&["create", "--title", "short"])["issue"]["id"].as_str().unwrap().to_owned();
+    reader.ask(&["list"]);
+    reader.ask(&["ready"]);
+    reader.ask(&["show", &id]);
+    reader.ask(&["start", &id]);
+    reader.ask(&["drop", &id]);
+    reader.ask(&["start", &id]);
+    reader.write("work", "done");
+    reader.bench.git(&["add", "work"], &reader.bench.repo());
+    reader.ask(&["finish", &id, "--leave", "-m", "Short"]);
+    reader.ask(&["land", "--all"]);
+    reader.ask(&["sync"]);
 }
 
 fn changes_settings(reader: &mut Reader) {

@@ -8,8 +8,12 @@ use holdfast_trial::Answer;
 use crate::bench::Bench;
 
 /// What changes no issue: it looks, or keeps claims, settings, identities and hooks.
-const HARMLESS: [&str; 37] = [
+const HARMLESS: [&str; 41] = [
     "init",
+    "list",
+    "show",
+    "ready",
+    "sync",
     "status",
     "demo",
     "issue show",
@@ -48,8 +52,8 @@ const HARMLESS: [&str; 37] = [
     "schema",
 ];
 
-/// What makes something that nobody can hold yet, or concerns no single issue.
-const CREATING: [&str; 3] = ["issue create", "claim create", "gate define"];
+/// What makes something that nobody can hold yet, claims what it writes to, or concerns no single issue.
+const CREATING: [&str; 6] = ["issue create", "create", "claim create", "gate define", "start", "land"];
 
 /// How each way to write to an issue is typed. `{id}` is the issue, `{on}` another one, `{was}` what it depends
 /// on already.
@@ -68,6 +72,10 @@ const WRITES: [(&str, &[&str]); 13] = [
     ("doc add", &["doc", "add", "{id}", "new.md"]),
     ("doc remove", &["doc", "remove", "{id}", "old.md"]),
 ];
+
+/// Those that end work, and what they do to an issue depends on what was done.
+const ENDS: [(&str, &[&str]); 2] =
+    [("finish", &["finish", "{id}", "-a", "-m", "other"]), ("drop", &["drop", "{id}"])];
 
 /// The names of all commands, each with those before it.
 fn leaves(command: &clap::Command, before: &str, found: &mut Vec<String>) {
@@ -88,12 +96,12 @@ fn every_command_is_known_to_write_or_not_to() {
             |list: &[&str]| list.iter().any(|known| name == known || name.starts_with(&format!("{known} ")));
         let places = usize::from(listed(&HARMLESS))
             + usize::from(listed(&CREATING))
-            + usize::from(WRITES.iter().any(|(known, _)| known == name))
+            + usize::from(WRITES.iter().chain(&ENDS).any(|(known, _)| known == name))
             + usize::from(name == "import");
         assert_eq!(places, 1, "does `jit {name}` write to issues? It belongs into one list of this file");
     }
-    for (name, _) in WRITES {
-        assert!(found.iter().any(|known| known == name), "there is no `jit {name}`");
+    for (name, _) in WRITES.iter().chain(&ENDS) {
+        assert!(found.iter().any(|known| known == *name), "there is no `jit {name}`");
     }
 }
 
@@ -151,7 +159,7 @@ fn nothing_is_written_without_a_claim_and_all_of_it_with_one() {
     let stage = Stage::new();
     stage.bench.run("agent:other", &["claim", "acquire", &stage.id]).ok();
     let before = stage.data();
-    for (name, words) in WRITES {
+    for (name, words) in WRITES.iter().chain(&ENDS) {
         let refused = stage.run("agent:a", words).fails(5);
         assert!(refused.stderr.contains("agent:other"), "{name} does not say who has it: {refused}");
     }

@@ -52,7 +52,7 @@ fn one_that_lives_is_left_alone_and_after_another_boot_only_the_deadline_counts(
 }
 
 #[test]
-fn a_takeover_that_is_cut_off_leaves_one_holder() {
+fn a_takeover_that_is_cut_off_leaves_one_holder_at_most() {
     fn before(stage: &mut Stage) {
         stage.write("/repo/.jit/config.toml", "[coordination]\nkeeper_grace_secs = 1\n");
         stage.write("/linked/.jit/config.toml", "[coordination]\nkeeper_grace_secs = 1\n");
@@ -64,7 +64,8 @@ fn a_takeover_that_is_cut_off_leaves_one_holder() {
         let leases = stage.quietly(ANNA, &["claim", "list"]).unwrap()["leases"].clone();
         let holders: Vec<&Value> =
             leases.as_array().unwrap().iter().map(|lease| &lease["agent_id"]).collect();
-        assert_eq!(holders.len(), 1, "{leases}");
+        // The power may take the grant and leave the end of the lease that was in its way: then it is free.
+        assert!(holders.len() <= 1, "{leases}");
         if let Some(Ok(taken)) = told {
             assert_eq!(leases[0]["lease_id"], taken["lease"]["lease_id"], "what was told is kept");
         }

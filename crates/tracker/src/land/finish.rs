@@ -9,13 +9,13 @@ use holdfast_kernel::{Command, Lease, Request};
 use super::candidate::{Builder, Candidate};
 use super::checkout;
 use super::gates::{Judge, Judged};
-use super::held_here;
+use super::own_lease;
 use super::plumbing::{Plumbing, is_ours};
 use super::publish::{Published, Publisher};
 use super::started::Started;
 use crate::claims::Terms;
 use crate::config::{Strategy, Via};
-use crate::error::{Error, LandError, Result, WriteError};
+use crate::error::{Error, LandError, Result};
 use crate::hooks;
 use crate::ids::IssueId;
 use crate::issues::{Issues, Scope, Standing, State};
@@ -88,16 +88,7 @@ pub struct Outcome {
 /// # Errors
 /// When it is not held, cannot be finished like that, or something failed; branch and claim are then as they were.
 pub fn finish(session: &Session, id: IssueId, asked: &Asked) -> Result<Outcome> {
-    let lease = held_here(session)?.into_iter().find(|(held, _)| *held == id).map(|(_, lease)| lease);
-    let Some(lease) = lease else {
-        let held = session.claims().view()?.table.on(&crate::claims::resource(id)?).next().cloned();
-        return Err(WriteError::LeaseRequired {
-            what: "finishing",
-            issue: id.to_string(),
-            held: held.map(Box::new),
-        }
-        .into());
-    };
+    let lease = own_lease(session, id, "finishing")?;
     let (target, root) = match (session.repository(), session.root()) {
         (Some(repository), Some(root)) => {
             (Target::find(&session.caller, repository, session.config())?, root)

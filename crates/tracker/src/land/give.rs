@@ -1,8 +1,8 @@
 //! Giving an issue back that is not finished: it stands as it did before, and what was done stays where it is.
 
-use super::held_here;
+use super::own_lease;
 use super::started::Started;
-use crate::error::{Result, WriteError};
+use crate::error::Result;
 use crate::ids::IssueId;
 use crate::issues::State;
 use crate::keep;
@@ -27,10 +27,7 @@ pub struct Dropped {
 /// # Errors
 /// When it is not held, or something failed.
 pub fn give_back(session: &Session, id: IssueId) -> Result<Dropped> {
-    let lease = held_here(session)?.into_iter().find(|(held, _)| *held == id).map(|(_, lease)| lease);
-    let Some(lease) = lease else {
-        return Err(WriteError::LeaseRequired { what: "dropping", issue: id.to_string(), held: None }.into());
-    };
+    let lease = own_lease(session, id, "dropping")?;
     let before = Started::read(session, id, lease.fence.get()).map_or(State::Ready, |started| started.state);
     let writer = Writer::open(session)?;
     let changed = writer.change(id, "dropping", |draft| {

@@ -50,7 +50,7 @@ pub(super) fn status(context: &Context, issue: Option<&str>, agent: Option<&str>
 
 /// The issue that was meant, among those that are claimed and those that can be seen.
 fn meant(session: &Session, typed: &str, claimed: Vec<IssueId>) -> Result<Name> {
-    let among_claimed = Typed::new(typed)?.only(claimed);
+    let among_claimed = Typed::new(typed)?.issue(&claimed);
     match Issues::new(session).resolve(typed) {
         Ok(issue) => resource(issue),
         // An issue that only another worktree has can be claimed all the same.
