@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Page } from 'playwright-core';
 import { Chromium, ready, waiting } from './support/chromium.js';
 import { rendererOf } from './support/processes.js';
-import { standStill } from './support/still.js';
+import { lastAnswer, standStill } from './support/still.js';
 import { files } from './support/storage.js';
 import type { Told } from './support/tab.js';
 
@@ -60,7 +60,8 @@ describe.each([
     } finally {
       process.kill(pid, 'SIGCONT');
     }
-    expect(await holder.evaluate(() => window.tab.renew())).toMatchObject({ error: { code: 'lease-expired', retryable: false } });
+    const renewed = await lastAnswer(() => holder.evaluate(() => window.tab.renew()));
+    expect(renewed).toMatchObject({ error: { code: 'lease-expired', retryable: false } });
     expect(await holder.evaluate(() => window.tab.isLost())).toBe(true);
     expect((await types(holder)).filter((type) => type === 'expired')).toEqual(['expired']);
     expect(await holder.evaluate(() => window.tab.release())).toMatchObject({ error: { code: 'lease-expired' } });

@@ -4,8 +4,9 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import type { Engine, Tab } from './engine.js';
 
-/** Long enough for the clock of the kernel, which counts processor time in hundredths of a second. */
-const BUSY_MS = 200;
+/** Long enough for the clock of the kernel, which counts processor time in hundredths of a second; and for a machine that has
+ * little of it to give. */
+const [SHORTEST_MS, LONGEST_MS] = [200, 6400];
 const LEAST_TICKS = 5;
 
 interface Process {
@@ -41,11 +42,11 @@ export function descendants(root: number): Process[] {
 }
 
 /** The process whose processor time grows most while the tab works, if there is no doubt. */
-async function busiest(engine: Engine, tab: Tab): Promise<number | undefined> {
+async function busiest(engine: Engine, tab: Tab, busyMs: number): Promise<number | undefined> {
   const before = new Map(descendants(engine.pid).map(({ pid, ticks }) => [pid, ticks]));
   await tab.evaluate((ms) => {
     for (const start = performance.now(); performance.now() - start < ms; );
-  }, BUSY_MS);
+  }, busyMs);
   const [first, second] = descendants(engine.pid)
     .map(({ pid, ticks }) => ({ pid, worked: ticks - (before.get(pid) ?? 0) }))
     .sort((a, b) => b.worked - a.worked);
@@ -54,9 +55,11 @@ async function busiest(engine: Engine, tab: Tab): Promise<number | undefined> {
 
 /** Asked until the answer is the same twice: another process may have had something to do for a moment. */
 export async function processOf(engine: Engine, tab: Tab): Promise<number> {
-  for (let last: number | undefined; ; ) {
-    const found = await busiest(engine, tab);
+  let [last, busyMs]: [number | undefined, number] = [undefined, SHORTEST_MS];
+  for (;;) {
+    const found = await busiest(engine, tab, busyMs);
     if (found !== undefined && found === last) return found;
+    if (found === undefined) busyMs = Math.min(2 * busyMs, LONGEST_MS);
     last = found;
   }
 }

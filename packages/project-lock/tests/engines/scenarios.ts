@@ -2,7 +2,7 @@
 // or stopped. Waits are for conditions; how long they take is a matter of what else the machine does.
 
 import { describe, expect, it } from 'vitest';
-import { standStill } from '../browser/support/still.js';
+import { lastAnswer, standStill } from '../browser/support/still.js';
 import { INSECURE_HOST, type Engine, type Tab } from './engine.js';
 import { processOf } from './processes.js';
 import {
@@ -177,7 +177,7 @@ function standingStill(world: World): void {
       } finally {
         process.kill(pid, 'SIGCONT');
       }
-      expect(await renew(holder, 6000)).toMatchObject({ error: { code: 'lease-expired', retryable: false } });
+      expect(await lastAnswer(() => renew(holder, 6000))).toMatchObject({ error: { code: 'lease-expired', retryable: false } });
       expect(await isLost(holder)).toBe(true);
       expect((await types(holder)).filter((type) => type === 'expired')).toEqual(['expired']);
       expect(await isLost(next)).toBe(false);

@@ -20,3 +20,14 @@ export async function standStill(pid: number, tryOnce: () => Promise<Told>): Pro
     if (free === 0) process.kill(pid, 'SIGCONT');
   }
 }
+
+/**
+ * What is told in the end: whoever is told that asking again may help asks again. Right after a process has woken on a busy
+ * machine its worker may not answer in time. Nobody may be told yes in between.
+ */
+export async function lastAnswer(ask: () => Promise<Told>): Promise<Told> {
+  for (;;) {
+    const told = await ask();
+    if (!told.error?.retryable) return told;
+  }
+}
