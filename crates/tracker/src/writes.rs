@@ -31,4 +31,4 @@ pub use members::{deps_of, labels_of};
 pub use outbox::pending_events;
 pub use results::{GateResult, Results, Verdict};
 pub use texts::{LONGEST_DESCRIPTION, assignee, description, key, label, title};
-pub use writer::{Changed, Writer};
+pub use writer::{Changed, Files, Writer};

@@ -2,7 +2,7 @@
 //! once; what was found is kept in the control plane, and whoever finds nothing there looks again.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::Path;
 
 use holdfast_git::objects::Mode;
 use holdfast_git::{Git, ObjectId, Objects, Repository};
@@ -89,7 +89,7 @@ pub(super) fn load(session: &Session, repository: &Repository, target: &Target) 
     Ok(refs.into_iter().filter_map(branch).collect())
 }
 
-fn read(session: &Session, path: &PathBuf) -> Known {
+fn read(session: &Session, path: &Path) -> Known {
     let bytes = durable::read(session.sys(), path, LONGEST_FILE).ok().flatten();
     bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default()
 }

@@ -43,11 +43,11 @@ impl<'a> Checkout<'a> {
                 LandError::Busy { what: "it has changes that are in no commit".into(), files: left }.into()
             );
         }
-        if let Some(target) = &target {
-            for commit in is_unlanded(&plumbing, target)? {
-                let what = format!("{} is not on {}", commit, target.branch);
-                return Err(LandError::Busy { what, files: Vec::new() }.into());
-            }
+        if let Some(target) = &target
+            && let Some(commit) = unlanded(&plumbing, target)?
+        {
+            let what = format!("commit {commit} is not on {}", target.branch);
+            return Err(LandError::Busy { what, files: Vec::new() }.into());
         }
         Ok(Some(Self { session, plumbing, tip }))
     }
@@ -82,19 +82,19 @@ impl<'a> Checkout<'a> {
     }
 }
 
-/// The commits of this worktree that no tip of the target has, shortened; the newest first.
-fn is_unlanded(plumbing: &Plumbing, target: &Target) -> Result<Vec<String>> {
+/// The newest commit of this worktree that no tip of the target has, for people.
+fn unlanded(plumbing: &Plumbing, target: &Target) -> Result<Option<String>> {
     let mut args = vec![
         "log".to_owned(),
         "--format=%h (%s)".to_owned(),
-        "-3".to_owned(),
+        "-1".to_owned(),
         "HEAD".to_owned(),
         "--not".to_owned(),
     ];
     args.extend(target.tips().map(|tip| tip.to_string()));
     args.extend(["--".to_owned(), ".".to_owned(), ":(exclude).jit".to_owned()]);
     let words: Vec<&str> = args.iter().map(String::as_str).collect();
-    Ok(plumbing.text(&words)?.lines().map(ToOwned::to_owned).collect())
+    Ok(plumbing.text(&words)?.lines().next().map(ToOwned::to_owned))
 }
 
 /// Moves the branch of this worktree, and the worktree with it, from one commit to another. What is only the

@@ -1,7 +1,7 @@
 //! Finishing: what was done is committed, put on top of the target, judged by its gates, and becomes part of the target
 //! together with the word `done`. Asked for again, it goes on where it was.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use holdfast_git::ObjectId;
 use holdfast_kernel::{Command, Lease, Request};
@@ -25,7 +25,7 @@ use crate::session::Session;
 use crate::take;
 use crate::target::Target;
 use crate::workspace::DATA;
-use crate::writes::{Draft, Finished, Verdict, Writer};
+use crate::writes::{Draft, Files, Finished, Verdict, Writer};
 
 /// How often the target may move under a candidate.
 const MOST_TIMES: u32 = 32;
@@ -321,7 +321,7 @@ impl<'a> Finisher<'a> {
     }
 
     /// The files that say that it is done.
-    fn compose(&self, tree: &str, judged: &[Judged]) -> Result<(Draft, BTreeMap<String, Option<Vec<u8>>>)> {
+    fn compose(&self, tree: &str, judged: &[Judged]) -> Result<(Draft, Files)> {
         self.writer.compose(self.id, "finishing", |draft| {
             for one in judged {
                 let mut result = draft.judgement(Verdict::Passed, None);
@@ -335,12 +335,7 @@ impl<'a> Finisher<'a> {
     }
 
     /// The last commit of a candidate, with the word in it.
-    fn seal(
-        &self,
-        candidate: &Candidate,
-        files: &BTreeMap<String, Option<Vec<u8>>>,
-        message: Option<&str>,
-    ) -> Result<ObjectId> {
+    fn seal(&self, candidate: &Candidate, files: &Files, message: Option<&str>) -> Result<ObjectId> {
         let tree =
             self.plumbing.with_files(self.session.sys(), &self.plumbing.tree(&candidate.tip)?, files)?;
         if !candidate.has_work {

@@ -1,6 +1,5 @@
 //! What is asked of the git program here: trees, commits and refs, and what differs in a worktree.
 
-use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
@@ -9,6 +8,7 @@ use holdfast_sys::Sys;
 
 use crate::error::{Error, Result};
 use crate::workspace::DATA;
+use crate::writes::Files;
 
 /// The git program in one worktree.
 pub(super) struct Plumbing {
@@ -184,12 +184,7 @@ impl Plumbing {
     }
 
     /// A tree like this one, with these files in it; those without content are taken out.
-    pub(super) fn with_files(
-        &self,
-        sys: &Sys,
-        tree: &ObjectId,
-        files: &BTreeMap<String, Option<Vec<u8>>>,
-    ) -> Result<ObjectId> {
+    pub(super) fn with_files(&self, sys: &Sys, tree: &ObjectId, files: &Files) -> Result<ObjectId> {
         let directory = self.text(&["rev-parse", "--absolute-git-dir"])?;
         let index = Path::new(&directory).join(format!("jit-index-{:032x}", sys.entropy.nonce()?));
         let git = Git::in_dir(&self.root).env("GIT_INDEX_FILE", Some(OsString::from(&index)));
@@ -198,12 +193,7 @@ impl Plumbing {
         made
     }
 
-    fn fill(
-        &self,
-        git: &Git,
-        tree: &ObjectId,
-        files: &BTreeMap<String, Option<Vec<u8>>>,
-    ) -> Result<ObjectId> {
+    fn fill(&self, git: &Git, tree: &ObjectId, files: &Files) -> Result<ObjectId> {
         git.run(&["read-tree", &tree.to_string()])?;
         let mut lines = Vec::new();
         for (path, content) in files {

@@ -52,6 +52,9 @@ pub struct Changed<T> {
     pub written: bool,
 }
 
+/// Files, named from the root on, and what they hold; those without content are to be taken away.
+pub type Files = BTreeMap<String, Option<Vec<u8>>>;
+
 /// What is done to an issue.
 type Act<'a, T> = &'a mut dyn FnMut(&mut Draft) -> Result<T>;
 
@@ -119,7 +122,7 @@ impl<'a> Writer<'a> {
         id: IssueId,
         what: &'static str,
         mut act: impl FnMut(&mut Draft) -> Result<()>,
-    ) -> Result<(Draft, BTreeMap<String, Option<Vec<u8>>>)> {
+    ) -> Result<(Draft, Files)> {
         self.guarded(id, what, &mut |held| {
             let sys = self.session.sys();
             let now = rfc3339(&sys.clock.now()?);
@@ -291,7 +294,7 @@ impl<'a> Writer<'a> {
 }
 
 /// The files of an issue, named from the root on.
-fn composed(draft: &Draft) -> BTreeMap<String, Option<Vec<u8>>> {
+fn composed(draft: &Draft) -> Files {
     let id = draft.id();
     let home = format!("{DATA}/issues/{id}");
     let mut files = BTreeMap::from([(format!("{home}/issue.json"), Some(draft.issue().bytes()))]);
