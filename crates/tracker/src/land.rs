@@ -72,6 +72,14 @@ fn own_lease(session: &Session, id: IssueId, what: &'static str) -> Result<Lease
     Err(WriteError::LeaseRequired { what, issue: id.to_string(), held }.into())
 }
 
+/// The issue that the branch of this worktree was begun for.
+fn begun(session: &Session, issues: &Issues<'_>) -> Result<Option<IssueId>> {
+    let branch = session.branch()?.unwrap_or_default();
+    let Some(name) = branch.strip_prefix("jit/") else { return Ok(None) };
+    let handle = name.split('-').next().unwrap_or_default();
+    Ok(issues.resolve(handle).ok())
+}
+
 /// The issue that was meant: the one that was typed, or the only one that is held in this worktree.
 ///
 /// # Errors
@@ -82,7 +90,11 @@ pub fn meant(session: &Session, typed: Option<&str>) -> Result<IssueId> {
         return issues.resolve(typed);
     }
     match held_here(session)?.as_slice() {
-        [] => Err(LandError::NoClaim.into()),
+        // Whoever lost its claim is told of that, by the branch that it works on.
+        [] => match begun(session, &issues)? {
+            Some(lost) => Ok(lost),
+            None => Err(LandError::NoClaim.into()),
+        },
         [(only, _)] => Ok(*only),
         several => {
             let handles = several.iter().map(|(id, _)| issues.handle(*id)).collect();

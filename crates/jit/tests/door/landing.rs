@@ -336,6 +336,31 @@ fn work_is_pushed_where_there_is_a_remote() {
     assert_eq!(std::fs::read_to_string(bench.repo().join("pushed")).unwrap(), "work\n");
 }
 
+/// A server may refuse the slower of two pushes in words that sound like a policy.
+#[test]
+fn all_who_push_at_once_land() {
+    let work = Work::new();
+    let bench = &work.bench;
+    let origin = bench.root().join("origin.git");
+    bench.git(&["init", "-q", "--bare", "-b", "main", origin.to_str().unwrap()], bench.root());
+    bench.git(&["remote", "add", "origin", origin.to_str().unwrap()], &bench.repo());
+    bench.git(&["push", "-q", "-u", "origin", "main"], &bench.repo());
+    let names = ["p", "q", "r"];
+    for name in names {
+        bench.issue(name);
+        let at = bench.worktree(name);
+        bench.run_at(&format!("agent:{name}"), &["start"], &at).ok();
+        std::fs::write(at.join(name), "work\n").unwrap();
+    }
+    let finish = ["finish", "-a", "-m", "Work"];
+    let children = names.map(|name| bench.spawn(&format!("agent:{name}"), &finish, &bench.root().join(name)));
+    for child in children {
+        Answer::from(child.wait_with_output().unwrap()).ok();
+    }
+    let log = work.git(&["log", "--format=%s", "main"], &origin);
+    assert_eq!(log.lines().filter(|line| *line == "Work").count(), 3, "{log}");
+}
+
 /// Agents whose commands are killed at random, who come back in fresh worktrees: at the end everything has landed, each
 /// once, and every commit builds on the one before.
 #[test]

@@ -36,7 +36,7 @@ pub(super) struct Publisher<'a> {
 impl Publisher<'_> {
     /// Moves the target from `onto` to `tip`, while the issue is held.
     pub(super) fn publish(&self, onto: &ObjectId, tip: &ObjectId) -> Result<Published> {
-        if self.target.remote.is_some() { self.push(tip) } else { self.swap(Some(onto), tip) }
+        if self.target.remote.is_some() { self.push(onto, tip) } else { self.swap(Some(onto), tip) }
     }
 
     fn swap(&self, onto: Option<&ObjectId>, tip: &ObjectId) -> Result<Published> {
@@ -61,7 +61,7 @@ impl Publisher<'_> {
         }
     }
 
-    fn push(&self, tip: &ObjectId) -> Result<Published> {
+    fn push(&self, onto: &ObjectId, tip: &ObjectId) -> Result<Published> {
         // The lease is looked at before: a push may take long, and nobody's claim waits for a network.
         self.writer.may(self.id, "landing")?;
         let branch = &self.target.branch;
@@ -74,8 +74,8 @@ impl Publisher<'_> {
         }
         let (out, why) = (String::from_utf8_lossy(&said.stdout), String::from_utf8_lossy(&said.stderr));
         let line = out.lines().find(|line| line.starts_with('!')).unwrap_or_default();
-        if line.contains("fetch first") || line.contains("non-fast-forward") || line.contains("stale info") {
-            self.fetch()?;
+        // A server that is asked by two at once may refuse the slower one in any words: where the target is now tells.
+        if self.fetch()? && self.remote_tip()? != Some(*onto) {
             return Ok(Published::Moved);
         }
         if !line.is_empty() {
@@ -83,6 +83,13 @@ impl Publisher<'_> {
             return Err(LandError::PushRefused { branch: branch.clone(), why }.into());
         }
         Ok(Published::Offline(why.trim().to_owned()))
+    }
+
+    /// Where the target was at the remote when it was last asked.
+    fn remote_tip(&self) -> Result<Option<ObjectId>> {
+        let name = format!("refs/remotes/origin/{}^{{commit}}", self.target.branch);
+        let said = self.plumbing.git().ask(&["rev-parse", "--quiet", "--verify", &name], &[])?;
+        Ok(ObjectId::from_hex(said.stdout.trim_ascii()))
     }
 
     /// Asks the remote where the target is.
