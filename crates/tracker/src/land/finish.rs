@@ -185,11 +185,14 @@ impl<'a> Finisher<'a> {
     /// Whether the target has the issue done under this very grant: then only the rest is left.
     fn is_landed(&self) -> Result<bool> {
         let path = format!("{DATA}/issues/{}/issue.json", self.id);
+        let log = self.session.claims().view()?.counter.map(|counter| counter.to_string());
         for tip in self.target.tips() {
             let bytes = self.plumbing.show(&tip, &path)?.unwrap_or_default();
             let issue = serde_json::from_slice::<crate::issues::Issue>(&bytes).ok();
             let ours = |issue: crate::issues::Issue| {
-                issue.state == State::Done && issue.fence == Some(self.lease.fence.get())
+                issue.state == State::Done
+                    && issue.fence == Some(self.lease.fence.get())
+                    && issue.fence_log == log
             };
             if issue.is_some_and(ours) {
                 return Ok(true);
