@@ -32,5 +32,5 @@ it.each(grounds)(`one of ${TABS} tabs, ${ROUNDS} times: %s`, async (_name, lacks
     ([tabs, rounds]) => (window as unknown as { conduct(...n: number[]): Promise<object> }).conduct(tabs, rounds),
     [TABS, ROUNDS] as const,
   );
-  expect(report).toEqual({ none: 0, several: 0, falling: 0, codes: ['web-lock-unavailable'] });
+  expect(report, JSON.stringify(report)).toEqual({ none: 0, several: 0, falling: 0, codes: ['web-lock-unavailable'] });
 });

@@ -62,7 +62,7 @@ export function start({ program, words, env, ready, signal }: Program, cleanup: 
 export async function end(child: ChildProcess, signal: NodeJS.Signals = 'SIGKILL'): Promise<void> {
   if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
   const ended = new Promise((done) => child.once('exit', done));
-  for (const pid of [...descendants(child.pid).map(({ pid }) => pid), child.pid]) kill(pid, signal);
+  for (const pid of [...descendants(child.pid), child.pid]) kill(pid, signal);
   await ended;
 }
 

@@ -15,8 +15,6 @@ const PREFERENCES = {
   'dom.timeout.enable_budget_timer_throttling': false,
   // Each tab has a process of its own, so that one can be killed.
   'dom.ipc.processCount.webIsolated': 16,
-  // A process that is started for later works as hard as the tab that is to be found by its work.
-  'dom.ipc.processPrelaunch.enabled': false,
   'network.dns.localDomains': INSECURE_HOST,
   // Nothing that the scenarios do not ask for: no pages at the start, no calls home, no reports of the killed.
   'browser.startup.page': 0,

@@ -91,7 +91,7 @@ function races(world: World): void {
       ([tabs, rounds]) => (window as unknown as { conduct(...n: number[]): Promise<object> }).conduct(tabs as number, rounds as number),
       [TABS, ROUNDS],
     );
-    expect(report).toEqual({ none: 0, several: 0, falling: 0, codes: ['web-lock-unavailable'] });
+    expect(report, JSON.stringify(report)).toEqual({ none: 0, several: 0, falling: 0, codes: ['web-lock-unavailable'] });
     await Promise.all(runners.map((runner) => runner.evaluate(takeTurns, TURNS)));
     expect(await conductor.evaluate(() => window.count())).toBe(TABS * TURNS);
   });
