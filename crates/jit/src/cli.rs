@@ -10,6 +10,7 @@ mod gate;
 mod heartbeat;
 mod hooks;
 mod issue;
+mod note;
 mod query;
 mod shell;
 mod validate;
@@ -31,11 +32,12 @@ pub use gate::{DefineGate, Gate};
 pub use heartbeat::Heartbeat;
 pub use hooks::{Commit, Hook, Hooks, MergeDriver};
 pub use issue::{CreateIssue, Issue, UpdateIssue};
+pub use note::Note;
 pub use query::{Filters, Graph, GraphFormat, Query, Search};
 pub use shell::{Man, Schema, Shell};
 pub use validate::Validate;
 pub use work::{Drop, Finish, Land, Start};
-pub use worktree::Worktree;
+pub use worktree::{AddWorktree, Worktree};
 
 /// Issues and claims for work in parallel git worktrees.
 #[derive(Parser, Debug)]
@@ -114,11 +116,20 @@ pub enum Typed {
     )]
     Finish(Finish),
     /// Give back what this worktree works on
-    #[command(after_help = "Examples:\n  jit drop\n  jit drop 7k2f")]
+    #[command(after_help = "Examples:\n  jit drop --reason 'needs the new parser first'\n  jit drop 7k2f")]
     Drop(Drop),
+    /// Add a note to an issue, for whoever works on it next
+    #[command(
+        after_help = "Anybody may, whoever holds the issue. Notes are seen in all worktrees at once and become part \
+        of the repository with the work on the issue.\n\nExamples:\n  jit note 7k2f 'the failing test is flaky'\n  \
+        git log -3 | jit note 7k2f -"
+    )]
+    Note(Note),
     /// Land finished branches whose holder is gone
     #[command(after_help = "Examples:\n  jit land 7k2f\n  jit land --all")]
     Land(Land),
+    /// Show as whom commands act here, and why
+    Whoami,
     /// Fetch, and have this worktree follow the branch that it is on
     Sync,
     /// List issues, as `jit issue list`

@@ -17,6 +17,7 @@ pub mod init;
 pub mod issue;
 pub mod label;
 pub mod merge_driver;
+pub mod note;
 pub mod query;
 pub mod recover;
 pub mod schema;
@@ -24,6 +25,7 @@ pub mod search;
 pub mod shell;
 pub mod status;
 pub mod validate;
+pub mod whoami;
 pub mod work;
 pub mod worktree;
 
@@ -52,7 +54,9 @@ fn typed(context: &Context, command: Typed) -> Result<Report> {
         Typed::Start(typed) => work::start(context, &typed),
         Typed::Finish(typed) => work::finish(context, &typed),
         Typed::Drop(typed) => work::give_back(context, &typed),
+        Typed::Note(typed) => note::run(context, &typed),
         Typed::Land(typed) => work::land(context, &typed),
+        Typed::Whoami => whoami::run(context),
         Typed::Sync => work::sync(context),
         Typed::List(filters) => issue::run(context, &cli::Issue::List(filters)),
         Typed::Show { id } => issue::run(context, &cli::Issue::Show { id }),

@@ -3,6 +3,7 @@
 pub mod colours;
 pub mod draw;
 pub mod leases;
+pub mod names;
 pub mod pieces;
 pub mod rows;
 
@@ -13,7 +14,7 @@ use serde_json::Value;
 use crate::cli::Global;
 use holdfast_tracker::code::Exit;
 use holdfast_tracker::error::{Error, Result};
-use holdfast_tracker::{Listener, Notice};
+use names::Names;
 
 /// In which form an answer is wanted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -192,13 +193,13 @@ impl Printer {
 
     /// Prints an error and says how to end.
     #[must_use]
-    pub fn error(&self, error: &Error) -> Exit {
-        self.notes.error(&error.to_string());
+    pub fn error(&self, error: &Error, names: &Names) -> Exit {
+        self.notes.error(&names.put(&error.to_string()));
         for cause in error.causes() {
-            self.notes.cause(&cause);
+            self.notes.cause(&names.put(&cause));
         }
         if let Some(hint) = error.hint() {
-            self.notes.hint(&hint);
+            self.notes.hint(&names.put(&hint));
         }
         if self.json {
             // The exit code tells the same to whoever cannot read this.
@@ -229,16 +230,6 @@ impl Printer {
     pub fn progress(&self, text: &str) {
         if !self.quiet {
             self.notes.note(text);
-        }
-    }
-}
-
-impl Listener for Printer {
-    fn hear(&self, notice: &Notice) {
-        if notice.is_progress() {
-            self.progress(&notice.to_string());
-        } else {
-            self.warn(&notice.to_string());
         }
     }
 }

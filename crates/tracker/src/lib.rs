@@ -26,6 +26,7 @@ pub mod keep;
 pub mod land;
 pub mod layout;
 pub mod merge;
+pub mod notes;
 pub mod notice;
 pub mod queries;
 pub mod recover;
@@ -37,6 +38,7 @@ pub mod validate;
 pub mod wait;
 pub mod workspace;
 pub mod worktree;
+pub mod worktrees;
 pub mod writes;
 
 pub use caller::Caller;

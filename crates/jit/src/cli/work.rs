@@ -56,6 +56,9 @@ pub struct Finish {
 pub struct Drop {
     /// The issue; the one that this worktree holds if not given
     pub issue: Option<String>,
+    /// Why, as a note for whoever takes it next
+    #[arg(long, value_name = "TEXT")]
+    pub reason: Option<String>,
 }
 
 /// Landing what others finished.

@@ -14,8 +14,8 @@ use crate::commands::demo;
 use crate::commands::gate::{check, define};
 use crate::commands::issue::{create, delete, show, update};
 use crate::commands::{
-    claim, commit, dep, doc, export, gate, heartbeat, hook, hooks, import, init, issue, merge_driver,
-    recover, shell, status, validate, work, worktree,
+    claim, commit, dep, doc, export, gate, heartbeat, hook, hooks, import, init, issue, merge_driver, note,
+    recover, shell, status, validate, whoami, work, worktree,
 };
 use crate::output::Report;
 use holdfast_tracker::claims::lease::{Beaten, Evicted, Many, One, Released, Renewed, Transferred};
@@ -96,6 +96,7 @@ pub const OUTPUTS: &[Output] = &[
     ("list", of::<Items<'static>>),
     ("man", of::<shell::Page>),
     ("merge-driver", of::<merge_driver::MergeDriverOutput>),
+    ("note", of::<note::NoteOutput>),
     ("query all", of::<Items<'static>>),
     ("query available", of::<Items<'static>>),
     ("query blocked", of::<Items<'static>>),
@@ -111,9 +112,13 @@ pub const OUTPUTS: &[Output] = &[
     ("validate config", of::<validate::ValidateOutput>),
     ("validate divergence", of::<validate::ValidateOutput>),
     ("validate leases", of::<validate::ValidateOutput>),
+    ("whoami", of::<whoami::WhoamiOutput>),
+    ("worktree add", of::<worktree::AddOutput>),
     ("worktree info", of::<worktree::One>),
     ("worktree init", of::<worktree::One>),
     ("worktree list", of::<worktree::Many>),
+    ("worktree prune", of::<worktree::PruneOutput>),
+    ("worktree remove", of::<worktree::RemoveOutput>),
 ];
 
 /// The forms of all answers, as one JSON object. The form of one answer is printed bare, as other programs

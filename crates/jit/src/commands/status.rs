@@ -4,14 +4,13 @@ use std::collections::BTreeMap;
 
 use holdfast_door::{Cell, Clean, Colour, grid};
 use holdfast_kernel::Lease;
-use holdfast_sys::Sys;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::context::Context;
 use crate::output::Report;
 use crate::output::colours::state_colour;
-use crate::output::leases::place;
+use crate::output::leases::{all, place};
 use crate::output::rows::Rows;
 use holdfast_tracker::claims::lease::{Shown, left_and_keeper};
 use holdfast_tracker::error::Result;
@@ -64,13 +63,13 @@ pub fn run(context: &Context) -> Result<Report> {
     issues.warn(&board.problems);
     let worktrees = session.worktrees().unwrap_or_default();
     let agent_id = session.known_agent().map(|agent| agent.to_string());
-    let status = status(session.sys(), &board, &worktrees, agent_id);
+    let status = status(&issues, &board, &worktrees, agent_id);
     let text = text(context, &board, &worktrees, &status);
     let brief = status.available.first().cloned().unwrap_or_default();
     Ok(Report::new(text, &StatusOutput { status }).brief(brief))
 }
 
-fn status(sys: &Sys, board: &Board, worktrees: &[Entry], agent_id: Option<String>) -> Status {
+fn status(issues: &Issues<'_>, board: &Board, worktrees: &[Entry], agent_id: Option<String>) -> Status {
     let mut states: BTreeMap<&'static str, usize> =
         State::ALL.iter().map(|state| (state.word(), 0)).collect();
     for node in &board.nodes {
@@ -85,7 +84,7 @@ fn status(sys: &Sys, board: &Board, worktrees: &[Entry], agent_id: Option<String
         available: board.available().iter().map(|node| node.id.to_string()).collect(),
         blocked: board.blocked().len(),
         abandoned: idle.map(|node| node.id.to_string()).collect(),
-        leases: Shown::all(sys, board.claimed.iter().map(|(_, lease)| lease), &board.claimed.now, worktrees),
+        leases: all(issues, board.claimed.iter().map(|(_, lease)| lease), &board.claimed.now, worktrees),
         agent_id,
     }
 }

@@ -7,9 +7,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::keeper;
-use crate::gone;
 use crate::times::{rfc3339, span};
-use crate::worktree::Entry;
 
 /// A lease as JSON.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -18,6 +16,10 @@ pub struct Shown {
     pub lease_id: String,
     /// The issue that is claimed.
     pub issue_id: String,
+    /// What it is called where people read and type, if it is there.
+    pub handle: Option<String>,
+    /// What it is about, if it can be read.
+    pub title: Option<String>,
     /// Who claims it.
     pub agent_id: String,
     /// In which worktree.
@@ -73,6 +75,8 @@ impl Shown {
         Self {
             lease_id: lease.id.to_string(),
             issue_id: lease.resource.to_string(),
+            handle: None,
+            title: None,
             agent_id: lease.holder.agent.to_string(),
             worktree_id: lease.holder.place.to_string(),
             branch: lease.tags.get("branch").map(ToString::to_string),
@@ -94,20 +98,6 @@ impl Shown {
                 gone: keeper::is_gone(sys, lease),
             }),
         }
-    }
-}
-
-impl Shown {
-    /// The leases as they are at `now`, held in `worktrees`.
-    #[must_use]
-    pub fn all<'a>(
-        sys: &Sys,
-        leases: impl Iterator<Item = &'a Lease>,
-        now: &Stamp,
-        worktrees: &[Entry],
-    ) -> Vec<Self> {
-        let is_gone = |lease: &Lease| gone::is_gone(lease, worktrees);
-        leases.map(|lease| Self { worktree_gone: is_gone(lease), ..Self::new(sys, lease, now) }).collect()
     }
 }
 

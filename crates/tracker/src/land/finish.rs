@@ -20,6 +20,7 @@ use crate::hooks;
 use crate::ids::IssueId;
 use crate::issues::{Issues, Scope, Standing, State};
 use crate::keep;
+use crate::notes;
 use crate::notice::Notice;
 use crate::session::Session;
 use crate::take;
@@ -450,8 +451,12 @@ impl<'a> Finisher<'a> {
             let rest = text.strip_prefix(&format!("{DATA}/issues/"))?.to_owned();
             IssueId::parse(rest.split('/').next()?)
         };
-        let others: BTreeSet<IssueId> =
-            changed.iter().filter_map(named).filter(|other| *other != self.id).collect();
+        let others: BTreeSet<IssueId> = changed
+            .iter()
+            .filter(|path| !notes::is_note(path))
+            .filter_map(named)
+            .filter(|other| *other != self.id)
+            .collect();
         let onto = self.onto()?;
         let mut foreign = Vec::new();
         for other in others.into_iter().filter(|other| !asked.with.contains(other)) {

@@ -7,12 +7,14 @@ use serde::Serialize;
 use crate::context::Context;
 use crate::output::Report;
 use crate::output::colours::{priority_colour, state_cell, state_colour};
+use crate::output::leases::shown;
 use holdfast_tracker::Session;
 use holdfast_tracker::claims::lease::{Shown, left};
 use holdfast_tracker::config::Satisfied;
 use holdfast_tracker::error::{Error, Result};
 use holdfast_tracker::ids::IssueId;
 use holdfast_tracker::issues::{Issue, Issues, Layer, Scope, Standing, State};
+use holdfast_tracker::notes::{self, Note};
 use holdfast_tracker::queries::{Claimed, Reason};
 use holdfast_tracker::times::ago;
 use holdfast_tracker::writes::Draft;
@@ -30,6 +32,8 @@ pub struct ShowOutput {
     pub layer: Layer,
     /// How its work stands, if that is finished.
     pub standing: Standing,
+    /// What was noted on it, the oldest first.
+    pub notes: Vec<Note>,
 }
 
 /// An issue with its sets.
@@ -88,8 +92,10 @@ pub fn run(context: &Context, session: &Session, id: &str) -> Result<Report> {
     let deps = dependencies(&issues, &whole.dependencies)?;
     let when = session.config().landing.dependencies;
     let blocked_by = blockers(&deps, when, unsure, &claimed);
+    let notes = notes::of(session, id)?;
     let text = Text {
         whole: &whole,
+        notes: &notes,
         deps: &deps,
         layer,
         standing: &standing,
@@ -97,8 +103,8 @@ pub fn run(context: &Context, session: &Session, id: &str) -> Result<Report> {
         paint: context.printer.paint(),
     };
     let text = text.all(id);
-    let lease = claimed.lease(id).map(|lease| Shown::new(session.sys(), lease, &claimed.now));
-    let document = ShowOutput { issue: whole, lease, blocked_by, layer, standing };
+    let lease = claimed.lease(id).map(|lease| shown(&issues, lease, &claimed.now));
+    let document = ShowOutput { issue: whole, lease, blocked_by, layer, standing, notes };
     Ok(Report::new(text, &document).brief(id.to_string()))
 }
 
@@ -143,6 +149,7 @@ fn blockers(deps: &[Dep], when: Satisfied, unsure: bool, claimed: &Claimed) -> V
 /// An issue for people.
 struct Text<'a> {
     whole: &'a Whole,
+    notes: &'a [Note],
     deps: &'a [Dep],
     layer: Layer,
     standing: &'a Standing,
@@ -187,6 +194,12 @@ impl Text<'_> {
         for (path, document) in &issue.documents {
             let label = document.label.as_deref().map(|label| format!("  {label}")).unwrap_or_default();
             text += format!("document: {path}{label}\n");
+        }
+        for note in self.notes {
+            let who = note.agent_id.as_deref().unwrap_or("somebody");
+            let by = format!("note by {who}, {}:", ago(&note.at, now));
+            text += Clean::from("\n") + self.paint.show(Colour::Dim, &by) + "\n";
+            text += note.text.lines().map(|line| format!("  {line}\n")).collect::<String>();
         }
         text
     }
