@@ -33,10 +33,10 @@ pub use heartbeat::Heartbeat;
 pub use hooks::{Commit, Hook, Hooks, MergeDriver};
 pub use issue::{CreateIssue, Issue, UpdateIssue};
 pub use note::Note;
-pub use query::{Filters, Graph, GraphFormat, Query, Search};
+pub use query::{Filters, ListFilters, Log, Graph, GraphFormat, Query, Search};
 pub use shell::{Man, Schema, Shell};
 pub use validate::Validate;
-pub use work::{Drop, Finish, Land, Start};
+pub use work::{Close, Drop, Finish, Land, Reopen, Start};
 pub use worktree::{AddWorktree, Worktree};
 
 /// Issues and claims for work in parallel git worktrees.
@@ -125,6 +125,18 @@ pub enum Typed {
         git log -3 | jit note 7k2f -"
     )]
     Note(Note),
+    /// Open an issue again that is over
+    #[command(
+        after_help = "With --revert a commit on this branch takes back what landed for it as well.\n\nExamples:\n  \
+        jit reopen 7k2f --reason 'it still asks twice'\n  jit reopen 7k2f --revert"
+    )]
+    Reopen(Reopen),
+    /// Close an issue that nobody will work on
+    #[command(
+        after_help = "Examples:\n  jit close 7k2f --as rejected --reason 'works as meant'\n  \
+        jit close 7k2f --as duplicate-of 9x1c"
+    )]
+    Close(Close),
     /// Land finished branches whose holder is gone
     #[command(after_help = "Examples:\n  jit land 7k2f\n  jit land --all")]
     Land(Land),
@@ -133,17 +145,33 @@ pub enum Typed {
     /// Fetch, and have this worktree follow the branch that it is on
     Sync,
     /// List issues, as `jit issue list`
-    List(Filters),
+    List(ListFilters),
     /// Show an issue, as `jit issue show`
     Show {
         /// The issue
         id: String,
     },
     /// Create an issue, as `jit issue create`
-    #[command(after_help = "Examples:\n  jit create --title 'Log in with a passkey' --priority high")]
+    #[command(after_help = "Examples:\n  jit create 'Log in with a passkey' --priority high")]
     Create(CreateIssue),
     /// List what can be worked on, as `jit query available`
-    Ready(Filters),
+    Ready(ListFilters),
+    /// Show the first of what can be worked on; claims nothing
+    Next(Filters),
+    /// Change title and description of an issue in your editor; needs a claim
+    #[command(after_help = "The first line is the title. $VISUAL, else $EDITOR, says which editor.\n\nExamples:\n  jit edit 7k2f")]
+    Edit {
+        /// The issue
+        id: String,
+    },
+    /// Show what happened: to an issue, or to all
+    #[command(after_help = "Examples:\n  jit log\n  jit log 7k2f")]
+    Log(Log),
+    /// Show the help of a command
+    Help {
+        /// The command
+        command: Vec<String>,
+    },
     /// Issues
     #[command(subcommand)]
     Issue(Deferred<Issue>),

@@ -32,7 +32,7 @@ pub fn main() -> ExitCode {
 fn run(arguments: &[OsString]) -> Exit {
     let cli = match Cli::typed(arguments) {
         Ok(cli) => cli,
-        Err(error) => return output::clap(&error, arguments.iter().any(|argument| argument == "--json")),
+        Err(error) => return output::clap(&error, arguments),
     };
     let printer = Printer::new(&cli.global);
     let context = match Context::new(Sys::os(), &cli.global, vars::Vars::read()) {

@@ -6,7 +6,12 @@ pub mod leases;
 pub mod names;
 pub mod pieces;
 pub mod rows;
+pub mod tips;
 
+use std::ffi::OsString;
+use std::io::IsTerminal as _;
+
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use holdfast_door::{Clean, Notes, Paint, deliver, print, typed_wrong};
 use serde::Serialize;
 use serde_json::Value;
@@ -131,13 +136,14 @@ pub struct Printer {
     quiet: bool,
     notes: Notes,
     paint: Paint,
+    is_terminal: bool,
 }
 
 impl Printer {
     /// As the flags say.
     #[must_use]
     pub fn new(global: &Global) -> Self {
-        Self { json: global.json, quiet: global.quiet, notes: Notes::new(), paint: Paint::of_answers() }
+        Self { json: global.json, quiet: global.quiet, notes: Notes::new(), paint: Paint::of_answers(), is_terminal: std::io::stdout().is_terminal() }
     }
 
     /// The form that is wanted.
@@ -148,6 +154,12 @@ impl Printer {
             (false, true) => Form::Brief,
             (false, false) => Form::Text,
         }
+    }
+
+    /// Whether somebody looks at the answer: it is text on a terminal.
+    #[must_use]
+    pub const fn is_for_eyes(&self) -> bool {
+        self.is_terminal && !self.json && !self.quiet
     }
 
     /// The colours of an answer.
@@ -235,7 +247,39 @@ impl Printer {
 }
 
 /// Prints what clap has to say, and says how to end.
-pub fn clap(error: &clap::Error, json: bool) -> Exit {
+pub fn clap(error: &clap::Error, arguments: &[OsString]) -> Exit {
+    let json = arguments.iter().any(|argument| argument == "--json");
+    if let Some(word) = unknown_command(error) {
+        return unknown(&word, arguments, json);
+    }
     let document = |first: &str| Error::Usage(first.to_owned()).document();
     if typed_wrong(error, json.then_some(document)) { Exit::Usage } else { Exit::Ok }
+}
+
+/// The word that is no command, if that is what is wrong.
+fn unknown_command(error: &clap::Error) -> Option<String> {
+    match error.get(ContextKind::InvalidSubcommand) {
+        Some(ContextValue::String(word)) if error.kind() == ErrorKind::InvalidSubcommand => Some(word.clone()),
+        _ => None,
+    }
+}
+
+/// Says that a word is no command, and what may have been meant.
+fn unknown(word: &str, arguments: &[OsString], json: bool) -> Exit {
+    let notes = Notes::new();
+    let typed = arguments.iter().skip(1).map(|argument| argument.to_string_lossy().into_owned());
+    let before: Vec<String> = typed.take_while(|argument| argument != word).collect();
+    let message = format!("unknown command '{word}'");
+    let hint = tips::meant(&before, word).unwrap_or_else(|| "jit help lists the commands".to_owned());
+    notes.error(&message);
+    notes.hint(&hint);
+    if json {
+        let mut document = Error::Usage(message).document();
+        if let Some(place) = document.pointer_mut("/error/hint") {
+            *place = Value::String(hint);
+        }
+        // The exit code tells the same to whoever cannot read this.
+        let _ = print(&[Clean::json(&document)]);
+    }
+    Exit::Usage
 }

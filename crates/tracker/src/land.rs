@@ -14,6 +14,7 @@ mod gates;
 mod give;
 mod plumbing;
 mod publish;
+mod reopen;
 mod started;
 
 use holdfast_kernel::{Lease, Standing as LeaseStanding};
@@ -29,6 +30,7 @@ pub use briefing::Briefing;
 pub use finish::{Asked, How, Outcome, finish, land};
 pub use follow::settle;
 pub use give::{Dropped, give_back};
+pub use reopen::{Decided, Ending, close, reopen};
 
 /// Asks the remote where its branches are; none if there is no remote. Says whether it answered.
 ///

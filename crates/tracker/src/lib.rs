@@ -21,6 +21,7 @@ pub mod hooks;
 pub mod ids;
 pub mod import;
 pub mod issues;
+pub mod journal;
 mod json;
 pub mod keep;
 pub mod land;

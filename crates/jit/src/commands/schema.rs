@@ -14,7 +14,7 @@ use crate::commands::demo;
 use crate::commands::gate::{check, define};
 use crate::commands::issue::{create, delete, show, update};
 use crate::commands::{
-    claim, commit, dep, doc, export, gate, heartbeat, hook, hooks, import, init, issue, merge_driver, note,
+    claim, commit, decide, dep, doc, export, gate, heartbeat, hook, hooks, import, init, issue, log, merge_driver, note,
     recover, shell, status, validate, whoami, work, worktree,
 };
 use crate::output::Report;
@@ -39,6 +39,7 @@ pub const OUTPUTS: &[Output] = &[
     ("claim renew", of::<Renewed>),
     ("claim status", of::<Many>),
     ("claim transfer", of::<Transferred>),
+    ("close", of::<decide::DecideOutput>),
     ("commit", of::<commit::CommitOutput>),
     ("completions", of::<shell::Page>),
     ("config get", of::<config::One>),
@@ -57,6 +58,7 @@ pub const OUTPUTS: &[Output] = &[
     ("doc remove", of::<issue::Written>),
     ("doc show", of::<doc::Shown>),
     ("drop", of::<work::DropOutput>),
+    ("edit", of::<issue::Written>),
     ("error", of::<ErrorDocument>),
     ("export", of::<export::ExportOutput>),
     ("finish", of::<work::FinishOutput>),
@@ -75,6 +77,7 @@ pub const OUTPUTS: &[Output] = &[
     ("graph show", of::<graph::GraphOutput>),
     ("heartbeat run", of::<heartbeat::Ended>),
     ("heartbeat status", of::<heartbeat::Beats>),
+    ("help", of::<shell::Page>),
     ("hook commit-msg", of::<hook::HookOutput>),
     ("hook pre-commit", of::<hook::HookOutput>),
     ("hook pre-push", of::<hook::HookOutput>),
@@ -94,14 +97,17 @@ pub const OUTPUTS: &[Output] = &[
     ("label rm", of::<issue::Written>),
     ("land", of::<work::LandOutput>),
     ("list", of::<Items<'static>>),
+    ("log", of::<log::LogOutput>),
     ("man", of::<shell::Page>),
     ("merge-driver", of::<merge_driver::MergeDriverOutput>),
+    ("next", of::<Items<'static>>),
     ("note", of::<note::NoteOutput>),
     ("query all", of::<Items<'static>>),
     ("query available", of::<Items<'static>>),
     ("query blocked", of::<Items<'static>>),
     ("ready", of::<Items<'static>>),
     ("recover", of::<recover::RecoverOutput>),
+    ("reopen", of::<decide::DecideOutput>),
     ("schema", of::<All>),
     ("search", of::<search::Results>),
     ("show", of::<show::ShowOutput>),

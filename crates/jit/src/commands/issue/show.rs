@@ -1,5 +1,7 @@
 //! `jit issue show`: one issue with everything that is known of it.
 
+use std::collections::BTreeSet;
+
 use holdfast_door::{Cell, Clean, Colour, Paint, grid};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -96,6 +98,7 @@ pub fn run(context: &Context, session: &Session, id: &str) -> Result<Report> {
     let text = Text {
         whole: &whole,
         notes: &notes,
+        related: (phrases(&issues, &whole.issue.relates), phrases(&issues, &whole.issue.duplicates)),
         deps: &deps,
         layer,
         standing: &standing,
@@ -106,6 +109,16 @@ pub fn run(context: &Context, session: &Session, id: &str) -> Result<Report> {
     let lease = claimed.lease(id).map(|lease| shown(&issues, lease, &claimed.now));
     let document = ShowOutput { issue: whole, lease, blocked_by, layer, standing, notes };
     Ok(Report::new(text, &document).brief(id.to_string()))
+}
+
+/// Issues by handle and title, as far as they are there.
+fn phrases(issues: &Issues<'_>, ids: &BTreeSet<String>) -> Vec<String> {
+    let phrase = |text: &String| {
+        let Some(id) = IssueId::parse(text) else { return text.clone() };
+        let title = issues.see(id, Scope::Nearest, |seen| seen.issue.title.to_string());
+        title.map_or_else(|_| text.clone(), |title| format!("{}  {title}", issues.handle(id)))
+    };
+    ids.iter().map(phrase).collect()
 }
 
 /// What is known of the issues that one depends on.
@@ -150,6 +163,8 @@ fn blockers(deps: &[Dep], when: Satisfied, unsure: bool, claimed: &Claimed) -> V
 struct Text<'a> {
     whole: &'a Whole,
     notes: &'a [Note],
+    /// What it has to do with, and what is about the same.
+    related: (Vec<String>, Vec<String>),
     deps: &'a [Dep],
     layer: Layer,
     standing: &'a Standing,
@@ -176,6 +191,14 @@ impl Text<'_> {
             if !values.is_empty() {
                 text += format!("{name}: {}\n", values.join(", "));
             }
+        }
+        for (name, ids) in [("relates to", &self.related.0), ("duplicates", &self.related.1)] {
+            for phrase in ids {
+                text += format!("{name}: {phrase}\n");
+            }
+        }
+        for (what, place) in &issue.links {
+            text += format!("{what}: {place}\n");
         }
         let now = &self.claimed.now;
         text += format!("created {}, changed {}", ago(&issue.created_at, now), ago(&issue.updated_at, now));
