@@ -33,7 +33,7 @@ pub use heartbeat::Heartbeat;
 pub use hooks::{Commit, Hook, Hooks, MergeDriver};
 pub use issue::{CreateIssue, Issue, UpdateIssue};
 pub use note::Note;
-pub use query::{Filters, ListFilters, Log, Graph, GraphFormat, Query, Search};
+pub use query::{Filters, Graph, GraphFormat, ListFilters, Log, Query, Search, Sort};
 pub use shell::{Man, Schema, Shell};
 pub use validate::Validate;
 pub use work::{Close, Drop, Finish, Land, Reopen, Start};
@@ -132,10 +132,8 @@ pub enum Typed {
     )]
     Reopen(Reopen),
     /// Close an issue that nobody will work on
-    #[command(
-        after_help = "Examples:\n  jit close 7k2f --as rejected --reason 'works as meant'\n  \
-        jit close 7k2f --as duplicate-of 9x1c"
-    )]
+    #[command(after_help = "Examples:\n  jit close 7k2f --as rejected --reason 'works as meant'\n  \
+        jit close 7k2f --as duplicate-of 9x1c")]
     Close(Close),
     /// Land finished branches whose holder is gone
     #[command(after_help = "Examples:\n  jit land 7k2f\n  jit land --all")]
@@ -159,7 +157,9 @@ pub enum Typed {
     /// Show the first of what can be worked on; claims nothing
     Next(Filters),
     /// Change title and description of an issue in your editor; needs a claim
-    #[command(after_help = "The first line is the title. $VISUAL, else $EDITOR, says which editor.\n\nExamples:\n  jit edit 7k2f")]
+    #[command(
+        after_help = "The first line is the title. $VISUAL, else $EDITOR, says which editor.\n\nExamples:\n  jit edit 7k2f"
+    )]
     Edit {
         /// The issue
         id: String,

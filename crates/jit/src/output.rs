@@ -143,7 +143,13 @@ impl Printer {
     /// As the flags say.
     #[must_use]
     pub fn new(global: &Global) -> Self {
-        Self { json: global.json, quiet: global.quiet, notes: Notes::new(), paint: Paint::of_answers(), is_terminal: std::io::stdout().is_terminal() }
+        Self {
+            json: global.json,
+            quiet: global.quiet,
+            notes: Notes::new(),
+            paint: Paint::of_answers(),
+            is_terminal: std::io::stdout().is_terminal(),
+        }
     }
 
     /// The form that is wanted.
@@ -259,7 +265,9 @@ pub fn clap(error: &clap::Error, arguments: &[OsString]) -> Exit {
 /// The word that is no command, if that is what is wrong.
 fn unknown_command(error: &clap::Error) -> Option<String> {
     match error.get(ContextKind::InvalidSubcommand) {
-        Some(ContextValue::String(word)) if error.kind() == ErrorKind::InvalidSubcommand => Some(word.clone()),
+        Some(ContextValue::String(word)) if error.kind() == ErrorKind::InvalidSubcommand => {
+            Some(word.clone())
+        }
         _ => None,
     }
 }

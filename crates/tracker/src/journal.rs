@@ -158,7 +158,14 @@ fn words(payload: &Value) -> String {
 fn commits(session: &Session, id: IssueId, entries: &mut Vec<Entry>) -> Result<()> {
     let Some(root) = session.root().filter(|_| session.repository().is_some()) else { return Ok(()) };
     let path = format!("{DATA}/issues/{id}");
-    let args = ["log", "--all", "--date=format-local:%Y-%m-%dT%H:%M:%S.000Z", "--format=%cd%x09%h%x09%an%x09%s", "--", &path];
+    let args = [
+        "log",
+        "--all",
+        "--date=format-local:%Y-%m-%dT%H:%M:%S.000Z",
+        "--format=%cd%x09%h%x09%an%x09%s",
+        "--",
+        &path,
+    ];
     let said = Git::in_dir(root).env("TZ", Some("UTC".into())).ask(&args, &[])?;
     let said = String::from_utf8_lossy(&said.stdout).into_owned();
     for line in said.lines() {

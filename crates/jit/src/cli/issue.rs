@@ -8,11 +8,9 @@ use super::ListFilters;
 #[derive(Subcommand, Debug)]
 pub enum Issue {
     /// Create an issue
-    #[command(
-        after_help = "Examples:\n  jit issue create 'Log in with a passkey' --priority high\n  \
+    #[command(after_help = "Examples:\n  jit issue create 'Log in with a passkey' --priority high\n  \
         jit issue create --title 'Write the migration' --type task --label db --gate tests --depends-on 01K8ZQ\n  \
-        jit issue create --title 'Fix the build' --claim"
-    )]
+        jit issue create --title 'Fix the build' --claim")]
     Create {
         /// The issue.
         #[command(flatten)]

@@ -74,5 +74,6 @@ fn report(verb: &str, decided: Decided) -> Report {
         text.push_str(&format!("taken back by commit {short} on this branch\n"));
     }
     let id = issue.to_string();
-    Report::new(text, &DecideOutput { issue: About { id: id.clone(), handle, title, state, commit } }).brief(id)
+    Report::new(text, &DecideOutput { issue: About { id: id.clone(), handle, title, state, commit } })
+        .brief(id)
 }

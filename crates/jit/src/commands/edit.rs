@@ -40,7 +40,10 @@ pub fn run(context: &Context, id: &str) -> Result<Report> {
 }
 
 /// Has the editor change a text, in a file that only the user can read.
-#[expect(clippy::disallowed_methods, reason = "the user asked for this process, and the file is the editor's")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the user asked for this process, and the file is the editor's"
+)]
 fn edit(path: &Path, text: &str) -> Result<String> {
     use std::io::Write as _;
     use std::os::unix::fs::OpenOptionsExt as _;

@@ -1,6 +1,6 @@
 //! `jit log`: what happened.
 
-use holdfast_door::{Cell, Colour, grid};
+use holdfast_door::{Cell, Clean, Colour, grid};
 use holdfast_tracker::error::Result;
 use holdfast_tracker::ids::IssueId;
 use holdfast_tracker::issues::Issues;
@@ -49,8 +49,7 @@ pub fn run(context: &Context, typed: &cli::Log) -> Result<Report> {
         let id = IssueId::parse(entry.issue_id.as_deref()?)?;
         Some(issues.handle(id))
     };
-    let events: Vec<Told> =
-        entries.into_iter().map(|event| Told { handle: handle(&event), event }).collect();
+    let events: Vec<Told> = entries.into_iter().map(|event| Told { handle: handle(&event), event }).collect();
     let row = |told: &Told| {
         let event = &told.event;
         [
@@ -61,7 +60,7 @@ pub fn run(context: &Context, typed: &cli::Log) -> Result<Report> {
             Cell::plain(event.text.lines().next().unwrap_or_default()),
         ]
     };
-    let mut text = context.names.put(&more_words(more)).into();
+    let mut text = Clean::from(more_words(more));
     if events.is_empty() {
         text += "nothing has happened\n";
     } else {

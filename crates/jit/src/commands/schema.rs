@@ -14,8 +14,8 @@ use crate::commands::demo;
 use crate::commands::gate::{check, define};
 use crate::commands::issue::{create, delete, show, update};
 use crate::commands::{
-    claim, commit, decide, dep, doc, export, gate, heartbeat, hook, hooks, import, init, issue, log, merge_driver, note,
-    recover, shell, status, validate, whoami, work, worktree,
+    claim, commit, decide, dep, doc, export, gate, heartbeat, hook, hooks, import, init, issue, log,
+    merge_driver, note, recover, shell, status, validate, whoami, work, worktree,
 };
 use crate::output::Report;
 use holdfast_tracker::claims::lease::{Beaten, Evicted, Many, One, Released, Renewed, Transferred};

@@ -5,7 +5,10 @@
 const MEANT: &[(&[&str], &str)] = &[
     (&["done", "complete", "submit", "deliver", "ship", "end"], "jit finish"),
     (&["take", "begin", "grab", "pick", "work", "checkout", "resume", "continue", "accept"], "jit start"),
-    (&["abandon", "release", "giveup", "give-up", "return", "unclaim", "stop", "cancel", "abort"], "jit drop --reason '…'"),
+    (
+        &["abandon", "release", "giveup", "give-up", "return", "unclaim", "stop", "cancel", "abort"],
+        "jit drop --reason '…'",
+    ),
     (&["add", "new", "open", "make"], "jit create '…'"),
     (&["ls", "issues", "all"], "jit list"),
     (&["view", "cat", "get", "read", "info", "describe"], "jit show <issue>"),
@@ -45,7 +48,9 @@ pub fn meant(before: &[String], word: &str) -> Option<String> {
 
 /// Whether a word looks like an issue's handle or id.
 fn is_issue(word: &str) -> bool {
-    word.len() >= 4 && word.bytes().any(|byte| byte.is_ascii_digit()) && word.bytes().all(|b| b.is_ascii_alphanumeric())
+    word.len() >= 4
+        && word.bytes().any(|byte| byte.is_ascii_digit())
+        && word.bytes().all(|b| b.is_ascii_alphanumeric())
 }
 
 #[cfg(test)]

@@ -148,7 +148,8 @@ impl Landed {
         let target = Target::find(&session.caller, repository, session.config())?;
         let tip = target.as_ref().and_then(Target::onto).ok_or_else(nothing)?;
         let file = format!("{DATA}/issues/{id}/issue.json");
-        let last = plumbing.text(&["log", "-1", "--first-parent", "--format=%H", &tip.to_string(), "--", &file])?;
+        let last =
+            plumbing.text(&["log", "-1", "--first-parent", "--format=%H", &tip.to_string(), "--", &file])?;
         let done = ObjectId::from_hex(last.as_bytes()).ok_or_else(nothing)?;
         let bytes = plumbing.show(&done, &file)?.unwrap_or_default();
         let issue = serde_json::from_slice::<crate::issues::Issue>(&bytes).ok();
@@ -222,6 +223,7 @@ impl Landed {
             input.push(0);
         }
         let said = self.plumbing.git().run_with(&["mktree", "-z"], &input)?;
-        ObjectId::from_hex(said.trim_ascii()).ok_or_else(|| Error::Internal("git mktree named no tree".into()))
+        ObjectId::from_hex(said.trim_ascii())
+            .ok_or_else(|| Error::Internal("git mktree named no tree".into()))
     }
 }

@@ -48,10 +48,12 @@ impl Filter {
     /// # Errors
     /// When the text is neither.
     pub fn since(mut self, text: &str, now: &Stamp) -> Result<Self> {
-        let bad = || Error::BadValue {
+        let bad = || {
+            Error::BadValue {
             what: "--since",
             given: text.to_owned(),
             why: "must be a moment such as 2026-01-31T12:00:00Z or 2026-01-31, or a time such as 30m, 12h or 7d".into(),
+        }
         };
         let midnight = || format!("{text}T00:00:00Z").parse::<jiff::Timestamp>();
         let moment = match text.parse::<jiff::Timestamp>().or_else(|_| midnight()) {
@@ -91,6 +93,8 @@ impl Filter {
             && (self.assignee.is_none() || self.assignee.as_deref() == issue.assignee.as_deref())
             && self.labels.iter().all(|label| seen.labels.contains(label))
             && (self.kinds.is_empty() || self.kinds.iter().any(|kind| **kind == *issue.kind))
-            && self.since.is_none_or(|since| issue.updated_at.parse::<jiff::Timestamp>().is_ok_and(|at| at >= since))
+            && self
+                .since
+                .is_none_or(|since| issue.updated_at.parse::<jiff::Timestamp>().is_ok_and(|at| at >= since))
     }
 }

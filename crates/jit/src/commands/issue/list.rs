@@ -124,7 +124,8 @@ pub fn run(context: &Context, session: &Session, scope: Scope, typed: &ListFilte
             return nothing(scope, filter.is_open() && whose.is_none()).into();
         }
         let paint = context.printer.paint();
-        Rows { claimed: &claimed, handles: issues.handles(), paint }.table(rows.into_iter()) + more_words(more)
+        Rows { claimed: &claimed, handles: issues.handles(), paint }.table(rows.into_iter())
+            + more_words(more)
     };
     let report = Report::of(form, table, || brief.into());
     Ok(if form == Form::Json { report.pieces(listed("issues", objects, more)) } else { report })

@@ -75,7 +75,8 @@ impl<'a> Update<'a> {
         let issues = Issues::new(session);
         let resolved = |all: &[String]| all.iter().map(|id| issues.resolve(id)).collect::<Result<Vec<_>>>();
         // One that is gone can still be named by its id.
-        let known = |typed: &String| issues.resolve(typed).map_or_else(|_| typed.clone(), |id| id.to_string());
+        let known =
+            |typed: &String| issues.resolve(typed).map_or_else(|_| typed.clone(), |id| id.to_string());
         let kind = typed.kind.as_deref().map(|text| kind(session.config(), Some(text)));
         Ok(Self {
             typed,
@@ -105,9 +106,7 @@ impl<'a> Update<'a> {
         }
         let own = draft.id();
         let issue = draft.edit();
-        for (set, ids) in
-            [(&mut issue.relates, &self.relates), (&mut issue.duplicates, &self.duplicates)]
-        {
+        for (set, ids) in [(&mut issue.relates, &self.relates), (&mut issue.duplicates, &self.duplicates)] {
             set.extend(ids.iter().filter(|id| **id != own).map(ToString::to_string));
             set.retain(|id| !self.unrelate.contains(id));
         }
