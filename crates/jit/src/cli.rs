@@ -28,7 +28,7 @@ pub use deferred::Deferred;
 pub use demo::Demo;
 pub use dep::{Dep, Label};
 pub use doc::{Doc, Export, Import};
-pub use gate::{DefineGate, Gate};
+pub use gate::{DefineGate, Gate, ReportGate, Said};
 pub use heartbeat::Heartbeat;
 pub use hooks::{Commit, Hook, Hooks, MergeDriver};
 pub use issue::{CreateIssue, Issue, UpdateIssue};

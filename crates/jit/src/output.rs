@@ -255,8 +255,10 @@ impl Printer {
 /// Prints what clap has to say, and says how to end.
 pub fn clap(error: &clap::Error, arguments: &[OsString]) -> Exit {
     let json = arguments.iter().any(|argument| argument == "--json");
-    if let Some(word) = unknown_command(error) {
-        return unknown(&word, arguments, json);
+    if let Some(word) = unknown_command(error)
+        && let Some(hint) = tips::meant(&before(arguments, &word), &word)
+    {
+        return unknown(&word, &hint, json);
     }
     let document = |first: &str| Error::Usage(first.to_owned()).document();
     if typed_wrong(error, json.then_some(document)) { Exit::Usage } else { Exit::Ok }
@@ -272,19 +274,22 @@ fn unknown_command(error: &clap::Error) -> Option<String> {
     }
 }
 
-/// Says that a word is no command, and what may have been meant.
-fn unknown(word: &str, arguments: &[OsString], json: bool) -> Exit {
-    let notes = Notes::new();
+/// What was typed before a word.
+fn before(arguments: &[OsString], word: &str) -> Vec<String> {
     let typed = arguments.iter().skip(1).map(|argument| argument.to_string_lossy().into_owned());
-    let before: Vec<String> = typed.take_while(|argument| argument != word).collect();
+    typed.take_while(|argument| argument != word).collect()
+}
+
+/// Says that a word is no command, and what was meant.
+fn unknown(word: &str, hint: &str, json: bool) -> Exit {
+    let notes = Notes::new();
     let message = format!("unknown command '{word}'");
-    let hint = tips::meant(&before, word).unwrap_or_else(|| "jit help lists the commands".to_owned());
     notes.error(&message);
-    notes.hint(&hint);
+    notes.hint(hint);
     if json {
         let mut document = Error::Usage(message).document();
         if let Some(place) = document.pointer_mut("/error/hint") {
-            *place = Value::String(hint);
+            *place = Value::String(hint.to_owned());
         }
         // The exit code tells the same to whoever cannot read this.
         let _ = print(&[Clean::json(&document)]);

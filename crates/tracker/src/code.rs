@@ -275,6 +275,9 @@ codes! {
     WorktreeNeeded = "WORKTREE_NEEDED", Tracker, Conflict, 409,
         "the main worktree, or the one that the command runs in, cannot be removed",
         "remove another one, or from another one";
+    NotJudge = "NOT_JUDGE", Tracker, Conflict, 403,
+        "the gate is judged by somebody else",
+        "`jit gate show` says who may";
     NoChange = "NO_CHANGE", Tracker, Invalid, 422,
         "nothing outside `.jit/` has changed since the issue was claimed",
         "commit the work, or `jit finish --empty -m 'why'`";

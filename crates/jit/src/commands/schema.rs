@@ -69,6 +69,7 @@ pub const OUTPUTS: &[Output] = &[
     ("gate list", of::<define::Many>),
     ("gate pass", of::<gate::Written>),
     ("gate remove", of::<gate::Written>),
+    ("gate report", of::<gate::Written>),
     ("gate show", of::<define::One>),
     ("gate status", of::<gate::Status>),
     ("graph downstream", of::<graph::GraphOutput>),

@@ -7,6 +7,7 @@ use holdfast_kernel::Lease;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::commands::hooks;
 use crate::context::Context;
 use crate::output::Report;
 use crate::output::colours::state_colour;
@@ -49,6 +50,8 @@ pub struct Status {
     pub leases: Vec<Shown>,
     /// Who asks, if that is known.
     pub agent_id: Option<String>,
+    /// What is not set up in this repository: `hooks`, `merge driver`.
+    pub not_set_up: Vec<&'static str>,
 }
 
 /// Shows how things stand.
@@ -63,8 +66,11 @@ pub fn run(context: &Context) -> Result<Report> {
     issues.warn(&board.problems);
     let worktrees = session.worktrees().unwrap_or_default();
     let agent_id = session.known_agent().map(|agent| agent.to_string());
-    let status = status(&issues, &board, &worktrees, agent_id);
-    let text = text(context, &board, &worktrees, &status);
+    let status = Status { not_set_up: hooks::missing(context), ..status(&issues, &board, &worktrees, agent_id) };
+    let mut text = text(context, &board, &worktrees, &status);
+    if !status.not_set_up.is_empty() {
+        text += format!("\nnot set up in this repository: {}; jit hooks install\n", status.not_set_up.join(", "));
+    }
     let brief = status.available.first().cloned().unwrap_or_default();
     Ok(Report::new(text, &StatusOutput { status }).brief(brief))
 }
@@ -86,6 +92,7 @@ fn status(issues: &Issues<'_>, board: &Board, worktrees: &[Entry], agent_id: Opt
         abandoned: idle.map(|node| node.id.to_string()).collect(),
         leases: all(issues, board.claimed.iter().map(|(_, lease)| lease), &board.claimed.now, worktrees),
         agent_id,
+        not_set_up: Vec::new(),
     }
 }
 

@@ -26,6 +26,7 @@ mod faults;
 mod gates;
 mod graph;
 mod guard;
+mod habits;
 mod handover;
 mod heartbeat;
 mod identity;
