@@ -250,7 +250,8 @@ fn committed(session: &Session, issue: IssueId, files: &mut Files) -> Result<()>
     let mut commits: Vec<ObjectId> = head.into_iter().collect();
     commits.extend(target.iter().flat_map(Target::tips));
     commits.dedup();
-    let objects = workspace::objects(&session.caller, repository)?;
+    // Where no commit can be read, that is said of its issues already.
+    let Ok(objects) = workspace::objects(&session.caller, repository) else { return Ok(()) };
     for commit in commits {
         match in_commit(&objects, &commit, issue) {
             Ok(found) => found.into_iter().for_each(|(name, bytes)| {

@@ -78,7 +78,6 @@ pub const OUTPUTS: &[Output] = &[
     ("graph show", of::<graph::GraphOutput>),
     ("heartbeat run", of::<heartbeat::Ended>),
     ("heartbeat status", of::<heartbeat::Beats>),
-    ("help", of::<shell::Page>),
     ("hook commit-msg", of::<hook::HookOutput>),
     ("hook pre-commit", of::<hook::HookOutput>),
     ("hook pre-push", of::<hook::HookOutput>),

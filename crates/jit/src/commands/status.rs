@@ -66,10 +66,12 @@ pub fn run(context: &Context) -> Result<Report> {
     issues.warn(&board.problems);
     let worktrees = session.worktrees().unwrap_or_default();
     let agent_id = session.known_agent().map(|agent| agent.to_string());
-    let status = Status { not_set_up: hooks::missing(context), ..status(&issues, &board, &worktrees, agent_id) };
+    let status =
+        Status { not_set_up: hooks::missing(context), ..status(&issues, &board, &worktrees, agent_id) };
     let mut text = text(context, &board, &worktrees, &status);
     if !status.not_set_up.is_empty() {
-        text += format!("\nnot set up in this repository: {}; jit hooks install\n", status.not_set_up.join(", "));
+        text +=
+            format!("\nnot set up in this repository: {}; jit hooks install\n", status.not_set_up.join(", "));
     }
     let brief = status.available.first().cloned().unwrap_or_default();
     Ok(Report::new(text, &StatusOutput { status }).brief(brief))

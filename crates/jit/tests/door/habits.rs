@@ -14,7 +14,8 @@ fn ids(answer: &Value) -> Vec<String> {
 #[test]
 fn lists_have_limits_and_orders() {
     let bench = Bench::new();
-    for (title, priority, kind) in [("b", "low", "task"), ("a", "critical", "epic"), ("c", "normal", "task")] {
+    for (title, priority, kind) in [("b", "low", "task"), ("a", "critical", "epic"), ("c", "normal", "task")]
+    {
         bench.jit(&["create", title, "--priority", priority, "--type", kind]).ok();
     }
     let list = |args: &[&str]| bench.jit(&[&["--json", "list"], args].concat()).ok().json();
@@ -102,7 +103,8 @@ fn what_landed_is_taken_back_without_the_trackers_files() {
     assert_eq!(code, "one\ntwo\n", "a commit that names no lease is nobody's landing");
     assert!(bench.repo().join(".jit/issues").join(&id).join("issue.json").is_file());
     let mut status = bench.dressed(std::process::Command::new("git"));
-    let status = status.args(["status", "--porcelain", "--", "code", "more", ".jit/issues"]).current_dir(bench.repo());
+    let status =
+        status.args(["status", "--porcelain", "--", "code", "more", ".jit/issues"]).current_dir(bench.repo());
     assert_eq!(String::from_utf8_lossy(&status.output().unwrap().stdout), "");
     let refused = bench.jit(&["--json", "reopen", &id, "--revert"]).fails(6);
     assert_eq!(refused.json()["error"]["code"], "BAD_VALUE");
@@ -114,7 +116,10 @@ fn issues_are_closed_without_work() {
     let (one, two) = (bench.issue("one"), bench.issue("two"));
     bench.jit(&["close", &one, "--as", "duplicate-of", &two, "--reason", "the same"]).ok();
     let shown = bench.jit(&["--json", "show", &one]).ok().json();
-    assert_eq!((&shown["issue"]["state"], &shown["issue"]["duplicates"][0]), (&"rejected".into(), &two.as_str().into()));
+    assert_eq!(
+        (&shown["issue"]["state"], &shown["issue"]["duplicates"][0]),
+        (&"rejected".into(), &two.as_str().into())
+    );
     assert!(bench.jit(&["show", &one]).ok().stdout.contains("  two\n"));
     for args in [&["--as", "rejected"][..], &["--as", "fixed"], &["--as", "duplicate-of"]] {
         bench.jit(&[&["close", one.as_str()], args].concat()).fails(6);
@@ -122,7 +127,9 @@ fn issues_are_closed_without_work() {
     bench.jit(&["close", &two, "--as", "duplicate-of", &two]).fails(6);
     bench.jit(&["claim", "acquire", &two]).ok();
     bench.run("agent:b", &["close", &two, "--as", "rejected"]).fails(4);
-    bench.jit(&["issue", "update", &two, "--relates", &one, "--link", "pull_request=https://example.org/1"]).ok();
+    bench
+        .jit(&["issue", "update", &two, "--relates", &one, "--link", "pull_request=https://example.org/1"])
+        .ok();
     let shown = bench.jit(&["--json", "show", &two]).ok().json();
     assert_eq!(shown["issue"]["links"]["pull_request"], "https://example.org/1");
     bench.jit(&["issue", "update", &two, "--unrelate", &one, "--link", "pull_request="]).ok();
@@ -158,7 +165,10 @@ fn an_issue_is_changed_in_the_editor() {
     bench.jit(&["claim", "acquire", &id]).ok();
     edit("printf 'new title\\n\\nand more\\n' >").ok();
     let shown = bench.jit(&["--json", "show", &id]).ok().json();
-    assert_eq!((&shown["issue"]["title"], &shown["issue"]["description"]), (&"new title".into(), &"and more".into()));
+    assert_eq!(
+        (&shown["issue"]["title"], &shown["issue"]["description"]),
+        (&"new title".into(), &"and more".into())
+    );
     edit("false").fails(6);
     edit(": >").fails(6);
     assert_eq!(bench.jit(&["--json", "show", &id]).ok().json()["issue"]["title"], "new title");
@@ -186,13 +196,17 @@ fn gates_say_who_passes_them_and_ci_needs_no_claim() {
     let refused = bench.jit(&["--json", "gate", "pass", &id, "review"]).fails(4).json();
     assert_eq!(refused["error"]["code"], "NOT_JUDGE");
     bench.run("agent:c", &["gate", "check", &id]).fails(5);
-    let report = |status: &str| bench.run("ci:build", &["--json", "gate", "report", &id, "tests", "--status", status]);
+    let report =
+        |status: &str| bench.run("ci:build", &["--json", "gate", "report", &id, "tests", "--status", status]);
     assert_eq!(report("failed").ok().json()["gates"][1]["status"], "failed");
     bench.run("ci:build", &["gate", "report", &id, "nothing", "--status", "passed"]).fails(3);
     bench.run("ci:build", &["gate", "report", &id, "review", "--status", "passed"]).fails(4);
     bench.run("ci:build", &["gate", "check", &id, "tests"]).ok();
     let status = bench.jit(&["--json", "gate", "status", &id]).ok().json();
-    assert_eq!((&status["gates"][1]["status"], &status["gates"][1]["agent_id"]), (&"passed".into(), &"ci:build".into()));
+    assert_eq!(
+        (&status["gates"][1]["status"], &status["gates"][1]["agent_id"]),
+        (&"passed".into(), &"ci:build".into())
+    );
     bench.jit(&["claim", "release", &id]).ok();
     bench.run("person:me", &["claim", "acquire", &id]).ok();
     bench.run("person:me", &["gate", "pass", &id, "review"]).fails(4);

@@ -57,7 +57,8 @@ pub(super) fn run(context: &Context, session: &Session, id: &str, keys: &[String
         }
     }
     if is_checker {
-        let keep = |draft: &Draft| checked.iter().map(|one| (one.key.clone(), one.judgement(draft))).collect();
+        let keep =
+            |draft: &Draft| checked.iter().map(|one| (one.key.clone(), one.judgement(draft))).collect();
         let draft = writer.report(id, keep)?;
         let changed = Changed { value: (), draft, written: true };
         return Ok(report(&writer.issues, &changed, &wanted, &checked));

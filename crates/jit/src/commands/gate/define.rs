@@ -95,8 +95,15 @@ fn gate(typed: &DefineGate) -> Result<Gate> {
     let title = typed.title.as_deref().map(writes::title).transpose()?;
     let timeout_secs = (mode == Mode::Command).then_some(typed.timeout);
     let by = typed.by.as_deref().map(pattern).transpose()?;
-    let gate =
-        Gate { mode, title, command, timeout_secs, by, not_author: typed.not_author, rest: Default::default() };
+    let gate = Gate {
+        mode,
+        title,
+        command,
+        timeout_secs,
+        by,
+        not_author: typed.not_author,
+        rest: Default::default(),
+    };
     match gate.fault() {
         None => Ok(gate),
         Some(_) if typed.timeout == 0 || typed.timeout > LONGEST_TIMEOUT => Err(Error::BadValue {
