@@ -82,6 +82,7 @@ pub struct Global {
 }
 
 /// What to do.
+#[expect(clippy::large_enum_variant, reason = "there is one, and it lives as long as the program")]
 #[derive(Subcommand, Debug)]
 pub enum Command {
     /// What somebody types.
