@@ -127,7 +127,9 @@ impl From<holdfast_store::Error> for Error {
             Store::Sys(error) => Self::Sys(error),
             Store::Damaged { .. } | Store::Newer { .. } => Self::Store(error),
             // No lease here is shared or in a register, and nothing has to be witnessed.
-            Store::Unsupported { .. } | Store::Unwitnessed(_) | Store::Shared { .. } => Self::impossible(error.code()),
+            Store::Unsupported { .. } | Store::Unwitnessed(_) | Store::Shared { .. } => {
+                Self::impossible(error.code())
+            }
         }
     }
 }

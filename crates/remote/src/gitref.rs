@@ -52,7 +52,11 @@ pub struct GitRef {
     sys: Sys,
     caller: Caller,
     name: String,
+    cut_every: u64,
 }
+
+/// After how many steps the history is cut.
+const CUT_EVERY: u64 = 10_000;
 
 type Asked<T> = Result<T, Unreachable>;
 
@@ -65,7 +69,15 @@ impl GitRef {
         if !parse::is_ref(&access.name) {
             return Err(Unreachable(format!("'{}' cannot be the name of a ref", access.name.escape_debug())));
         }
-        Ok(Self { sys: sys.clone(), caller: Caller::open(sys, access)?, name: access.name.clone() })
+        let (caller, name) = (Caller::open(sys, access)?, access.name.clone());
+        Ok(Self { sys: sys.clone(), caller, name, cut_every: CUT_EVERY })
+    }
+
+    /// This one, whose history is cut after so many steps.
+    #[must_use]
+    pub const fn cut_every(mut self, steps: u64) -> Self {
+        self.cut_every = steps;
+        self
     }
 
     /// The commit that the ref is on; none if there is no such ref.
@@ -109,10 +121,16 @@ impl GitRef {
 
     /// Pushes refs to where they belong, each only if it is still where it is expected: all of them or none.
     fn push(&self, moves: &[Move<'_>], dry: bool) -> Asked<Option<Vec<(Flag, String)>>> {
-        let mut args: Vec<String> =
-            ["push", "--porcelain", "--no-verify", "--no-follow-tags", "--no-recurse-submodules", "--no-signed"]
-                .map(str::to_owned)
-                .into();
+        let mut args: Vec<String> = [
+            "push",
+            "--porcelain",
+            "--no-verify",
+            "--no-follow-tags",
+            "--no-recurse-submodules",
+            "--no-signed",
+        ]
+        .map(str::to_owned)
+        .into();
         if dry {
             args.push("--dry-run".into());
         }
@@ -129,7 +147,30 @@ impl GitRef {
         let words = self.caller.words(&said.stderr);
         let flags = moves.iter().map(|Move { name, .. }| parse::flag(&said.stdout, name));
         let flags: Option<Vec<_>> = flags.collect();
-        Ok(flags.map(|flags| flags.into_iter().map(|(flag, summary)| (flag, said_of(&summary, &words))).collect()))
+        Ok(flags.map(|flags| {
+            flags.into_iter().map(|(flag, summary)| (flag, said_of(&summary, &words))).collect()
+        }))
+    }
+
+    /// Whether what was seen lies in the history before a cut, or before the cut before that.
+    fn descends_from_archive(&self, mut cut: u64, seen: &Mark) -> Asked<bool> {
+        const ARCHIVED: &str = "refs/jit/archived";
+        while cut > 0 && cut >= seen.height {
+            if self.fetch(&self.archive(cut), ARCHIVED).is_err() {
+                return Ok(false);
+            }
+            if self.caller.is_ancestor(&seen.version.0, ARCHIVED)? {
+                return Ok(true);
+            }
+            let Some(head) = self.local(ARCHIVED)? else { return Ok(false) };
+            let earlier: Heights =
+                serde_json::from_slice(&head).map_err(|error| Unreachable(error.to_string()))?;
+            if earlier.cut >= cut {
+                return Ok(false);
+            }
+            cut = earlier.cut;
+        }
+        Ok(false)
     }
 
     /// The ref that keeps the history up to a cut.
@@ -154,7 +195,6 @@ struct Move<'a> {
 
 #[derive(Deserialize)]
 struct Heights {
-    height: u64,
     cut: u64,
 }
 
@@ -204,16 +244,9 @@ impl Register for GitRef {
         if self.caller.is_ancestor(&seen.version.0, &now.version.0)? {
             return Ok(true);
         }
-        let heights: Heights = serde_json::from_slice(&now.value).map_err(|error| Unreachable(error.to_string()))?;
-        if heights.cut < seen.height || heights.cut == 0 {
-            return Ok(false);
-        }
-        // What was seen lies before a cut.
-        let archive = self.archive(heights.cut);
-        if self.fetch(&archive, "refs/jit/archived").is_err() {
-            return Ok(false);
-        }
-        self.caller.is_ancestor(&seen.version.0, "refs/jit/archived")
+        let heights: Heights =
+            serde_json::from_slice(&now.value).map_err(|error| Unreachable(error.to_string()))?;
+        self.descends_from_archive(heights.cut, seen)
     }
 
     fn swap(&self, expected: Option<&Version>, next: &Next<'_>) -> Swap {
@@ -258,7 +291,7 @@ impl Register for GitRef {
     }
 
     fn cut_after(&self) -> Option<u64> {
-        Some(10_000)
+        Some(self.cut_every)
     }
 
     fn wait(&self, version: &Version, most: Millis) -> Asked<bool> {

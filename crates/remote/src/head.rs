@@ -290,7 +290,8 @@ impl Head {
         head.next = self.next.plus(events.len() as u64).ok_or(holdfast_kernel::Refusal::FencesExhausted)?;
         head.height += 1;
         let stamped = stamped(events);
-        head.entries = table.iter().map(|lease| (lease.id, self.entry(lease, &stamped, author.clone))).collect();
+        head.entries =
+            table.iter().map(|lease| (lease.id, self.entry(lease, &stamped, author.clone))).collect();
         head.note(notes);
         let bytes = step_bytes(head.height, author, events, notes, self.next)?;
         head.chain = link(&self.chain, &bytes);
@@ -388,7 +389,8 @@ impl Head {
         if bytes.len() > LARGEST {
             return Err(damaged(format!("it has more than {LARGEST} bytes")));
         }
-        let Versioned { format } = serde_json::from_slice(bytes).map_err(|error| damaged(error.to_string()))?;
+        let Versioned { format } =
+            serde_json::from_slice(bytes).map_err(|error| damaged(error.to_string()))?;
         if format > FORMAT {
             return Err(Error::Newer { path: place.to_path_buf(), version: format });
         }
@@ -468,7 +470,8 @@ fn step_bytes(
     let mut raw = Vec::with_capacity(events.len());
     for (index, event) in events.iter().enumerate() {
         let number = first.plus(index as u64).ok_or(holdfast_kernel::Refusal::FencesExhausted)?;
-        let text = String::from_utf8(write_event(event, number)).map_err(|error| impossible(error.to_string()))?;
+        let text =
+            String::from_utf8(write_event(event, number)).map_err(|error| impossible(error.to_string()))?;
         raw.push(RawValue::from_string(text).map_err(|error| impossible(error.to_string()))?);
     }
     let Author { clone, op, at_ms } = *author;

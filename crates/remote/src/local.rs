@@ -302,7 +302,8 @@ fn read<T: DeserializeOwned + Serialize>(
         file => file?,
     };
     let bytes = file.read_from(0, 2 * LARGEST)?;
-    let Versioned { format: version } = serde_json::from_slice(&bytes).map_err(|error| damaged(path, &error))?;
+    let Versioned { format: version } =
+        serde_json::from_slice(&bytes).map_err(|error| damaged(path, &error))?;
     if version > FORMAT {
         return Err(Error::Newer { path: path.to_path_buf(), version });
     }

@@ -13,8 +13,8 @@ use std::borrow::Cow;
 use std::sync::{Mutex, PoisonError};
 
 use holdfast_kernel::{
-    Acquire, Answer, Claim, Command, Event, Fence, Lease, LeaseId, Millis, Policy, Refusal, Stamp, Standing, check,
-    decide,
+    Acquire, Answer, Claim, Command, Event, Fence, Lease, LeaseId, Millis, Policy, Refusal, Stamp, Standing,
+    check, decide,
 };
 use holdfast_store::{
     Checked, CounterId, Error, Guarding, Held, JournaledMedium, Medium, Projected, Record, Recovery, Result,
@@ -411,4 +411,3 @@ impl JournaledMedium for Shared {
         self
     }
 }
-

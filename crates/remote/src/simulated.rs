@@ -190,14 +190,16 @@ impl Simulated {
         match self.sys.files.open(&self.dir.join(name), Open::Read) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
             file => {
-                let bytes = file.and_then(|file| file.read_from(0, 8 * LARGEST)).map_err(|error| down(&error))?;
+                let bytes =
+                    file.and_then(|file| file.read_from(0, 8 * LARGEST)).map_err(|error| down(&error))?;
                 Ok(Some(bytes))
             }
         }
     }
 
     fn put(&self, name: &str, bytes: &[u8]) -> Served<()> {
-        whole::replace(&self.sys, &self.dir.join(name), bytes, 0o600).map_err(|error| Unreachable(error.to_string()))
+        whole::replace(&self.sys, &self.dir.join(name), bytes, 0o600)
+            .map_err(|error| Unreachable(error.to_string()))
     }
 
     fn remove(&self, name: &str) -> Served<()> {
@@ -214,7 +216,9 @@ impl Simulated {
     /// The value before the last swap.
     fn before(&self) -> Served<Option<Found>> {
         let Some(now) = self.current()? else { return Ok(None) };
-        let Some(height) = height_of(&now.value).and_then(|height| height.checked_sub(1)) else { return Ok(None) };
+        let Some(height) = height_of(&now.value).and_then(|height| height.checked_sub(1)) else {
+            return Ok(None);
+        };
         Ok(self.get(&format!("log/{height}.head"))?.map(found))
     }
 
@@ -234,7 +238,8 @@ impl Simulated {
     fn deliver(&self) -> Served<()> {
         let Some(late) = self.get("late.json")? else { return Ok(()) };
         if self.faults.arrives(&self.sys) {
-            let way: OnItsWay = serde_json::from_slice(&late).map_err(|error| Unreachable(error.to_string()))?;
+            let way: OnItsWay =
+                serde_json::from_slice(&late).map_err(|error| Unreachable(error.to_string()))?;
             self.apply(&way)?;
             self.remove("late.json")?;
         }
@@ -310,7 +315,9 @@ impl Register for Simulated {
             match server.faults.read(&server.sys) {
                 ReadFault::None => server.current(),
                 ReadFault::Unreachable => Err(Unreachable("no answer came".into())),
-                ReadFault::Stale => server.before()?.map_or_else(|| server.current(), |before| Ok(Some(before))),
+                ReadFault::Stale => {
+                    server.before()?.map_or_else(|| server.current(), |before| Ok(Some(before)))
+                }
             }
         })
     }

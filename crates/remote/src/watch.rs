@@ -31,7 +31,11 @@ pub(crate) fn judged(
         if entry.stamped_by == me {
             return entry.lease.clone();
         }
-        let by_wall = signed(&entry.lease, without_boot(entry.lease.last_sign()));
+        // Machines in namespaces share the id of a boot, not its clock.
+        let by_wall = match is_of_boot(entry.lease.last_sign(), now) {
+            true => signed(&entry.lease, without_boot(entry.lease.last_sign())),
+            false => entry.lease.clone(),
+        };
         match trust {
             Trust::Clocks => by_wall,
             Trust::Watch => longer(by_wall, seen_here(&entry.lease, watched, now), now),
@@ -57,14 +61,18 @@ pub(crate) fn noted(head: &Head, me: CloneId, watched: &[Watched], now: &Stamp) 
 }
 
 fn is_of_this_boot(note: &Watched, now: &Stamp) -> bool {
-    let since = note.since.stamp().and_then(|since| since.boot());
-    since.map(|boot| boot.id) == now.boot().map(|boot| boot.id)
+    note.since.stamp().is_some_and(|since| is_of_boot(&since, now))
+}
+
+fn is_of_boot(stamp: &Stamp, now: &Stamp) -> bool {
+    stamp.boot().map(|boot| boot.id) == now.boot().map(|boot| boot.id)
 }
 
 /// How long it has been watched, of how long it has to be; none if the lease has no end.
 pub(crate) fn progress(lease: &Lease, watched: &[Watched], now: &Stamp) -> Option<(Millis, Millis)> {
     let Term::Finite { ttl, .. } = lease.term else { return None };
-    let note = watched.iter().find(|note| note.is_of(lease.id, lease.last_sign()) && is_of_this_boot(note, now));
+    let note =
+        watched.iter().find(|note| note.is_of(lease.id, lease.last_sign()) && is_of_this_boot(note, now));
     let since = note.and_then(|note| note.since.stamp());
     let passed = since.map_or(Millis::ZERO, |since| now.since(&since).forward());
     Some((passed, ttl.plus(lease.skew).plus(lease.grace)))
@@ -85,7 +93,11 @@ fn seen_here(lease: &Lease, watched: &[Watched], now: &Stamp) -> Lease {
 
 /// Of two ways to see a lease the one by which it lasts longer; a stamp from the future is for the kernel to refuse.
 fn longer(by_wall: Lease, watched: Lease, now: &Stamp) -> Lease {
-    if by_wall.ahead_of(now).is_some() || wait(&by_wall, now) >= wait(&watched, now) { by_wall } else { watched }
+    if by_wall.ahead_of(now).is_some() || wait(&by_wall, now) >= wait(&watched, now) {
+        by_wall
+    } else {
+        watched
+    }
 }
 
 /// How long others have to wait for it; none is for ever.

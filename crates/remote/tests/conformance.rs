@@ -1,5 +1,11 @@
 //! The shared medium keeps to the contract of a medium, on real and on simulated files, over a register that is calm
 //! and over one that loses, doubles, delays and forgets to answer.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::expect_used,
+    reason = "a test that cannot go on shall stop"
+)]
 
 mod support;
 
@@ -12,10 +18,8 @@ const ROUGH: Subject = Subject { open: open_rough, ..CALM };
 
 #[test]
 fn it_keeps_to_the_contract_on_real_files() {
-    for subject in [&CALM, &ROUGH] {
-        let scratch = tempfile::tempdir().unwrap();
-        conformance::on_real_files(subject, scratch.path());
-    }
+    let scratch = tempfile::tempdir().unwrap();
+    conformance::on_real_files(&ROUGH, scratch.path());
 }
 
 #[test]

@@ -1,5 +1,11 @@
 //! The register on a git remote, with real repositories: the medium's contract, and what a server may do to it.
 #![expect(clippy::disallowed_methods, reason = "tests start git and its daemon")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::expect_used,
+    reason = "a test that cannot go on shall stop"
+)]
 
 mod support;
 
@@ -8,10 +14,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
-use holdfast_kernel::{
-    Acquire, Again, Answer, Command as Ask, Fence, Holder, KindRule, Lease, LeaseId, Limits, Millis, Mode, Name,
-    Policy, Refusal, Request, Tags, TtlRange,
-};
+use holdfast_kernel::{Answer, Command as Ask, Fence, Lease, LeaseId, Millis, Refusal};
 use holdfast_remote::gitref::{Access, GitRef, REF};
 use holdfast_remote::local::Local;
 use holdfast_remote::shared::Trust;
@@ -19,7 +22,7 @@ use holdfast_remote::{Register, Settings, Shared};
 use holdfast_store::conformance::{self, Planted, Subject};
 use holdfast_store::{Error, JournaledMedium, Medium, Result, Trouble};
 use holdfast_sys::Sys;
-use support::COUNTER;
+use support::{COUNTER, policy, trouble, wanted};
 
 fn git(dir: &Path, args: &[&str]) -> String {
     let output = Command::new("git").current_dir(dir).args(args).env("LC_ALL", "C").output().expect("git");
@@ -119,47 +122,10 @@ fn it_keeps_to_the_contract_on_a_bare_repository() {
     }
 }
 
-fn name(text: &str) -> Name {
-    Name::new(text).unwrap()
-}
-
-fn policy() -> Policy {
-    let span = Millis::from_secs;
-    Policy {
-        again: Again::Return,
-        rule: KindRule { ttl: TtlRange { min: Millis::new(1), max: span(86_400) }, indefinite: false },
-        kinds: std::collections::BTreeMap::new(),
-        skew: span(2),
-        grace: span(1),
-        stale_after: span(60),
-        limits: Limits::NONE,
-    }
-}
-
-fn wanted(sys: &Sys, resource: &str, who: &str) -> Ask {
-    Ask::Acquire(Acquire {
-        id: LeaseId::new(sys.entropy.nonce().unwrap()),
-        resource: name(resource),
-        holder: Holder { agent: name(who), place: name(who) },
-        mode: Mode::Exclusive,
-        request: Request::Finite(Millis::from_secs(600)),
-        reason: None,
-        tags: Tags::none(),
-        dead: Vec::new(),
-    })
-}
-
 fn take(shared: &Shared, resource: &str, who: &str) -> Result<Lease> {
-    match shared.transact(&policy(), &wanted(&Sys::os(), resource, who))? {
+    match shared.transact(&policy(), &wanted(resource, who))? {
         Answer::Granted(lease) | Answer::AlreadyHeld(lease) => Ok(lease),
         other => panic!("a grant was due, not {other:?}"),
-    }
-}
-
-fn trouble<T: std::fmt::Debug>(result: Result<T>) -> Trouble {
-    match result {
-        Err(Error::Shared { trouble, .. }) => trouble,
-        other => panic!("trouble was due, not {other:?}"),
     }
 }
 
@@ -261,11 +227,18 @@ fn a_server_that_refuses_is_quoted_and_one_that_is_gone_is_unavailable() {
     let two = Two::new();
     take(&two.ann, "one", "ann").unwrap();
     git(&two.origin, &["config", "receive.hideRefs", "refs/jit"]);
-    let Err(Error::Shared { trouble: Trouble::Refused, what }) = take(&two.ann, "two", "ann") else {
-        panic!("a hidden ref takes no push")
-    };
-    assert!(what.contains("deny updating a hidden ref"), "{what}");
+    assert_eq!(trouble(take(&two.ann, "two", "ann")), Trouble::Refused);
     git(&two.origin, &["config", "--unset", "receive.hideRefs"]);
+    let hook = two.origin.join("hooks/update");
+    std::fs::create_dir_all(hook.parent().unwrap()).unwrap();
+    std::fs::write(&hook, "#!/bin/sh\necho 'no pushes today' >&2\nexit 1\n").unwrap();
+    std::fs::set_permissions(&hook, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let Err(Error::Shared { trouble: Trouble::Refused, what }) = take(&two.ann, "two", "ann") else {
+        panic!("a hook refused the push")
+    };
+    assert!(what.contains("no pushes today"), "{what}");
+    std::fs::remove_file(&hook).unwrap();
+    take(&two.ann, "in between", "ann").unwrap();
     let aside = two.scratch.path().join("aside.git");
     std::fs::rename(&two.origin, &aside).unwrap();
     assert_eq!(trouble(two.ann.known(true)), Trouble::Unavailable);
@@ -273,7 +246,33 @@ fn a_server_that_refuses_is_quoted_and_one_that_is_gone_is_unavailable() {
     assert_eq!(trouble(take(&two.ann, "two", "ann")), Trouble::Unresolved);
     std::fs::rename(&aside, &two.origin).unwrap();
     take(&two.ann, "two", "ann").unwrap();
-    assert_eq!(two.ann.known(true).unwrap().view.table.len(), 2);
+    assert_eq!(two.ann.known(true).unwrap().view.table.len(), 3);
+}
+
+#[test]
+fn a_history_that_is_cut_goes_on_and_is_still_known_to_whoever_saw_it_before() {
+    let two = Two::new();
+    let cutting = |who: &str| {
+        let dir = two.scratch.path().join(who);
+        let access = access(&beside(&dir, ".work"), two.origin.to_str().unwrap());
+        let register = GitRef::open(&Sys::os(), &access).unwrap().cut_every(3);
+        Shared::new(Sys::os(), Box::new(register), Local::new(dir, 0o600), settings())
+    };
+    let (ann, bob) = (cutting("ann"), cutting("bob"));
+    take(&bob, "zero", "bob").unwrap();
+    for resource in ["one", "two", "three", "four", "five"] {
+        take(&ann, resource, "ann").unwrap();
+    }
+    assert_eq!(
+        git(&two.origin, &["for-each-ref", "--format=%(refname)", "refs/jit/archive"]),
+        "refs/jit/archive/3\nrefs/jit/archive/6"
+    );
+    assert_eq!(git(&two.origin, &["rev-list", "--count", REF]), "1");
+    // Bob last saw a step that lies two cuts back.
+    assert_eq!(bob.known(true).unwrap().view.table.len(), 6);
+    assert!(matches!(take(&bob, "one", "bob"), Err(Error::Refused(Refusal::Held { .. }))));
+    take(&bob, "six", "bob").unwrap();
+    assert_eq!(two.ann.history(&mut |_| ()).unwrap().records, 1, "what is before the cut is in the archive");
 }
 
 #[test]
@@ -320,8 +319,10 @@ impl Daemon {
     fn start(base: &Path) -> Option<Self> {
         for _ in 0..20 {
             let port = std::net::TcpListener::bind("127.0.0.1:0").ok()?.local_addr().ok()?.port();
-            let mut child = Command::new("git")
-                .args(["daemon", "--reuseaddr", "--export-all", "--enable=receive-pack", "--listen=127.0.0.1"])
+            // Started by git itself, it would be a child that lives on.
+            let daemon = Path::new(&git(base, &["--exec-path"])).join("git-daemon");
+            let mut child = Command::new(daemon)
+                .args(["--reuseaddr", "--export-all", "--enable=receive-pack", "--listen=127.0.0.1"])
                 .arg(format!("--port={port}"))
                 .arg(format!("--base-path={}", base.display()))
                 .stderr(Stdio::null())
@@ -377,7 +378,7 @@ fn nobody_is_told_yes_twice_while_the_server_packs_its_refs() {
     let scratch = tempfile::tempdir().unwrap();
     let origin = scratch.path().join("origin.git");
     assert!(bare(&origin, "files"));
-    let rounds = if long() { 40 } else { 4 };
+    let rounds = if long() { 40 } else { 2 };
     let clones: Vec<Shared> = (0..4)
         .map(|who| {
             let dir = scratch.path().join(format!("clone-{who}"));
@@ -419,7 +420,10 @@ fn turns(shared: &Shared, who: &str, rounds: u32, busy: &std::sync::Mutex<()>) -
             Err(Error::Refused(Refusal::Held { .. })) => continue,
             // The server lost what it had confirmed, and says so instead of having two.
             Err(Error::Shared { trouble: Trouble::Forked, .. }) => return had,
-            Err(Error::Shared { trouble: Trouble::Unresolved | Trouble::Refused | Trouble::Unavailable, .. }) => continue,
+            Err(Error::Shared {
+                trouble: Trouble::Unresolved | Trouble::Refused | Trouble::Unavailable,
+                ..
+            }) => continue,
             Err(error) => panic!("{who}: {error}"),
         };
         drop(busy.try_lock().expect("somebody else was told yes too"));

@@ -20,9 +20,7 @@ mod json;
 mod medium;
 mod witness;
 
-pub use codec::{
-    Codec, Json, Stored, Unreadable, read_event, read_lease, write_event, write_lease,
-};
+pub use codec::{Codec, Json, Stored, Unreadable, read_event, read_lease, write_event, write_lease};
 pub use error::{Damage, Error, Result, Trouble};
 pub use gate::Patience;
 pub use journal::{Checked, Finding, JournaledMedium, Lost, Projected, Record, Recovery};

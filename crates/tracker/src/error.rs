@@ -388,7 +388,9 @@ const fn shared_code(trouble: Trouble) -> Code {
 
 const fn shared_hint(trouble: Trouble) -> &'static str {
     match trouble {
-        Trouble::Unavailable => "try again once it can be reached; what you hold stays yours until its deadline",
+        Trouble::Unavailable => {
+            "try again once it can be reached; what you hold stays yours until its deadline"
+        }
         Trouble::Unresolved => "run the same command again: it finds out, and is not done twice",
         Trouble::Forked => "stop, and ask whoever keeps the server what happened to it",
         Trouble::Refused => "ask whoever keeps the server; git push to it says the same",

@@ -6,8 +6,8 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use holdfast_git::run::Output;
 use holdfast_git::Git;
+use holdfast_git::run::Output;
 use holdfast_store::whole;
 use holdfast_sys::Sys;
 
@@ -50,7 +50,8 @@ impl Caller {
         make(sys, access)?;
         let url = push_url(access)?;
         let mut settings = ways(access)?;
-        let ssh = settings.iter().rev().find(|(key, _)| key == "core.sshcommand").map(|(_, value)| value.clone());
+        let ssh =
+            settings.iter().rev().find(|(key, _)| key == "core.sshcommand").map(|(_, value)| value.clone());
         let ssh = access.ssh_command.clone().or(ssh).unwrap_or_else(|| "ssh".into());
         settings.push((format!("remote.{REMOTE}.url"), url.clone()));
         for (key, value) in [
@@ -115,7 +116,8 @@ impl Caller {
     }
 
     pub(super) fn give(&self, args: &[&str], input: &[u8]) -> Asked<Output> {
-        let said = self.git.ask_within(args, input, self.limit).map_err(|error| Unreachable(error.to_string()))?;
+        let said =
+            self.git.ask_within(args, input, self.limit).map_err(|error| Unreachable(error.to_string()))?;
         said.ok_or_else(|| Unreachable(format!("no answer within {} s", self.limit.as_secs())))
     }
 
@@ -125,7 +127,8 @@ impl Caller {
         if said.code != Some(0) {
             return Err(self.unreachable(&said));
         }
-        parse::batch(&said.stdout, names.len()).ok_or_else(|| Unreachable("git cat-file is not understood".into()))
+        parse::batch(&said.stdout, names.len())
+            .ok_or_else(|| Unreachable("git cat-file is not understood".into()))
     }
 
     /// The commit that a ref here is on.
@@ -179,7 +182,9 @@ fn make(sys: &Sys, access: &Access) -> Asked<()> {
 }
 
 fn work_git(access: &Access) -> Git {
-    Git::in_dir(&access.git_dir).env("GIT_DIR", Some(access.git_dir.clone().into_os_string())).env("LC_ALL", Some("C".into()))
+    Git::in_dir(&access.git_dir)
+        .env("GIT_DIR", Some(access.git_dir.clone().into_os_string()))
+        .env("LC_ALL", Some("C".into()))
 }
 
 /// The one URL that is read from and pushed to.
@@ -198,7 +203,8 @@ fn push_url(access: &Access) -> Asked<String> {
 
 /// A path that is relative is relative to the worktree, which the repository for steps is not in.
 fn absolute(url: &str, git_dir: &Path) -> String {
-    let is_path = !url.contains("://") && url.split(['/', '\\']).next().is_some_and(|first| !first.contains(':'));
+    let is_path =
+        !url.contains("://") && url.split(['/', '\\']).next().is_some_and(|first| !first.contains(':'));
     if !is_path || url.starts_with('/') {
         return url.to_owned();
     }

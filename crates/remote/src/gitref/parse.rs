@@ -154,7 +154,10 @@ mod tests {
             let line = format!("{done}\ta:refs/jit/claims\tx\n");
             assert_eq!(flag(line.as_bytes(), "refs/jit/claims").map(|(flag, _)| flag), Some(Flag::Done));
         }
-        assert_eq!(flag(b"?\ta:refs/jit/claims\tx\n", "refs/jit/claims").map(|(flag, _)| flag), Some(Flag::Silent));
+        assert_eq!(
+            flag(b"?\ta:refs/jit/claims\tx\n", "refs/jit/claims").map(|(flag, _)| flag),
+            Some(Flag::Silent)
+        );
     }
 
     #[test]
@@ -191,7 +194,17 @@ mod tests {
         for name in ["refs/jit/claims", "refs/heads/jit/claims"] {
             assert!(is_ref(name), "{name}");
         }
-        for name in ["jit/claims", "refs/jit", "refs/jit/", "refs/jit/a b", "refs/jit/a..b", "refs/jit/a.lock", "refs/jit/a:b", "refs/-x/y", "+refs/jit/x"] {
+        for name in [
+            "jit/claims",
+            "refs/jit",
+            "refs/jit/",
+            "refs/jit/a b",
+            "refs/jit/a..b",
+            "refs/jit/a.lock",
+            "refs/jit/a:b",
+            "refs/-x/y",
+            "+refs/jit/x",
+        ] {
             assert!(!is_ref(name), "{name}");
         }
     }

@@ -89,8 +89,10 @@ impl Operation<'_> {
 
     /// Why the register may not be changed in this way, whatever the kernel says.
     fn objection(&self, basis: &Basis, decided: &Decided) -> Option<Error> {
-        let grants =
-            decided.events.iter().any(|event| matches!(event, Event::Granted { .. } | Event::Transferred { .. }));
+        let grants = decided
+            .events
+            .iter()
+            .any(|event| matches!(event, Event::Granted { .. } | Event::Transferred { .. }));
         let name = self.shared.register.name();
         match &basis.head.state {
             State::Sealed if grants => {
@@ -103,17 +105,16 @@ impl Operation<'_> {
         }
         let (tip, knows) = (basis.head.tip.as_deref()?, self.shared.knows.as_ref()?);
         let behind = grants && !knows(tip);
-        behind.then(|| Trouble::Behind.because(format!("this clone does not have {tip}, which was landed last")))
+        behind.then(|| {
+            Trouble::Behind.because(format!("this clone does not have {tip}, which was landed last"))
+        })
     }
 
     /// Sends one step and finds out what came of it.
     fn send(&mut self, basis: &Basis, now: &Stamp, decided: Decided) -> Result<Sent> {
         let shared = self.shared;
-        let author = crate::head::Author {
-            clone: self.memory.identity.clone,
-            op: self.op,
-            at_ms: now.wall_ms(),
-        };
+        let author =
+            crate::head::Author { clone: self.memory.identity.clone, op: self.op, at_ms: now.wall_ms() };
         let kept = decided.answers.iter().enumerate();
         let kept = kept.filter_map(|(at, answer)| answer.as_ref().ok().map(|answer| (at, answer.clone())));
         let notes = [decided.notes.as_slice(), &self.cut(&basis.head)].concat();
@@ -151,9 +152,11 @@ impl Operation<'_> {
     /// Makes it durable that this operation is about to be sent. Whatever was sent for the same value before and not
     /// heard of is kept with it: of all of them at most one takes effect.
     fn intend(&mut self, basis: &Basis) -> Result<()> {
-        let same = self.memory.intent.as_ref().filter(|intent| {
-            intent.op == self.op && intent.expected == basis.version.0
-        });
+        let same = self
+            .memory
+            .intent
+            .as_ref()
+            .filter(|intent| intent.op == self.op && intent.expected == basis.version.0);
         if same.is_some() {
             return Ok(());
         }
@@ -181,7 +184,9 @@ impl Operation<'_> {
         };
         let session = basis.head.sessions.get(&self.memory.identity.clone);
         if let Some(session) = session.filter(|session| session.op == self.op) {
-            return Ok(Sent::Done(merged(&session.answers, decided.answers, || shared.unresolved(self.what))));
+            return Ok(Sent::Done(merged(&session.answers, decided.answers, || {
+                shared.unresolved(self.what)
+            })));
         }
         if basis.version != before.version {
             // The value that it was to replace is gone, so it never will be done.
@@ -200,7 +205,9 @@ impl Operation<'_> {
                 }
                 return Err(shared.refused(words.as_deref().unwrap_or("it gives no reason")));
             }
-            Answered::Nothing if self.stuck >= shared.settings.tries => return Err(shared.unresolved(self.what)),
+            Answered::Nothing if self.stuck >= shared.settings.tries => {
+                return Err(shared.unresolved(self.what));
+            }
             Answered::No(_) | Answered::Nothing => {}
         }
         shared.rest(self.stuck);

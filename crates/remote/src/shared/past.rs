@@ -4,14 +4,15 @@ use holdfast_kernel::{Table, apply};
 use holdfast_store::{Checked, Record, Result, read_event};
 
 use super::Shared;
+use super::read::Basis;
 use crate::head::{Head, Note, StepWire, link};
+use crate::register::Found;
 
 impl Shared {
     /// Shows every transition that is still kept to `visit`.
     pub(super) fn replay(&self, visit: &mut dyn FnMut(&Record)) -> Result<Checked> {
-        let found = self.register.read().map_err(|error| self.unavailable(&error.0))?;
-        let Some(found) = found else { return Ok(Checked::default()) };
-        let last = Head::decode(&found.value, &self.register.place())?;
+        let (Basis { head: last, version, .. }, value) = self.ask(self.local.seen(&self.sys)?.as_ref())?;
+        let found = Found { version, value };
         let past = self.register.past(&found).map_err(|error| self.unavailable(&error.0))?;
         let first = Head::decode(&past.first, &self.register.place())?;
         let mut table = first.table().map_err(|error| self.odd(&error))?;
@@ -24,7 +25,8 @@ impl Shared {
                 if number != next {
                     return Err(self.odd(&format_args!("number {number} stands where {next} belongs")));
                 }
-                let record = Record::of(number, &event, &table).ok_or_else(|| self.odd(&"a step does not fit"))?;
+                let record =
+                    Record::of(number, &event, &table).ok_or_else(|| self.odd(&"a step does not fit"))?;
                 visit(&record);
                 apply(&mut table, &event).map_err(|error| self.odd(&error))?;
                 next = number.plus(1).ok_or(holdfast_kernel::Refusal::FencesExhausted)?;

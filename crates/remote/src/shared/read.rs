@@ -34,7 +34,9 @@ impl Memory {
     pub(super) fn open_intent(&self) -> Option<&Intent> {
         let seen = self.seen.as_ref();
         let is_open = |intent: &&Intent| {
-            seen.is_none_or(|seen| seen.last_op != Some(intent.op) && seen.mark().version.0 == intent.expected)
+            seen.is_none_or(|seen| {
+                seen.last_op != Some(intent.op) && seen.mark().version.0 == intent.expected
+            })
         };
         self.intent.as_ref().filter(is_open)
     }
@@ -96,7 +98,8 @@ impl Shared {
         }
     }
 
-    fn ask(&self, seen: Option<&Seen>) -> Result<(Basis, Vec<u8>)> {
+    /// The head and its bytes, asked for as often as it takes.
+    pub(super) fn ask(&self, seen: Option<&Seen>) -> Result<(Basis, Vec<u8>)> {
         let mut trouble = None;
         for attempt in 0..self.settings.tries {
             if attempt > 0 {
@@ -149,7 +152,11 @@ impl Shared {
         }
         if head.height == height {
             let same = head.chain == *chain;
-            return Ok(if same { Relation::GoesOn } else { Relation::Apart("another step took the place of one") });
+            return Ok(if same {
+                Relation::GoesOn
+            } else {
+                Relation::Apart("another step took the place of one")
+            });
         }
         match self.register.descends(found, &mark) {
             Ok(true) => Ok(Relation::GoesOn),
@@ -167,7 +174,9 @@ impl Shared {
             return Err(Trouble::Missing.because(what));
         }
         if let Some(floor) = self.settings.floor.filter(|floor| head.next <= *floor) {
-            return Err(self.forked(&format!("fence {floor} was given out, but the next one is {}", head.next)));
+            return Err(
+                self.forked(&format!("fence {floor} was given out, but the next one is {}", head.next))
+            );
         }
         Ok(head)
     }
@@ -192,8 +201,7 @@ impl Shared {
         let before = memory.seen.take();
         let known = before.as_ref().map_or(&[][..], |seen| &seen.watched);
         let watched = watch::noted(head, memory.identity.clone, known, ended);
-        let mark =
-            Mark { version: basis.version.clone(), height: head.height, chain: head.chain.clone() };
+        let mark = Mark { version: basis.version.clone(), height: head.height, chain: head.chain.clone() };
         let done = head.sessions.get(&memory.identity.clone).map(|session| session.op);
         let last_op = done.or_else(|| before.as_ref().and_then(|seen| seen.last_op));
         let same = before.as_ref().is_some_and(|seen| seen.mark() == mark && seen.last_op == last_op);

@@ -1,16 +1,20 @@
 //! What the tests of the shared medium have in common: a server beside the clone, and clones of it.
 #![allow(dead_code, reason = "each test uses a part of it")]
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use holdfast_kernel::{Fence, LeaseId, Millis};
+use holdfast_kernel::{
+    Acquire, Again, Answer, Command, Fence, Holder, KindRule, Lease, LeaseId, Limits, Millis, Mode, Name,
+    Policy, Request, Tags, TtlRange,
+};
 use holdfast_remote::local::Local;
 use holdfast_remote::shared::Trust;
 use holdfast_remote::simulated::{Calm, Faults, ReadFault, Rough, Simulated, SwapFault};
 use holdfast_remote::{Settings, Shared};
 use holdfast_store::conformance::{Planted, garbage};
-use holdfast_store::{CounterId, Medium};
+use holdfast_store::{CounterId, Error, Medium, Result, Trouble};
 use holdfast_sys::Sys;
 
 pub(crate) const COUNTER: CounterId = CounterId::new(LeaseId::new(7));
@@ -46,7 +50,13 @@ pub(crate) fn register(sys: &Sys, server: &Path, faults: Arc<dyn Faults>) -> Sim
 }
 
 /// A clone in `dir` of the register at `server`, which is made if it is not there.
-pub(crate) fn clone(sys: &Sys, dir: &Path, server: &Path, faults: Arc<dyn Faults>, settings: Settings) -> Shared {
+pub(crate) fn clone(
+    sys: &Sys,
+    dir: &Path,
+    server: &Path,
+    faults: Arc<dyn Faults>,
+    settings: Settings,
+) -> Shared {
     let calm = register(sys, server, Arc::new(Calm));
     let is_made = |calm: &Simulated| holdfast_remote::Register::read(calm).is_ok_and(|found| found.is_some());
     if sys.files.stat(&server.join("head.json")).is_err() && calm.start().is_ok() && !is_made(&calm) {
@@ -76,4 +86,48 @@ pub(crate) fn hostile(dir: &Path) -> Vec<Planted> {
     let everywhere =
         |path: PathBuf| garbage().into_iter().map(|bytes| (path.clone(), bytes)).collect::<Vec<_>>();
     files.into_iter().flat_map(everywhere).collect()
+}
+
+pub(crate) fn name(text: &str) -> Name {
+    Name::new(text).unwrap()
+}
+
+pub(crate) fn policy() -> Policy {
+    let span = Millis::from_secs;
+    Policy {
+        again: Again::Return,
+        rule: KindRule { ttl: TtlRange { min: Millis::new(1), max: span(86_400) }, indefinite: false },
+        kinds: BTreeMap::new(),
+        skew: span(2),
+        grace: span(1),
+        stale_after: span(60),
+        limits: Limits::NONE,
+    }
+}
+
+pub(crate) fn wanted(resource: &str, who: &str) -> Command {
+    Command::Acquire(Acquire {
+        id: LeaseId::new(Sys::os().entropy.nonce().unwrap()),
+        resource: name(resource),
+        holder: Holder { agent: name(who), place: name(who) },
+        mode: Mode::Exclusive,
+        request: Request::Finite(Millis::from_secs(600)),
+        reason: None,
+        tags: Tags::none(),
+        dead: Vec::new(),
+    })
+}
+
+pub(crate) fn granted(answer: Result<Answer>) -> Lease {
+    match answer {
+        Ok(Answer::Granted(lease)) => lease,
+        other => panic!("a grant was due, not {other:?}"),
+    }
+}
+
+pub(crate) fn trouble<T: std::fmt::Debug>(result: Result<T>) -> Trouble {
+    match result {
+        Err(Error::Shared { trouble, .. }) => trouble,
+        other => panic!("trouble was due, not {other:?}"),
+    }
 }
