@@ -182,7 +182,7 @@ codes! {
         "the history of the register is not the one that this clone has seen: it was set back, deleted, restored, or \
          forgot what it had confirmed",
         "stop everything; somebody has to decide which history goes on";
-    RegisterRefused = "REFUSED", Leases, Io, 502,
+    Refused = "REFUSED", Leases, Io, 502,
         "the register takes no change, in the words of its server; nothing has changed",
         "mend what the server names: a lock that was left, a rule, rights";
     NoRegister = "NO_REGISTER", Leases, Invalid, 500,

@@ -377,7 +377,7 @@ const fn shared_code(trouble: Trouble) -> Code {
         Trouble::Unavailable => Code::Unavailable,
         Trouble::Unresolved => Code::Unresolved,
         Trouble::Forked => Code::Forked,
-        Trouble::Refused => Code::RegisterRefused,
+        Trouble::Refused => Code::Refused,
         Trouble::Missing => Code::NoRegister,
         Trouble::Copied => Code::CopiedClone,
         Trouble::Moved => Code::Moved,
