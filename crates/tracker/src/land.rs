@@ -4,10 +4,12 @@
 //! The word `done` and the work that it stands for become part of the target in one step, made while the lease is in
 //! force: no crash leaves one without the other.
 
+mod alive;
 mod begin;
 mod briefing;
 mod candidate;
 mod checkout;
+mod checks;
 mod finish;
 mod follow;
 mod gates;
@@ -15,6 +17,7 @@ mod give;
 mod plumbing;
 mod publish;
 mod started;
+mod turn;
 
 use holdfast_kernel::{Lease, Standing as LeaseStanding};
 

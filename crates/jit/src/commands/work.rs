@@ -2,7 +2,8 @@
 
 use holdfast_tracker::claims::lease::{Shown, left};
 use holdfast_tracker::claims::wait;
-use holdfast_tracker::error::{Error, Result};
+use holdfast_tracker::Session;
+use holdfast_tracker::error::{Error, LandError, Result};
 use holdfast_tracker::ids::IssueId;
 use holdfast_tracker::issues::{Issue, Issues, Scope, Standing, State};
 use holdfast_tracker::land::{self, Asked, Begun, Briefing, How, Outcome, Wanted};
@@ -219,33 +220,52 @@ pub fn give_back(context: &Context, typed: &cli::Drop) -> Result<Report> {
 pub fn land(context: &Context, typed: &cli::Land) -> Result<Report> {
     let session = context.session()?;
     let issues = Issues::new(&session);
-    let mut outcomes = Vec::new();
-    if typed.all {
-        let on_branch = |seen: &holdfast_tracker::issues::Seen<'_>| {
-            let waits = matches!(seen.standing, Standing::OnBranch { .. }) && seen.issue.state == State::Done;
-            waits.then_some(seen.id)
-        };
-        let waiting: Vec<IssueId> = issues.scan(Scope::All, on_branch)?.found;
-        for id in waiting {
-            match land::land(&session, id) {
-                Ok(outcome) => outcomes.push(outcome),
-                Err(error @ (Error::Land(_) | Error::Refused(_))) => {
-                    context.printer.warn(&format!("{} stays where it is: {error}", issues.handle(id)));
-                }
-                Err(error) => return Err(error),
-            }
-        }
+    let with = typed.with.iter().map(|typed| issues.resolve(typed)).collect::<Result<Vec<_>>>()?;
+    let outcomes = if typed.all {
+        land_all(context, &session, &with)?
     } else {
-        for typed in &typed.issues {
-            outcomes.push(land::land(&session, issues.resolve(typed)?)?);
-        }
-    }
+        let land = |typed: &String| land::land(&session, issues.resolve(typed)?, &with);
+        typed.issues.iter().map(land).collect::<Result<_>>()?
+    };
     let text: String = outcomes.iter().map(line).collect();
     let text = if text.is_empty() { "nothing waits to be landed\n".to_owned() } else { text };
     let brief: Vec<String> = outcomes.iter().map(|outcome| outcome.issue.to_string()).collect();
     let landed: Vec<Ended> = outcomes.iter().map(Ended::from).collect();
     let document = LandOutput { count: landed.len(), landed };
     Ok(Report::new(text, &document).brief(brief.join("\n")))
+}
+
+/// Lands everything that waits, again as long as something has landed: others may wait for that.
+fn land_all(context: &Context, session: &Session, with: &[IssueId]) -> Result<Vec<Outcome>> {
+    let mut outcomes: Vec<Outcome> = Vec::new();
+    loop {
+        let issues = Issues::new(session);
+        let on_branch = |seen: &holdfast_tracker::issues::Seen<'_>| {
+            let waits = matches!(seen.standing, Standing::OnBranch { .. }) && seen.issue.state == State::Done;
+            waits.then_some(seen.id)
+        };
+        let (mut landed, mut stayed) = (Vec::new(), Vec::new());
+        let mut warnings = Vec::new();
+        for id in issues.scan(Scope::All, on_branch)?.found {
+            // It may have landed with one of those before it.
+            match land::land(session, id, with) {
+                Ok(outcome) if matches!(outcome.how, How::Landed { .. }) => landed.push(outcome),
+                Ok(outcome) => stayed.push(outcome),
+                Err(Error::Land(LandError::NothingToLand(_))) if !landed.is_empty() => {}
+                Err(error @ (Error::Land(_) | Error::Refused(_))) => {
+                    warnings.push(format!("{} stays where it is: {error}", issues.handle(id)));
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        let is_over = landed.is_empty();
+        outcomes.extend(landed);
+        if is_over {
+            warnings.iter().for_each(|warning| context.printer.warn(warning));
+            outcomes.extend(stayed);
+            return Ok(outcomes);
+        }
+    }
 }
 
 /// What a sync found, as one JSON object.

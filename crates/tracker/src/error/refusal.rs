@@ -6,6 +6,7 @@ use holdfast_kernel::{Lease, LeaseId, Refusal, RefusalKind};
 use serde_json::{Value, json};
 
 use crate::code::Code;
+use crate::ids::IssueId;
 use crate::times;
 
 /// The code of a refusal. The kernel speaks of leases alone, so it has no need to say what was not found.
@@ -79,9 +80,10 @@ pub(super) fn hint(refusal: &Refusal) -> Option<String> {
 
 /// A lease, as far as whoever is refused may go on with it.
 pub(crate) fn shown(lease: &Lease) -> Value {
+    let subject = if IssueId::parse(lease.resource.as_str()).is_some() { "issue_id" } else { "resource" };
     json!({
         "lease_id": lease.id.to_string(),
-        "issue_id": lease.resource.as_str(),
+        subject: lease.resource.as_str(),
         "agent_id": lease.holder.agent.as_str(),
         "worktree_id": lease.holder.place.as_str(),
         "fence": lease.fence.get(),

@@ -48,10 +48,14 @@ impl Builder<'_> {
         for (commit, parents) in &commits {
             let Some(parent) = parents.first() else { return self.merged(onto, source) };
             let tree = self.tree(Some(parent), &tip, commit)?;
+            // What the target has already, because it landed in other words, does not land again.
+            if tree == self.plumbing.tree(&tip)? && self.plumbing.tree(parent)? != self.plumbing.tree(commit)? {
+                continue;
+            }
             let message = self.plumbing.message(commit)?;
             tip = self.plumbing.commit(&tree, &[tip], &message, Some(commit))?;
         }
-        Ok(Candidate { onto, tip, has_work: true })
+        Ok(Candidate { onto, tip, has_work: tip != onto })
     }
 
     /// Both joined by a commit.

@@ -9,7 +9,7 @@ use holdfast_git::ObjectId;
 use holdfast_sys::{Guard, LockMode};
 use serde::{Deserialize, Serialize};
 
-use super::plumbing::{Dirty, Plumbing, is_ours};
+use super::plumbing::{Dirty, Plumbing};
 use crate::durable;
 use crate::error::{LandError, Result};
 use crate::json;
@@ -52,12 +52,12 @@ impl<'a> Follow<'a> {
     pub(super) fn prepare(
         session: &'a Session,
         branch: &str,
-        old: Option<&ObjectId>,
+        old: &ObjectId,
         new: &ObjectId,
     ) -> Result<Option<Self>> {
         let known = session.worktrees()?;
         let entry = known.into_iter().find(|entry| !entry.gone && entry.branch.as_deref() == Some(branch));
-        let (Some(entry), Some(old)) = (entry, old) else { return Ok(None) };
+        let Some(entry) = entry else { return Ok(None) };
         let plumbing = Plumbing::new(&entry.root);
         let dirty = |files: Vec<String>, what: &str| LandError::TargetDirty {
             branch: branch.to_owned(),
@@ -168,44 +168,48 @@ fn follow(session: &Session, plumbing: &Plumbing, old: &str, new: &str) -> Resul
 fn in_the_way(session: &Session, plumbing: &Plumbing, from: &ObjectId, to: &ObjectId) -> Result<Vec<String>> {
     let mut files = Vec::new();
     for dirty in meeting(plumbing, from, to)? {
-        if !dirty.is_ours() || !is_superseded(session, plumbing, &dirty, to)? {
+        if compare(session, plumbing, &dirty, to)? == Compared::Own {
             files.push(String::from_utf8_lossy(&dirty.path).into_owned());
         }
     }
     Ok(files)
 }
 
-/// Lets go of files of the tracker that the commit to go to has, or something later: they were written and never
-/// committed.
+/// Makes way for going from one commit to another: what is there already is only noted in the index, also what somebody
+/// that was cut off on the same way has left; files of the tracker that the commit to go to has in a later version are
+/// let go of: they were written and never committed.
 pub(super) fn take_over(
     session: &Session,
     plumbing: &Plumbing,
     from: &ObjectId,
     to: &ObjectId,
 ) -> Result<()> {
-    let mut known = Vec::new();
-    for dirty in meeting(plumbing, from, to)?.into_iter().filter(|dirty| is_ours(&dirty.path)) {
-        if !is_superseded(session, plumbing, &dirty, to)? {
-            continue;
-        }
+    let (mut there, mut known) = (Vec::new(), Vec::new());
+    for dirty in meeting(plumbing, from, to)? {
         let path = String::from_utf8_lossy(&dirty.path).into_owned();
-        if dirty.is_untracked {
-            let file = plumbing.root().join(&path);
-            if durable::is_file(session.sys(), &file)? {
-                session.sys().files.remove_file(&file)?;
+        match compare(session, plumbing, &dirty, to)? {
+            Compared::Own => {}
+            Compared::Same => there.push(path),
+            Compared::Earlier if dirty.is_untracked => {
+                session.sys().files.remove_file(&plumbing.root().join(&path))?;
             }
-        } else {
-            known.push(path);
+            Compared::Earlier => known.push(path),
         }
     }
-    if known.is_empty() {
-        return Ok(());
-    }
-    let source = format!("--source={from}");
-    let mut args = vec!["restore", "--quiet", source.as_str(), "--staged", "--worktree", "--"];
-    args.extend(known.iter().map(String::as_str));
-    plumbing.git().run(&args)?;
-    Ok(())
+    let restore = |commit: &ObjectId, flags: &[&str], paths: &[String]| -> Result<()> {
+        if paths.is_empty() {
+            return Ok(());
+        }
+        let source = format!("--source={commit}");
+        let mut args = vec!["--literal-pathspecs", "restore", "--quiet", source.as_str()];
+        args.extend(flags);
+        args.push("--");
+        args.extend(paths.iter().map(String::as_str));
+        plumbing.git().run(&args)?;
+        Ok(())
+    };
+    restore(to, &["--staged"], &there)?;
+    restore(from, &["--staged", "--worktree"], &known)
 }
 
 /// What differs in a worktree and between two commits too.
@@ -216,15 +220,37 @@ fn meeting(plumbing: &Plumbing, from: &ObjectId, to: &ObjectId) -> Result<Vec<Di
     Ok(dirty)
 }
 
-/// Whether a commit has what a file of the tracker holds, or something later.
-fn is_superseded(session: &Session, plumbing: &Plumbing, dirty: &Dirty, to: &ObjectId) -> Result<bool> {
+/// How a file in a worktree compares with the commit to go to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Compared {
+    /// It is what the commit has.
+    Same,
+    /// It is the tracker's, and the commit has something later.
+    Earlier,
+    /// It is nobody else's.
+    Own,
+}
+
+fn compare(session: &Session, plumbing: &Plumbing, dirty: &Dirty, to: &ObjectId) -> Result<Compared> {
     let path = String::from_utf8_lossy(&dirty.path).into_owned();
-    let Some(here) = durable::read(session.sys(), &plumbing.root().join(&path), crate::issues::LONGEST)?
-    else {
-        return Ok(true);
+    let (sys, file) = (session.sys(), plumbing.root().join(&path));
+    let there = plumbing.show(to, &path)?;
+    let here = match sys.files.stat(&file) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
+        stat if stat.is_ok() && durable::is_file(sys, &file)? => {
+            match durable::read(sys, &file, crate::issues::LONGEST) {
+                Ok(bytes) => bytes,
+                Err(_) => return Ok(Compared::Own),
+            }
+        }
+        _ => return Ok(Compared::Own),
     };
-    let Some(there) = plumbing.show(to, &path)? else { return Ok(false) };
-    Ok(here == there || is_earlier(&path, &here, &there))
+    Ok(match (here, there) {
+        (here, there) if here == there => Compared::Same,
+        (None, Some(_)) if dirty.is_ours() => Compared::Earlier,
+        (Some(here), Some(there)) if dirty.is_ours() && is_earlier(&path, &here, &there) => Compared::Earlier,
+        _ => Compared::Own,
+    })
 }
 
 /// Whether one version of a file of the tracker is before another.

@@ -110,6 +110,12 @@ impl Plumbing {
         Ok(said.split(|byte| *byte == 0).filter(|path| !path.is_empty()).map(<[u8]>::to_vec).collect())
     }
 
+    /// The paths that the index has otherwise than the last commit.
+    pub(super) fn staged(&self) -> Result<Vec<Vec<u8>>> {
+        let said = self.git.run(&["diff", "--cached", "-z", "--name-only", "--no-renames"])?;
+        Ok(said.split(|byte| *byte == 0).filter(|path| !path.is_empty()).map(<[u8]>::to_vec).collect())
+    }
+
     /// What differs from the last commit, in the index or in files.
     pub(super) fn dirty(&self) -> Result<Vec<Dirty>> {
         let args = ["status", "--porcelain=v1", "-z", "--no-renames", "--untracked-files=all"];
@@ -258,6 +264,9 @@ impl Plumbing {
         }
         let now = self.git.ask(&["rev-parse", "--quiet", "--verify", &name], &[])?;
         let now = ObjectId::from_hex(now.stdout.trim_ascii());
+        if now.as_ref() == Some(new) {
+            return Ok(true);
+        }
         if now.map_or_else(|| "0".repeat(40), |now| now.to_string()) == old {
             let stderr = String::from_utf8_lossy(&said.stderr).into_owned();
             return Err(holdfast_git::Error::Failed {
