@@ -1,8 +1,8 @@
 //! The short way: start, finish, drop, land and sync.
 
+use holdfast_tracker::Session;
 use holdfast_tracker::claims::lease::{Shown, left};
 use holdfast_tracker::claims::wait;
-use holdfast_tracker::Session;
 use holdfast_tracker::error::{Error, LandError, Result};
 use holdfast_tracker::ids::IssueId;
 use holdfast_tracker::issues::{Issue, Issues, Scope, Standing, State};
@@ -268,24 +268,43 @@ fn land_all(context: &Context, session: &Session, with: &[IssueId]) -> Result<Ve
     }
 }
 
-/// What a sync found, as one JSON object.
+/// What a sync has done, as one JSON object.
 #[derive(Serialize, JsonSchema)]
 pub struct SyncOutput {
     /// Whether the remote was asked and answered; none if there is none.
     pub fetched: Option<bool>,
+    /// The branches that moved.
+    pub moved: Vec<Moved>,
 }
 
-/// Fetches, and does what landings that were cut off left to do.
+/// A branch that moved.
+#[derive(Serialize, JsonSchema)]
+pub struct Moved {
+    /// The branch.
+    pub branch: String,
+    /// Where it is now.
+    pub commit: String,
+}
+
+/// Fetches, follows the target, and does what landings that were cut off left to do.
 ///
 /// # Errors
 /// What went wrong.
 pub fn sync(context: &Context) -> Result<Report> {
     let session = context.session()?;
-    let fetched = land::fetch(&session)?;
-    let text = match fetched {
-        None => "this worktree is where its branch is\n",
-        Some(true) => "fetched; this worktree is where its branch is\n",
-        Some(false) => "the remote cannot be reached; what is here is what was last fetched\n",
+    let land::Synced { fetched, moved } = land::sync(&session)?;
+    let mut text = match fetched {
+        None => String::new(),
+        Some(true) => "fetched\n".to_owned(),
+        Some(false) => "the remote cannot be reached; what is here is what was last fetched\n".to_owned(),
     };
-    Ok(Report::new(text, &SyncOutput { fetched }))
+    for (branch, commit) in &moved {
+        let short: String = commit.chars().take(10).collect();
+        text.push_str(&format!("{branch} is at {short}\n"));
+    }
+    if moved.is_empty() {
+        text.push_str("nothing had to move\n");
+    }
+    let moved = moved.into_iter().map(|(branch, commit)| Moved { branch, commit }).collect();
+    Ok(Report::new(text, &SyncOutput { fetched, moved }))
 }

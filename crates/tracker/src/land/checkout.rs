@@ -65,7 +65,8 @@ impl<'a> Checkout<'a> {
             if self.plumbing.branch(&branch)?.is_some() && self.goes(&["switch", "-q", &branch])? {
                 return Ok(());
             }
-            let there = self.plumbing.git().ask(&["rev-parse", "--verify", "--end-of-options", &branch], &[])?;
+            let there =
+                self.plumbing.git().ask(&["rev-parse", "--verify", "--end-of-options", &branch], &[])?;
             if let Some(tip) = ObjectId::from_hex(there.stdout.trim_ascii()) {
                 return self.begin_at(&name, lease, &tip, self.plumbing.branch(&name)?.is_none());
             }
@@ -101,10 +102,9 @@ impl<'a> Checkout<'a> {
         if self.session.config().landing.dependencies == Satisfied::Landed {
             return Ok(base);
         }
-        let deps = issues.see(id, Scope::All, |seen| {
-            seen.deps.members().filter_map(IssueId::parse).collect::<Vec<_>>()
-        })?;
-        let builder = Builder { sys: self.session.sys(), plumbing: &self.plumbing };
+        let deps = issues
+            .see(id, Scope::All, |seen| seen.deps.members().filter_map(IssueId::parse).collect::<Vec<_>>())?;
+        let builder = Builder { sys: self.session.sys(), plumbing: &self.plumbing, issue: None };
         for dep in deps {
             let standing = issues.see(dep, Scope::All, |seen| seen.standing.clone());
             let Ok(Standing::OnBranch { branch }) = standing else { continue };

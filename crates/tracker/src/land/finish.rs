@@ -255,7 +255,7 @@ impl<'a> Finisher<'a> {
         let tips: Vec<ObjectId> = self.target.tips().collect();
         for tip in &tips {
             if self.is_landed(tip)? {
-                return self.landed(&self.plumbing.head()?, tip);
+                return self.landed_before(&self.plumbing.head()?, tip);
             }
         }
         self.check_left_over(asked)?;
@@ -295,7 +295,7 @@ impl<'a> Finisher<'a> {
         for _ in 0..MOST_TIMES {
             let onto = self.onto()?;
             if self.is_landed(&onto)? {
-                return self.landed(source, &onto);
+                return self.landed_before(source, &onto);
             }
             if let Some(why) = self.waits_for()? {
                 return self.keep_judged(source, &why);
@@ -319,6 +319,14 @@ impl<'a> Finisher<'a> {
             }
         }
         Err(LandError::Moving { branch: self.target.branch.clone(), times: MOST_TIMES }.into())
+    }
+
+    /// What somebody has left to do who was cut off after the target had it.
+    fn landed_before(&self, source: &ObjectId, tip: &ObjectId) -> Result<How> {
+        if self.target.remote.is_some() {
+            self.publisher().catch_up(&Turn::take(self.session, &self.target.branch)?, tip);
+        }
+        self.landed(source, tip)
     }
 
     /// What is left to do once the target has it: a branch that has nothing else goes where the target is.
@@ -359,7 +367,7 @@ impl<'a> Finisher<'a> {
     }
 
     fn build_as(&self, strategy: Strategy, onto: ObjectId, source: &ObjectId) -> Result<Candidate> {
-        let builder = Builder { sys: self.session.sys(), plumbing: &self.plumbing };
+        let builder = Builder { sys: self.session.sys(), plumbing: &self.plumbing, issue: Some(self.id) };
         match strategy {
             Strategy::Rebase => builder.rebased(onto, source),
             Strategy::Merge => builder.merged(onto, source),

@@ -49,6 +49,19 @@ impl Plumbing {
         Self { root: root.to_path_buf(), git: Git::in_dir(root) }
     }
 
+    /// The same with another index than the worktree's own.
+    pub(super) fn with_index(root: &Path, index: &Path) -> Self {
+        let git = Git::in_dir(root).env("GIT_INDEX_FILE", Some(OsString::from(index)));
+        Self { root: root.to_path_buf(), git }
+    }
+
+    /// The directory that git keeps for this worktree.
+    pub(super) fn directory(&self) -> Result<PathBuf> {
+        let said = self.git.run(&["rev-parse", "--absolute-git-dir"])?;
+        let line = said.strip_suffix(b"\n").unwrap_or(&said);
+        Ok(PathBuf::from(<OsString as std::os::unix::ffi::OsStringExt>::from_vec(line.to_vec())))
+    }
+
     pub(super) fn root(&self) -> &Path {
         &self.root
     }
@@ -191,8 +204,7 @@ impl Plumbing {
 
     /// A tree like this one, with these files in it; those without content are taken out.
     pub(super) fn with_files(&self, sys: &Sys, tree: &ObjectId, files: &Files) -> Result<ObjectId> {
-        let directory = self.text(&["rev-parse", "--absolute-git-dir"])?;
-        let index = Path::new(&directory).join(format!("jit-index-{:032x}", sys.entropy.nonce()?));
+        let index = self.directory()?.join(format!("jit-index-{:032x}", sys.entropy.nonce()?));
         let git = Git::in_dir(&self.root).env("GIT_INDEX_FILE", Some(OsString::from(&index)));
         let made = self.fill(&git, tree, files);
         let _ = sys.files.remove_file(&index);

@@ -52,9 +52,6 @@ impl Publisher<'_> {
         let _section = lock.enter(self.session.sys(), LockMode::Exclusive)?;
         let follow = Follow::prepare(self.session, &self.target.branch, onto, tip)?;
         let moved = self.writer.while_held(self.id, "landing", &[turn.claim()], || {
-            if let Some(follow) = &follow {
-                follow.note()?;
-            }
             self.plumbing.swap(&self.target.branch, Some(onto), tip, "jit: landed")
         });
         match (moved, follow) {
@@ -128,7 +125,7 @@ impl Publisher<'_> {
     }
 
     /// Has the local branch follow the remote's, where it has nothing of its own.
-    fn catch_up(&self, turn: &Turn<'_>, tip: &ObjectId) {
+    pub(super) fn catch_up(&self, turn: &Turn<'_>, tip: &ObjectId) {
         let caught_up = self.plumbing.branch(&self.target.branch).and_then(|local| match local {
             Some(local) if local != *tip && self.plumbing.base(&local, tip)? == Some(local) => {
                 self.swap(turn, &local, tip).map(drop)

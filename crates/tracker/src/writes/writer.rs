@@ -187,7 +187,8 @@ impl<'a> Writer<'a> {
         let _section = lock.enter(self.session.sys(), LockMode::Exclusive)?;
         let permit = permit::find(self, id, what)?;
         if let Permit::Under(claim) = permit {
-            match self.session.claims().medium.as_medium().write_under(&claim, others, |held| act(Some(held))) {
+            match self.session.claims().medium.as_medium().write_under(&claim, others, |held| act(Some(held)))
+            {
                 // The claim ran out, and the configuration does not insist on one.
                 Err(holdfast_store::Error::Refused(_)) if self.mode != EnforceLeases::Strict => {
                     permit::unclaimed(self, id, what);
