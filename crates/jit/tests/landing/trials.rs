@@ -63,6 +63,12 @@ fn trial(style: Style) {
             scope.spawn(move || Mortal { trial, name, dice, lives: 0 }.work());
         }
     });
+    // Whoever died while it landed what another one finished holds that up for a while.
+    holdfast_trial::until("everything has landed", || {
+        ground.bench.jit(&["land", "--all"]).ok();
+        let listed = ground.bench.jit(&["list"]).ok().stdout;
+        !listed.contains("not landed")
+    });
     println!("{style:?}: {} deaths, {issues} issues", trial.deaths.load(Ordering::SeqCst));
     let done = ground.bench.jit(&["-q", "list", "--state", "done", "--all"]);
     let done =

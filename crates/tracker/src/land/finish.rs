@@ -4,7 +4,7 @@
 use std::cell::RefCell;
 
 use holdfast_git::ObjectId;
-use holdfast_kernel::{Command, Lease, Request};
+use holdfast_kernel::{Command, Lease, Millis, Request};
 
 use super::candidate::{Builder, Candidate};
 use super::checkout;
@@ -30,6 +30,9 @@ use crate::writes::{Draft, Files, Finished, Verdict, Writer};
 
 /// How often the target may move under a candidate.
 const MOST_TIMES: u32 = 32;
+
+/// How long the claim lasts of somebody who lands what another one finished; what takes longer renews it.
+const LANDING: Millis = Millis::from_secs(30);
 
 /// How work is finished.
 #[derive(Clone, Debug, Default)]
@@ -126,7 +129,10 @@ pub fn land(session: &Session, id: IssueId, with: &[IssueId]) -> Result<Outcome>
     let source =
         plumbing.id(&["rev-parse", "--verify", "--end-of-options", &format!("{branch}^{{commit}}")])?;
     let agent = session.agent()?;
-    let ttl = session.config().ttl_for(&agent.file, agent.id.kind());
+    // Whoever dies while it lands what somebody else finished holds nobody up for long.
+    let range = session.config().policy().rule_for(session.holder()?).ttl;
+    let usual = session.config().ttl_for(&agent.file, agent.id.kind());
+    let ttl = usual.min(LANDING).max(range.min);
     let terms = Terms { request: Request::Finite(ttl), reason: None };
     let taken = take::acquire(session, id, &terms, None)?;
     let mut finisher = Finisher::new(session, id, taken.lease, plumbing, target)?;
