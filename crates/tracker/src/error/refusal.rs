@@ -6,7 +6,6 @@ use holdfast_kernel::{Lease, LeaseId, Refusal, RefusalKind};
 use serde_json::{Value, json};
 
 use crate::code::Code;
-use crate::ids::IssueId;
 use crate::times;
 
 /// The code of a refusal. The kernel speaks of leases alone, so it has no need to say what was not found.
@@ -80,7 +79,8 @@ pub(super) fn hint(refusal: &Refusal) -> Option<String> {
 
 /// A lease, as far as whoever is refused may go on with it.
 pub(crate) fn shown(lease: &Lease) -> Value {
-    let subject = if IssueId::parse(lease.resource.as_str()).is_some() { "issue_id" } else { "resource" };
+    // What is no issue says what it is, `branch:main`.
+    let subject = if lease.resource.as_str().contains(':') { "resource" } else { "issue_id" };
     json!({
         "lease_id": lease.id.to_string(),
         subject: lease.resource.as_str(),

@@ -99,10 +99,9 @@ fn attempt(
     loop {
         let blocker = match ask(session, resource, &dead) {
             Ok(lease) => return Ok(Ok(lease)),
-            Err(Error::Refused(refusal)) => match *refusal {
-                Refusal::Held { blocker, .. } => *blocker,
-                Refusal::AlreadyHeld { lease } => *lease,
-                other => return Err(other.into()),
+            Err(Error::Refused(refusal)) => match blocking(&refusal) {
+                Some(blocker) => blocker,
+                None => return Err(Error::Refused(refusal)),
             },
             Err(error) => return Err(error),
         };
@@ -115,6 +114,14 @@ fn attempt(
         let whom = blocker.id.to_string();
         return Ok(Err((whom, Notice::WaitingFor { issue, lease: Box::new(blocker), left })));
     }
+}
+
+/// The lease in the way, be it another's or this very holder's.
+fn blocking(refusal: &Refusal) -> Option<Lease> {
+    if let Refusal::AlreadyHeld { lease } = refusal {
+        return Some(Lease::clone(lease));
+    }
+    refusal.blocker().cloned()
 }
 
 fn ask(session: &Session, resource: &Name, dead: &[holdfast_kernel::LeaseId]) -> Result<Lease> {
