@@ -53,6 +53,7 @@ impl Context {
             typed_agent: global.agent_id.clone().map(Into::into),
             agent: vars.agent_id,
             config_home: vars.config_home,
+            cache_home: vars.cache_home,
             listener: Arc::new(Silent),
         };
         let names = Arc::new(Names::new(caller.clone()));

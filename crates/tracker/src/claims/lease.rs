@@ -7,6 +7,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::keeper;
+use crate::ids::IssueId;
 use crate::times::{rfc3339, span};
 
 /// A lease as JSON.
@@ -14,12 +15,16 @@ use crate::times::{rfc3339, span};
 pub struct Shown {
     /// Its id.
     pub lease_id: String,
-    /// The issue that is claimed.
-    pub issue_id: String,
-    /// What it is called where people read and type, if it is there.
+    /// The issue that is claimed; none if it is no issue.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub issue_id: Option<String>,
+    /// What it is called where people read and type.
     pub handle: Option<String>,
     /// What it is about, if it can be read.
     pub title: Option<String>,
+    /// What else is held: `branch:main` by whoever lands work there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub resource: Option<String>,
     /// Who claims it.
     pub agent_id: String,
     /// In which worktree.
@@ -72,11 +77,16 @@ impl Shown {
             Term::Finite { ttl, .. } => (ttl.get() / 1_000, None),
             Term::Indefinite { beat, .. } => (0, Some(rfc3339(beat))),
         };
+        let (issue_id, resource) = match IssueId::parse(lease.resource.as_str()) {
+            Some(_) => (Some(lease.resource.to_string()), None),
+            None => (None, Some(lease.resource.to_string())),
+        };
         Self {
             lease_id: lease.id.to_string(),
-            issue_id: lease.resource.to_string(),
+            issue_id,
             handle: None,
             title: None,
+            resource,
             agent_id: lease.holder.agent.to_string(),
             worktree_id: lease.holder.place.to_string(),
             branch: lease.tags.get("branch").map(ToString::to_string),
@@ -97,6 +107,31 @@ impl Shown {
                 pid: keeper.pid,
                 gone: keeper::is_gone(sys, lease),
             }),
+        }
+    }
+}
+
+/// What leases are on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Kind {
+    /// Issues.
+    #[default]
+    Issue,
+    /// Branches that work lands on.
+    Branch,
+    /// All that there are.
+    All,
+}
+
+impl Kind {
+    /// Whether a lease is of this kind.
+    #[must_use]
+    pub fn has(self, lease: &Lease) -> bool {
+        let resource = lease.resource.as_str();
+        match self {
+            Self::Issue => IssueId::parse(resource).is_some(),
+            Self::Branch => resource.starts_with("branch:"),
+            Self::All => true,
         }
     }
 }
