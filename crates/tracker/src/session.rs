@@ -321,7 +321,10 @@ impl Session {
     }
 
     /// Whether this worktree has an identity, so that somebody can hold something here.
-    fn has_identity(&self) -> Result<bool> {
+    ///
+    /// # Errors
+    /// When that cannot be told.
+    pub fn has_identity(&self) -> Result<bool> {
         Ok(self.known_identity()?.is_some())
     }
 

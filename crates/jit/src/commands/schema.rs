@@ -14,8 +14,8 @@ use crate::commands::demo;
 use crate::commands::gate::{check, define};
 use crate::commands::issue::{create, delete, show, update};
 use crate::commands::{
-    claim, commit, decide, dep, doc, export, gate, heartbeat, hook, hooks, import, init, issue, log,
-    merge_driver, note, recover, shell, status, validate, whoami, work, worktree,
+    claim, commit, decide, dep, doc, export, gate, heartbeat, hook, hooks, import, init, issue, log, mcp,
+    merge_driver, note, prime, recover, setup, shell, status, validate, whoami, work, worktree,
 };
 use crate::output::Report;
 use holdfast_tracker::claims::lease::{Beaten, Evicted, Many, One, Released, Renewed, Transferred};
@@ -99,9 +99,11 @@ pub const OUTPUTS: &[Output] = &[
     ("list", of::<Items<'static>>),
     ("log", of::<log::LogOutput>),
     ("man", of::<shell::Page>),
+    ("mcp", of::<mcp::McpOutput>),
     ("merge-driver", of::<merge_driver::MergeDriverOutput>),
     ("next", of::<Items<'static>>),
     ("note", of::<note::NoteOutput>),
+    ("prime", of::<prime::PrimeOutput>),
     ("query all", of::<Items<'static>>),
     ("query available", of::<Items<'static>>),
     ("query blocked", of::<Items<'static>>),
@@ -110,6 +112,7 @@ pub const OUTPUTS: &[Output] = &[
     ("reopen", of::<decide::DecideOutput>),
     ("schema", of::<All>),
     ("search", of::<search::Results>),
+    ("setup", of::<setup::SetupOutput>),
     ("show", of::<show::ShowOutput>),
     ("start", of::<work::StartOutput>),
     ("status", of::<status::StatusOutput>),
