@@ -43,7 +43,6 @@ pub struct Objects<'f> {
 pub struct TreeFile {
     /// Its path from the root of the tree. It need not be UTF-8.
     pub path: Vec<u8>,
-    /// What it is.
     pub mode: Mode,
     /// Its content; for [`Mode::Submodule`] a commit of another repository.
     pub id: ObjectId,

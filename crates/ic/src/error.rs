@@ -43,7 +43,6 @@ pub enum Error {
     /// A value that cannot be.
     #[error("{what} cannot be '{given}': {why}")]
     BadValue {
-        /// What it is.
         what: &'static str,
         /// What was given.
         given: String,

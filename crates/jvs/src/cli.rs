@@ -17,15 +17,12 @@ use holdfast_kernel::Millis;
                   rewrite'\n  jvs lock release\n  jvs history"
 )]
 pub struct Cli {
-    /// What every command understands.
     #[command(flatten)]
     pub global: Global,
-    /// What to do.
     #[command(subcommand)]
     pub command: Command,
 }
 
-/// What every command understands.
 #[derive(Args, Debug, Clone, Default)]
 pub struct Global {
     /// Print one JSON document
@@ -61,7 +58,6 @@ fn seconds(text: &str) -> Result<Millis, String> {
     span.filter(|span| *span <= LONGEST_WAIT).ok_or_else(wrong)
 }
 
-/// What to do.
 #[derive(Subcommand, Debug)]
 pub enum Command {
     /// Make a repository

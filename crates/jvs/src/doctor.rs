@@ -96,7 +96,6 @@ pub enum Remedy {
 pub struct Finding {
     /// What it is about.
     pub kind: Kind,
-    /// Where.
     pub path: PathBuf,
     /// What is wrong there.
     pub text: String,

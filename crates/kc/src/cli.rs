@@ -20,12 +20,10 @@ use clap_complete::Shell;
         kc_cli lineage lock acquire notes.vault chapter-1 ann"
 )]
 pub struct Cli {
-    /// What to do.
     #[command(subcommand)]
     pub command: Command,
 }
 
-/// What to do.
 #[derive(Subcommand, Debug)]
 pub enum Command {
     /// Vaults: where documents and their locks are kept
@@ -101,7 +99,6 @@ pub enum Doc {
         vault: PathBuf,
         /// The document
         doc_id: String,
-        /// When.
         #[command(flatten)]
         now: Now,
     },
@@ -142,7 +139,6 @@ pub enum Lock {
         /// Print the token alone
         #[arg(short, long)]
         quiet: bool,
-        /// When.
         #[command(flatten)]
         now: Now,
     },
@@ -165,7 +161,6 @@ pub enum Lock {
         vault: PathBuf,
         /// The document
         doc_id: Option<String>,
-        /// When.
         #[command(flatten)]
         now: Now,
     },
@@ -188,7 +183,6 @@ pub enum Overlay {
         /// The token that `lock acquire` answered
         #[arg(default_value = "", hide_default_value = true)]
         lock_token: String,
-        /// When.
         #[command(flatten)]
         now: Now,
     },
@@ -226,7 +220,6 @@ pub struct AddOverlay {
     /// Print the overlay's id alone
     #[arg(short, long)]
     pub quiet: bool,
-    /// When.
     #[command(flatten)]
     pub now: Now,
 }

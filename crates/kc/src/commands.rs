@@ -17,10 +17,6 @@ use crate::rpc::Unserved;
 use crate::untold::Granted;
 use crate::{document, lock, rpc, schemas, vault, verify, wire};
 
-/// Does what was typed.
-///
-/// # Errors
-/// What went wrong.
 pub fn run(sys: &Sys, command: Command) -> Result<(Said, Done)> {
     match command {
         Command::Vault(Vault::Init { vault }) => {

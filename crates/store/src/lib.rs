@@ -2,6 +2,7 @@
 //!
 //! A [`Medium`] never decides anything: inside its own exclusive section it reads its state, asks the
 //! kernel, makes the events durable and only then answers. What differs between media is the bytes.
+#![warn(missing_docs)]
 
 #[cfg(feature = "conformance")]
 pub mod conformance;

@@ -61,7 +61,7 @@ pub struct Claimant {
 pub struct Terms {
     /// For how long.
     pub request: Request,
-    /// Why.
+    /// The reason given; a claim without a deadline needs one.
     pub reason: Option<Text>,
 }
 

@@ -66,7 +66,7 @@ pub enum Notice {
     },
     /// The worktree is not where it was.
     WorktreeMoved {
-        /// Which.
+        /// The id of the worktree.
         worktree: String,
         /// Where it was.
         from: String,
@@ -104,7 +104,7 @@ pub enum Notice {
     NotBrought {
         /// The issue.
         issue: String,
-        /// Why.
+        /// The error that kept it away.
         why: String,
     },
     /// A holder has lost its claim to whoever asks.

@@ -12,10 +12,6 @@ use holdfast_tracker::error::Result;
 pub use look::History;
 pub use take::{Created, create, terms};
 
-/// Does what was typed.
-///
-/// # Errors
-/// What went wrong.
 pub fn run(context: &Context, command: &Command) -> Result<Report> {
     match command {
         Command::Acquire { issue, terms, wait } => take::acquire(context, issue, terms, wait.as_deref()),

@@ -19,10 +19,6 @@ use holdfast_tracker::validate::{Check, config_problems as validate};
 use holdfast_tracker::workspace::Ground;
 use told::{Changed, Hierarchy, Level, Many, One, Place, Setting, Validated};
 
-/// Does what was typed.
-///
-/// # Errors
-/// What went wrong.
 pub fn run(context: &Context, command: &Command) -> Result<Report> {
     match command {
         Command::Show => show(context),

@@ -26,9 +26,6 @@ const CAST: [&str; 4] = ["anna", "bert", "cora", "dirk"];
 const TTL_SECS: u64 = 2;
 
 /// Shows it, or plays one of the agents in it.
-///
-/// # Errors
-/// What went wrong.
 pub fn run(context: &Context, typed: &Demo) -> Result<Report> {
     match &typed.act {
         Some(wanted) => agent::run(context, wanted),

@@ -86,10 +86,6 @@ pub struct Commit {
     pub subject: String,
 }
 
-/// Does what was typed.
-///
-/// # Errors
-/// What went wrong.
 pub fn run(context: &Context, command: &Command) -> Result<Report> {
     let session = context.session()?;
     match command {

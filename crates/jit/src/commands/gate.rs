@@ -87,10 +87,6 @@ pub enum Word {
     Failed,
 }
 
-/// Does what was typed.
-///
-/// # Errors
-/// What went wrong.
 pub fn run(context: &Context, command: &Command) -> Result<Report> {
     let session = context.session()?;
     match command {

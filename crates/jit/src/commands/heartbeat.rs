@@ -24,7 +24,7 @@ pub struct Ended {
 /// How a loop ended.
 #[derive(Serialize, JsonSchema)]
 pub struct Ending {
-    /// Why.
+    /// The reason that it ended.
     pub ended: &'static str,
 }
 
@@ -37,10 +37,6 @@ pub struct Beats {
     pub count: usize,
 }
 
-/// Does what was typed.
-///
-/// # Errors
-/// What went wrong.
 pub fn run(context: &Context, command: &Command) -> Result<Report> {
     match command {
         Command::Run { interval, auto_renew, parent } => beat(context, *interval, *auto_renew, *parent),

@@ -22,10 +22,6 @@ use show::Whole;
 
 pub use create::fresh;
 
-/// Does what was typed.
-///
-/// # Errors
-/// What went wrong.
 pub fn run(context: &Context, command: &Command) -> Result<Report> {
     if let Command::Create { issue, claim: true } = command {
         return super::claim::create(context, issue, &Terms::default());

@@ -7,10 +7,6 @@ use crate::output::Report;
 use holdfast_tracker::error::Result;
 use holdfast_tracker::writes::{self, Writer};
 
-/// Does what was typed.
-///
-/// # Errors
-/// What went wrong.
 pub fn run(context: &Context, command: &Command) -> Result<Report> {
     let session = context.session()?;
     let (id, labels, there) = match command {

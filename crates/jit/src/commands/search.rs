@@ -11,9 +11,6 @@ use holdfast_tracker::issues::{Issues, Scope};
 use holdfast_tracker::queries::search::{Hit, Results, Words, sort};
 
 /// Looks for words.
-///
-/// # Errors
-/// What went wrong.
 pub fn run(context: &Context, typed: &Search) -> Result<Report> {
     let words = Words::new(&typed.words);
     if words.is_empty() {

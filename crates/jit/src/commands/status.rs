@@ -53,9 +53,6 @@ pub struct Status {
 }
 
 /// Shows how things stand.
-///
-/// # Errors
-/// What went wrong.
 pub fn run(context: &Context) -> Result<Report> {
     let session = context.session()?;
     let issues = Issues::new(&session);

@@ -43,9 +43,6 @@ pub struct Started {
 }
 
 /// Begins work.
-///
-/// # Errors
-/// What went wrong.
 pub fn start(context: &Context, typed: &cli::Start) -> Result<Report> {
     let limit = typed.wait.as_deref().map(wait::limit).transpose()?;
     let session = context.session()?;
@@ -159,9 +156,6 @@ fn line(outcome: &Outcome) -> String {
 }
 
 /// Finishes work.
-///
-/// # Errors
-/// What went wrong.
 pub fn finish(context: &Context, typed: &cli::Finish) -> Result<Report> {
     let session = context.session()?;
     let id = land::meant(&session, typed.issue.as_deref())?;
@@ -200,9 +194,6 @@ pub struct GivenBack {
 }
 
 /// Gives work back.
-///
-/// # Errors
-/// What went wrong.
 pub fn give_back(context: &Context, typed: &cli::Drop) -> Result<Report> {
     let session = context.session()?;
     let id = land::meant(&session, typed.issue.as_deref())?;
@@ -256,9 +247,6 @@ pub struct SyncOutput {
 }
 
 /// Fetches, and does what landings that were cut off left to do.
-///
-/// # Errors
-/// What went wrong.
 pub fn sync(context: &Context) -> Result<Report> {
     let session = context.session()?;
     let fetched = land::fetch(&session)?;

@@ -48,10 +48,6 @@ pub struct Many {
     pub count: usize,
 }
 
-/// Does what was typed.
-///
-/// # Errors
-/// What went wrong.
 pub fn run(context: &Context, command: &Command) -> Result<Report> {
     match command {
         Command::Info => info(&context.session()?),

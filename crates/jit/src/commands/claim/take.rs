@@ -62,9 +62,6 @@ pub(super) fn next(
 }
 
 /// Creates an issue and claims it.
-///
-/// # Errors
-/// What went wrong.
 pub fn create(context: &Context, typed: &cli::CreateIssue, given: &cli::Terms) -> Result<Report> {
     let session = context.session()?;
     let terms = terms(context, &session, given)?;
