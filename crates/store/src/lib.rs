@@ -13,6 +13,7 @@ pub mod record;
 pub mod whole;
 
 mod codec;
+mod contract;
 mod counter;
 mod error;
 mod gate;
@@ -22,6 +23,7 @@ mod medium;
 mod witness;
 
 pub use codec::{Codec, Json, Stored, Unreadable, read_event, write_event};
+pub use contract::check_decision;
 pub use error::{Damage, Error, Result};
 pub use gate::Patience;
 pub use journal::{Checked, Finding, JournaledMedium, Lost, Projected, Record, Recovery};

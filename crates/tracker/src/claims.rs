@@ -175,7 +175,16 @@ impl Claims {
     /// # Errors
     /// The refusal, or what failed.
     pub fn command(&self, command: &Command) -> Result<Answer> {
-        Ok(self.medium.transact(&self.policy, command)?)
+        let answer = self.medium.transact(&self.policy, command)?;
+        match (command, &answer) {
+            // Whatever medium it is, a claim on anything else would be worse than none.
+            (Command::Acquire(wanted), Answer::Granted(lease) | Answer::AlreadyHeld(lease))
+                if (&lease.resource, &lease.holder) != (&wanted.resource, &wanted.holder) =>
+            {
+                Err(Error::unexpected(&format!("grant {} to {}", wanted.resource, wanted.holder), &answer))
+            }
+            _ => Ok(answer),
+        }
     }
 
     /// An id that no lease has.
