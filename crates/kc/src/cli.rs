@@ -7,8 +7,8 @@ use clap_complete::Shell;
 
 /// Turns on the lineage of documents.
 ///
-/// Whoever wants to change a document's overlays acquires the lease on it, shows the token with every change, and
-/// gives the lease back. A lease is over after fifteen minutes. Answers are one line of JSON; errors go to stderr
+/// To change a document's overlays, acquire the lease on it, pass the token with every change, and release the
+/// lease. A lease ends after fifteen minutes. Answers are one line of JSON; errors go to stderr
 /// as `CODE: message`, with exit code 1.
 #[derive(Parser, Debug)]
 #[command(
@@ -35,7 +35,7 @@ pub enum Command {
     /// The lineage of documents
     #[command(subcommand)]
     Lineage(Lineage),
-    /// Serve requests on stdin, one JSON object a line, replies on stdout
+    /// Serve requests on stdin, one JSON object per line; replies go to stdout
     #[command(after_help = "Example:\n  \
         echo '{\"method\":\"lineage_lock_status\",\"params\":{\"now_ms\":1700000000000}}' | kc_cli rpc notes.vault")]
     Rpc {
