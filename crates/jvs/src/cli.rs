@@ -236,7 +236,7 @@ pub enum Worktree {
 /// The writer lock of a worktree.
 #[derive(Subcommand, Debug)]
 pub enum Lock {
-    /// Take the lock, from whoever had it for too long if need be
+    /// Take the lock, also from a holder whose lease has run out
     Acquire {
         /// The worktree; the one of this directory if not given
         #[arg(long, value_name = "NAME")]
@@ -263,9 +263,9 @@ pub enum Lock {
         #[arg(long, value_name = "NAME")]
         worktree: Option<String>,
     },
-    /// End a lock that nobody can release, whoever has it
+    /// Break a lock that nobody can release
     #[command(
-        after_help = "Example:\n  jvs lock break --reason 'its machine is gone'\n\nWhoever had the lock is \
+        after_help = "Example:\n  jvs lock break --reason 'its machine is gone'\n\nThe holder of the lock is \
                             refused from then on. The audit log keeps who broke it, from whom and why."
     )]
     Break {
