@@ -309,13 +309,13 @@ impl Error {
             hint: self.hint(),
             details: self.details(),
         };
-        json!(ErrorDocument { error })
+        json!(ErrorOutput { error })
     }
 }
 
 /// An error as one JSON object.
 #[derive(Serialize, JsonSchema)]
-pub struct ErrorDocument {
+pub struct ErrorOutput {
     /// The error.
     pub error: ErrorBody,
 }

@@ -9,8 +9,8 @@ use crate::context::Context;
 use crate::output::Report;
 use holdfast_tracker::error::Result;
 
-pub use look::History;
-pub use take::{Created, create, terms};
+pub use look::ClaimHistoryOutput;
+pub use take::{ClaimCreateOutput, create, terms};
 
 pub fn run(context: &Context, command: &Command) -> Result<Report> {
     match command {

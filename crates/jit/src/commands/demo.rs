@@ -46,7 +46,7 @@ fn list<'a>(document: &'a Value, pointer: &str) -> &'a [Value] {
 /// What an agent tells the director, a line each.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
-enum Told {
+enum AgentReport {
     /// It holds an issue.
     Claimed {
         /// The issue.
