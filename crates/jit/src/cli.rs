@@ -21,7 +21,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 
-pub use claim::{Claim, Terms};
+pub use claim::{Claim, ClaimKind, Terms};
 pub use config::Config;
 pub use deferred::Deferred;
 pub use demo::Demo;

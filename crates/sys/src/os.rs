@@ -13,7 +13,7 @@ mod table;
 mod terminal;
 mod watch;
 
-pub use child::{Child, Group, Rest, adopt_orphans, pause};
+pub use child::{Child, Group, Rest, adopt_orphans, kill_group, pause};
 pub use clock::OsClock;
 pub use entropy::OsEntropy;
 pub use files::OsFiles;
