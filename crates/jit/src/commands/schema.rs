@@ -14,8 +14,8 @@ use crate::commands::demo;
 use crate::commands::gate::{check, define};
 use crate::commands::issue::{create, delete, show, update};
 use crate::commands::{
-    claim, commit, dep, doc, export, gate, heartbeat, hook, hooks, import, init, issue, merge_driver,
-    recover, shell, status, validate, work, worktree,
+    claim, commit, dep, doc, export, gate, heartbeat, hook, hooks, import, init, issue, mcp, merge_driver,
+    prime, recover, setup, shell, status, validate, work, worktree,
 };
 use crate::output::Report;
 use holdfast_tracker::claims::lease::{
@@ -98,7 +98,9 @@ pub const OUTPUTS: &[Output] = &[
     ("land", of::<work::LandOutput>),
     ("list", of::<IssueListOutput<'static>>),
     ("man", of::<shell::ScriptOutput>),
+    ("mcp", of::<mcp::McpOutput>),
     ("merge-driver", of::<merge_driver::MergeDriverOutput>),
+    ("prime", of::<prime::PrimeOutput>),
     ("query all", of::<IssueListOutput<'static>>),
     ("query available", of::<IssueListOutput<'static>>),
     ("query blocked", of::<IssueListOutput<'static>>),
@@ -106,6 +108,7 @@ pub const OUTPUTS: &[Output] = &[
     ("recover", of::<recover::RecoverOutput>),
     ("schema", of::<SchemaListOutput>),
     ("search", of::<search::SearchOutput>),
+    ("setup", of::<setup::SetupOutput>),
     ("show", of::<show::ShowOutput>),
     ("start", of::<work::StartOutput>),
     ("status", of::<status::StatusOutput>),
