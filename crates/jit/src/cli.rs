@@ -49,10 +49,8 @@ pub use worktree::{AddWorktree, Worktree};
 #[derive(Parser, Debug)]
 #[command(name = "jit", version, propagate_version = true, disable_help_subcommand = true)]
 pub struct Cli {
-    /// What every command understands.
     #[command(flatten)]
     pub global: Global,
-    /// What to do.
     #[command(subcommand)]
     pub command: Command,
 }
@@ -74,7 +72,6 @@ impl Cli {
     }
 }
 
-/// What every command understands.
 #[derive(Args, Debug, Clone, Default)]
 pub struct Global {
     /// Print one JSON document
@@ -91,7 +88,6 @@ pub struct Global {
     pub agent_id: Option<String>,
 }
 
-/// What to do.
 #[expect(clippy::large_enum_variant, reason = "there is one, and it lives as long as the program")]
 #[derive(Subcommand, Debug)]
 pub enum Command {

@@ -5,7 +5,7 @@ use std::path::Path;
 use holdfast_tracker::error::{Error, Result};
 use holdfast_tracker::writes::{self, Writer};
 
-use crate::commands::issue::Written;
+use crate::commands::issue::IssueOutput;
 use crate::context::Context;
 use crate::output::Report;
 use crate::vars;
@@ -36,7 +36,7 @@ pub fn run(context: &Context, id: &str) -> Result<Report> {
     })?;
     let verb = if changed.written { "updated" } else { "unchanged" };
     let text = format!("{verb} {}: {title}\n", writer.issues.handle(id));
-    Ok(Report::new(text, &Written::new(&writer.issues, &changed)).brief(id.to_string()))
+    Ok(Report::new(text, &IssueOutput::new(&writer.issues, &changed)).brief(id.to_string()))
 }
 
 /// Has the editor change a text, in a file that only the user can read.

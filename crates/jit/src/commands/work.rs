@@ -47,9 +47,6 @@ pub struct Started {
 }
 
 /// Begins work.
-///
-/// # Errors
-/// What went wrong.
 pub fn start(context: &Context, typed: &cli::Start) -> Result<Report> {
     let limit = typed.wait.as_deref().map(wait::limit).transpose()?;
     let session = context.session()?;
@@ -166,9 +163,6 @@ fn line(outcome: &Outcome) -> String {
 }
 
 /// Finishes work.
-///
-/// # Errors
-/// What went wrong.
 pub fn finish(context: &Context, typed: &cli::Finish) -> Result<Report> {
     let session = context.session()?;
     let id = land::meant(&session, typed.issue.as_deref())?;
@@ -207,9 +201,6 @@ pub struct GivenBack {
 }
 
 /// Gives work back.
-///
-/// # Errors
-/// What went wrong.
 pub fn give_back(context: &Context, typed: &cli::Drop) -> Result<Report> {
     let session = context.session()?;
     let id = land::meant(&session, typed.issue.as_deref())?;
@@ -302,9 +293,6 @@ pub struct Moved {
 }
 
 /// Fetches, follows the target, and does what landings that were cut off left to do.
-///
-/// # Errors
-/// What went wrong.
 pub fn sync(context: &Context) -> Result<Report> {
     let session = context.session()?;
     let land::Synced { fetched, moved } = land::sync(&session)?;

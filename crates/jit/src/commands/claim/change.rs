@@ -3,7 +3,10 @@
 use holdfast_kernel::Millis;
 use holdfast_tracker::Session;
 use holdfast_tracker::agent::AgentId;
-use holdfast_tracker::claims::lease::{Beaten, Evicted, Released, Renewed, Shown, Transferred, left};
+use holdfast_tracker::claims::lease::{
+    ClaimEvictOutput, ClaimHeartbeatOutput, ClaimReleaseOutput, ClaimRenewOutput, ClaimTransferOutput, Shown,
+    left,
+};
 use holdfast_tracker::claims::{reason, seconds};
 use holdfast_tracker::error::Result;
 use holdfast_tracker::issues::Issues;
@@ -19,21 +22,21 @@ pub(super) fn renew(context: &Context, typed: &str, ttl: Option<&str>) -> Result
     let ttl = ttl.map(|text| seconds("--ttl", text)).transpose()?.map(Millis::from_secs);
     let session = context.session()?;
     let kept = keep::renew(&session, typed, ttl)?;
-    Ok(report(&session, &kept, "renewed", |lease| Renewed { lease, renewed: true }))
+    Ok(report(&session, &kept, "renewed", |lease| ClaimRenewOutput { lease, renewed: true }))
 }
 
 /// Beats for a claim without a deadline.
 pub(super) fn beat(context: &Context, typed: &str) -> Result<Report> {
     let session = context.session()?;
     let kept = keep::beat(&session, typed)?;
-    Ok(report(&session, &kept, "beaten", |lease| Beaten { lease, beaten: true }))
+    Ok(report(&session, &kept, "beaten", |lease| ClaimHeartbeatOutput { lease, beaten: true }))
 }
 
 /// Gives a claim back.
 pub(super) fn release(context: &Context, typed: &str) -> Result<Report> {
     let session = context.session()?;
     let kept = keep::release(&session, typed)?;
-    Ok(report(&session, &kept, "released", |lease| Released { lease, released: true }))
+    Ok(report(&session, &kept, "released", |lease| ClaimReleaseOutput { lease, released: true }))
 }
 
 /// Takes a claim away from its holder.
@@ -41,7 +44,7 @@ pub(super) fn evict(context: &Context, typed: &str, why: &str) -> Result<Report>
     let reason = reason("--reason", why)?;
     let session = context.session()?;
     let kept = keep::evict(&session, typed, reason)?;
-    Ok(report(&session, &kept, "evicted", |lease| Evicted { lease, evicted: true }))
+    Ok(report(&session, &kept, "evicted", |lease| ClaimEvictOutput { lease, evicted: true }))
 }
 
 /// Hands a claim to another agent, in a worktree that is there.
@@ -56,7 +59,7 @@ pub(super) fn transfer(
     let agent = AgentId::new(to_agent)?;
     let session = context.session()?;
     let kept = keep::transfer(&session, typed, &agent, to_worktree, reason)?;
-    Ok(report(&session, &kept, "transferred", |lease| Transferred { lease, transferred: true }))
+    Ok(report(&session, &kept, "transferred", |lease| ClaimTransferOutput { lease, transferred: true }))
 }
 
 /// Says what became of a claim, to programs as `document` makes it.

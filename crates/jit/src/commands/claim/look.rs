@@ -13,7 +13,7 @@ use crate::output::leases::{all, listing};
 use holdfast_tracker::Session;
 use holdfast_tracker::agent::AgentId;
 use holdfast_tracker::claims::events::Envelope;
-use holdfast_tracker::claims::lease::{Kind, Many};
+use holdfast_tracker::claims::lease::{ClaimListOutput, Kind};
 use holdfast_tracker::claims::resource;
 use holdfast_tracker::error::{Error, Result};
 use holdfast_tracker::ids::{IssueId, Typed};
@@ -21,7 +21,7 @@ use holdfast_tracker::issues::{Issues, Scope};
 
 /// What happened to claims, as one JSON object.
 #[derive(Serialize, JsonSchema)]
-pub struct History {
+pub struct ClaimHistoryOutput {
     /// The events, in their order.
     pub events: Vec<Told>,
     /// How many.
@@ -67,14 +67,14 @@ pub(super) fn status(
     };
     let leases: Vec<&Lease> = view.table.iter().filter(wanted).collect();
     session.warn_of_ending(&view);
-    let worktrees = session.worktrees().unwrap_or_default();
+    let worktrees = session.visible_worktrees();
     let issues = Issues::new(&session);
     let shown = all(&issues, leases.iter().copied(), &view.now, &worktrees);
     let brief: Vec<_> = shown.iter().map(|lease| lease.lease_id.clone()).collect();
     let paint = context.printer.paint();
     let text = listing(session.sys(), paint, &leases, &shown, &view.now, &worktrees);
     let count = shown.len();
-    Ok(Report::new(text, &Many { leases: shown, count }).brief(brief.join("\n")))
+    Ok(Report::new(text, &ClaimListOutput { leases: shown, count }).brief(brief.join("\n")))
 }
 
 /// The issue that was meant, among those that are claimed and those that can be seen.
@@ -118,5 +118,5 @@ pub(super) fn history(context: &Context, issue: Option<&str>) -> Result<Report> 
         table(["NUMBER", "WHEN", "WHAT", "ISSUE", "BY", "WHY"], &rows)
     };
     let count = told.len();
-    Ok(Report::new(text, &History { events: told, count }))
+    Ok(Report::new(text, &ClaimHistoryOutput { events: told, count }))
 }

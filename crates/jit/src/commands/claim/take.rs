@@ -1,7 +1,7 @@
 //! Taking a claim: on an issue, on the best one, on a fresh one.
 
 use holdfast_tracker::Session;
-use holdfast_tracker::claims::lease::{One, left};
+use holdfast_tracker::claims::lease::{ClaimOutput, left};
 use holdfast_tracker::claims::{Terms, wait};
 use holdfast_tracker::error::Result;
 use holdfast_tracker::issues::Issues;
@@ -20,12 +20,12 @@ use crate::output::{Report, Undo};
 
 /// An issue that was made and claimed, as one JSON object.
 #[derive(Serialize, JsonSchema)]
-pub struct Created {
+pub struct ClaimCreateOutput {
     /// The issue.
     pub issue: Whole,
     /// The claim on it.
     #[serde(flatten)]
-    pub claim: One,
+    pub claim: ClaimOutput,
 }
 
 /// Claims an issue.
@@ -63,9 +63,6 @@ pub(super) fn next(
 }
 
 /// Creates an issue and claims it.
-///
-/// # Errors
-/// What went wrong.
 pub fn create(context: &Context, typed: &cli::CreateIssue, given: &cli::Terms) -> Result<Report> {
     let session = context.session()?;
     let terms = terms(context, &session, given)?;
@@ -75,7 +72,8 @@ pub fn create(context: &Context, typed: &cli::CreateIssue, given: &cli::Terms) -
     let claim = one(&issues, &taken);
     let brief = claim.lease.lease_id.clone();
     let text = text(&taken, &Called::of(&issues, &taken.lease));
-    let report = Report::new(text, &Created { issue: Whole::new(&issues, &draft), claim }).brief(brief);
+    let report =
+        Report::new(text, &ClaimCreateOutput { issue: Whole::new(&issues, &draft), claim }).brief(brief);
     Ok(report.or_undo(release(session, &taken)))
 }
 
@@ -111,8 +109,8 @@ fn release(session: Session, taken: &Taken) -> Option<Undo> {
     (!taken.already_held).then(|| Undo::new(undo))
 }
 
-fn one(issues: &Issues<'_>, taken: &Taken) -> One {
-    One { lease: shown(issues, &taken.lease, &taken.now), already_held: Some(taken.already_held) }
+fn one(issues: &Issues<'_>, taken: &Taken) -> ClaimOutput {
+    ClaimOutput { lease: shown(issues, &taken.lease, &taken.now), already_held: Some(taken.already_held) }
 }
 
 fn text(Taken { lease, already_held, now }: &Taken, called: &Called) -> String {
