@@ -44,6 +44,7 @@ mod race;
 mod reads;
 mod schema;
 mod scopes;
+mod setup;
 mod terminal;
 mod users;
 mod wait;
