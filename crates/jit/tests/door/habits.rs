@@ -111,6 +111,21 @@ fn what_landed_is_taken_back_without_the_trackers_files() {
 }
 
 #[test]
+fn what_cannot_be_taken_back_leaves_the_issue_over() {
+    let (bench, id, _) = landed();
+    std::fs::write(bench.repo().join("more"), "changed since\n").unwrap();
+    for args in [&["add", "more"][..], &["commit", "-qm", "change it"]] {
+        let mut git = bench.dressed(std::process::Command::new("git"));
+        assert!(git.args(args).current_dir(bench.repo()).status().unwrap().success(), "{args:?}");
+    }
+    let refused = bench.jit(&["--json", "reopen", &id, "--revert", "--reason", "wrong"]).fails(4);
+    assert_eq!(refused.json()["error"]["code"], "LAND_CONFLICT");
+    assert_eq!(state(&bench, &id), "done");
+    assert!(bench.leases().is_empty());
+    assert!(!bench.jit(&["show", &id]).ok().stdout.contains("reopened"), "nothing was noted");
+}
+
+#[test]
 fn issues_are_closed_without_work() {
     let bench = Bench::new();
     let (one, two) = (bench.issue("one"), bench.issue("two"));

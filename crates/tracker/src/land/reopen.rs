@@ -57,7 +57,8 @@ pub fn reopen(session: &Session, id: IssueId, reason: Option<&str>, revert: bool
             let why = format!("it is {}, not over", before.state);
             return Err(Error::BadValue { what: "the issue", given: writer.issues.handle(id), why });
         }
-        let landed = if revert { Some(Landed::find(session, writer, id)?) } else { None };
+        // What cannot be taken back is found out before anything is written: the issue then stays over.
+        let undone = if revert { Some(Landed::find(session, writer, id)?.undo()?) } else { None };
         if let Some(reason) = reason {
             notes::add(session, id, &format!("reopened: {reason}"))?;
         }
@@ -66,7 +67,7 @@ pub fn reopen(session: &Session, id: IssueId, reason: Option<&str>, revert: bool
             draft.edit().assignee = None;
             Ok(())
         })?;
-        let commit = landed.map(|landed| landed.revert(session, writer, lease, reason)).transpose()?;
+        let commit = undone.map(|undone| undone.commit(session, writer, lease, reason)).transpose()?;
         let issue = changed.draft.issue();
         Ok(Decided {
             issue: id,
@@ -173,14 +174,8 @@ impl Landed {
         Ok(Self { plumbing, id, commits })
     }
 
-    /// Makes a commit on this branch that takes it back, with the tracker's own files as they are now.
-    fn revert(
-        &self,
-        session: &Session,
-        writer: &Writer<'_>,
-        lease: &Lease,
-        reason: Option<&str>,
-    ) -> Result<ObjectId> {
+    /// This branch without it. Writes nothing but objects of git.
+    fn undo(self) -> Result<Undone> {
         let head = self.plumbing.head()?;
         let mut tip = head;
         for (commit, parent) in &self.commits {
@@ -195,14 +190,7 @@ impl Landed {
             tip = self.plumbing.commit(&tree, &[tip], b"revert", None)?;
         }
         let tree = self.with_own_files(&self.plumbing.tree(&tip)?, &head)?;
-        let (draft, files) = writer.compose(self.id, "reopening", |_| Ok(()))?;
-        let tree = self.plumbing.with_files(session.sys(), &tree, &files)?;
-        let title = &draft.issue().title;
-        let reason = reason.map(|reason| format!("\n{reason}\n")).unwrap_or_default();
-        let message = hooks::naming(format!("Revert \"{title}\"\n{reason}").as_bytes(), lease);
-        let commit = self.plumbing.commit(&tree, &[head], &message, None)?;
-        checkout::advance(session, &self.plumbing, &head, &commit)?;
-        Ok(commit)
+        Ok(Undone { plumbing: self.plumbing, id: self.id, head, tree })
     }
 
     /// A tree with the tracker's files of a commit in place of its own.
@@ -225,5 +213,33 @@ impl Landed {
         let said = self.plumbing.git().run_with(&["mktree", "-z"], &input)?;
         ObjectId::from_hex(said.trim_ascii())
             .ok_or_else(|| Error::Internal("git mktree named no tree".into()))
+    }
+}
+
+/// A branch from which what landed for an issue was taken out.
+struct Undone {
+    plumbing: Plumbing,
+    id: IssueId,
+    head: ObjectId,
+    tree: ObjectId,
+}
+
+impl Undone {
+    /// Makes it the next commit on this branch, with the issue's own files as they are now.
+    fn commit(
+        &self,
+        session: &Session,
+        writer: &Writer<'_>,
+        lease: &Lease,
+        reason: Option<&str>,
+    ) -> Result<ObjectId> {
+        let (draft, files) = writer.compose(self.id, "reopening", |_| Ok(()))?;
+        let tree = self.plumbing.with_files(session.sys(), &self.tree, &files)?;
+        let title = &draft.issue().title;
+        let reason = reason.map(|reason| format!("\n{reason}\n")).unwrap_or_default();
+        let message = hooks::naming(format!("Revert \"{title}\"\n{reason}").as_bytes(), lease);
+        let commit = self.plumbing.commit(&tree, &[self.head], &message, None)?;
+        checkout::advance(session, &self.plumbing, &self.head, &commit)?;
+        Ok(commit)
     }
 }
