@@ -10,6 +10,7 @@ pub mod stats;
 pub mod table;
 
 mod acquire;
+mod agents;
 mod depth;
 mod fixture;
 mod group;
@@ -47,6 +48,7 @@ pub const BENCHES: [Bench; 13] = [
     Bench { name: "landing", run: landing::run },
     Bench { name: "hooks", run: hooks::run },
     Bench { name: "issues", run: issues::run },
+    Bench { name: "agents", run: agents::run },
     Bench { name: "named", run: named::run },
     Bench { name: "simulation", run: simulation::run },
     Bench { name: "kc-turns", run: turns::run },

@@ -34,6 +34,7 @@ mod input;
 mod kill;
 mod landed;
 mod landing;
+mod mcp;
 mod mending;
 mod merge;
 mod names;
