@@ -47,10 +47,8 @@ pub use worktree::Worktree;
 #[derive(Parser, Debug)]
 #[command(name = "jit", version, propagate_version = true, disable_help_subcommand = true)]
 pub struct Cli {
-    /// What every command understands.
     #[command(flatten)]
     pub global: Global,
-    /// What to do.
     #[command(subcommand)]
     pub command: Command,
 }
@@ -72,7 +70,6 @@ impl Cli {
     }
 }
 
-/// What every command understands.
 #[derive(Args, Debug, Clone, Default)]
 pub struct Global {
     /// Print one JSON document
@@ -89,7 +86,6 @@ pub struct Global {
     pub agent_id: Option<String>,
 }
 
-/// What to do.
 #[derive(Subcommand, Debug)]
 pub enum Command {
     /// What somebody types.

@@ -140,7 +140,7 @@ pub fn next_then(
 /// Creates an issue and claims it.
 ///
 /// # Errors
-/// What went wrong.
+/// When it cannot be written or claimed.
 pub fn create(session: &Session, fresh: Fresh, terms: &Terms) -> Result<(Draft, Taken)> {
     let claims = session.claims_to_change()?;
     let who = claimant(session)?;

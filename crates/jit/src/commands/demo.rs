@@ -26,9 +26,6 @@ const CAST: [&str; 4] = ["anna", "bert", "cora", "dirk"];
 const TTL_SECS: u64 = 2;
 
 /// Shows it, or plays one of the agents in it.
-///
-/// # Errors
-/// What went wrong.
 pub fn run(context: &Context, typed: &Demo) -> Result<Report> {
     match &typed.act {
         Some(wanted) => agent::run(context, wanted),
@@ -49,7 +46,7 @@ fn list<'a>(document: &'a Value, pointer: &str) -> &'a [Value] {
 /// What an agent tells the director, a line each.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
-enum Told {
+enum AgentReport {
     /// It holds an issue.
     Claimed {
         /// The issue.

@@ -6,7 +6,7 @@ use holdfast_door::Clean;
 use holdfast_kernel::Millis;
 use serde_json::Value;
 
-use super::{TTL_SECS, Told, list, text};
+use super::{AgentReport, TTL_SECS, list, text};
 use crate::cli::Cli;
 use crate::commands;
 use crate::context::Context;
@@ -32,7 +32,7 @@ pub(super) fn run(context: &Context, wanted: &str) -> Result<Report> {
             if holder.is_empty() {
                 return Err(error);
             }
-            tell(context, &Told::Lost { issue: wanted.to_owned(), holder });
+            tell(context, &AgentReport::Lost { issue: wanted.to_owned(), holder });
         }
     }
     while is_work_left(context)? {
@@ -50,14 +50,14 @@ fn work(context: &Context, claimed: &Report) -> Result<()> {
     let claimed = claimed.document();
     let issue = text(&claimed, "/lease/issue_id").to_owned();
     let fence = claimed.pointer("/lease/fence").and_then(Value::as_u64).unwrap_or_default();
-    tell(context, &Told::Claimed { issue: issue.clone(), fence });
+    tell(context, &AgentReport::Claimed { issue: issue.clone(), fence });
     context.caller.sys.clock.sleep(WORK);
     if let Err(error) = jit(context, &["issue", "update", &issue, "--state", "done"]) {
-        tell(context, &Told::Refused { issue, code: error.code().as_str().to_owned() });
+        tell(context, &AgentReport::Refused { issue, code: error.code().as_str().to_owned() });
         return Ok(());
     }
     jit(context, &["claim", "release", &issue])?;
-    tell(context, &Told::Done { issue });
+    tell(context, &AgentReport::Done { issue });
     Ok(())
 }
 
@@ -75,6 +75,6 @@ fn jit(context: &Context, words: &[&str]) -> Result<Report> {
     commands::run(context, command)
 }
 
-fn tell(context: &Context, told: &Told) {
-    context.printer.line(Clean::json(told));
+fn tell(context: &Context, report: &AgentReport) {
+    context.printer.line(Clean::json(report));
 }

@@ -13,7 +13,7 @@ use serde::Serialize;
 use super::audit::{Audit, Story};
 use super::ground::Ground;
 use super::lanes::{Lanes, Mark};
-use super::{CAST, Told};
+use super::{AgentReport, CAST};
 use crate::context::Context;
 use crate::output::Report;
 use holdfast_tracker::code::Exit;
@@ -86,7 +86,7 @@ struct Play<'a> {
     context: &'a Context,
     lanes: Lanes,
     agents: Vec<Child>,
-    heard: Receiver<(usize, Option<Told>)>,
+    heard: Receiver<(usize, Option<AgentReport>)>,
     wanted: String,
     stopped: Option<(usize, String)>,
     killed: Option<usize>,
@@ -111,9 +111,9 @@ impl<'a> Play<'a> {
         let mut left = 0;
         while left < self.agents.len() {
             // Every agent that ends, however it ends, closes its end of the pipe.
-            let Ok((agent, told)) = self.heard.recv() else { break };
-            match told {
-                Some(told) => self.follow(agent, &told)?,
+            let Ok((agent, report)) = self.heard.recv() else { break };
+            match report {
+                Some(report) => self.follow(agent, &report)?,
                 None => left += 1,
             }
         }
@@ -123,13 +123,15 @@ impl<'a> Play<'a> {
         Ok(())
     }
 
-    fn follow(&mut self, agent: usize, told: &Told) -> Result<()> {
+    fn follow(&mut self, agent: usize, report: &AgentReport) -> Result<()> {
         let now = self.context.caller.sys.clock.now()?;
-        self.lanes.draw(&now, agent, &Mark::Told(told));
-        match told {
-            Told::Claimed { issue, .. } if *issue != self.wanted => self.strike(&now, agent, issue)?,
-            Told::Done { issue } => self.wake(&now, agent, issue)?,
-            Told::Refused { issue, .. } => self.refused |= self.stopped == Some((agent, issue.clone())),
+        self.lanes.draw(&now, agent, &Mark::Report(report));
+        match report {
+            AgentReport::Claimed { issue, .. } if *issue != self.wanted => self.strike(&now, agent, issue)?,
+            AgentReport::Done { issue } => self.wake(&now, agent, issue)?,
+            AgentReport::Refused { issue, .. } => {
+                self.refused |= self.stopped == Some((agent, issue.clone()))
+            }
             _ => {}
         }
         Ok(())
@@ -192,12 +194,12 @@ impl Drop for Play<'_> {
 }
 
 /// Hands on what an agent tells, and that it has left.
-fn listen(number: usize, agent: &mut Child, tell: Sender<(usize, Option<Told>)>) {
+fn listen(number: usize, agent: &mut Child, tell: Sender<(usize, Option<AgentReport>)>) {
     let Some(pipe) = agent.stdout.take() else { return };
     std::thread::spawn(move || {
         for line in BufReader::new(pipe).lines().map_while(std::result::Result::ok) {
-            if let Ok(told) = serde_json::from_str(&line) {
-                let _ = tell.send((number, Some(told)));
+            if let Ok(report) = serde_json::from_str(&line) {
+                let _ = tell.send((number, Some(report)));
             }
         }
         let _ = tell.send((number, None));

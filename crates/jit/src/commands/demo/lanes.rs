@@ -3,7 +3,7 @@
 use holdfast_door::{Clean, Colour};
 use holdfast_kernel::Stamp;
 
-use super::{CAST, Told};
+use super::{AgentReport, CAST};
 use crate::output::Printer;
 
 const WIDTH: usize = 21;
@@ -17,8 +17,8 @@ pub(super) struct Lanes {
 
 /// What is drawn into a lane.
 pub(super) enum Mark<'a> {
-    /// What an agent told.
-    Told(&'a Told),
+    /// What an agent reports.
+    Report(&'a AgentReport),
     /// What was done to it.
     Fate(&'a str),
 }
@@ -35,7 +35,7 @@ impl Lanes {
     /// Draws into the lane of the agent with this number.
     pub(super) fn draw(&self, now: &Stamp, agent: usize, mark: &Mark<'_>) {
         let (paint, text) = match mark {
-            Mark::Told(told) => self.words(told),
+            Mark::Report(report) => self.words(report),
             Mark::Fate(text) => (Colour::Red, (*text).to_owned()),
         };
         let passed = now.since(&self.start).forward().get();
@@ -44,17 +44,19 @@ impl Lanes {
         self.printer.live(Clean::from(when) + self.printer.paint().paint(paint, text));
     }
 
-    fn words(&self, told: &Told) -> (Colour, String) {
-        match told {
-            Told::Claimed { issue, fence } => {
+    fn words(&self, report: &AgentReport) -> (Colour, String) {
+        match report {
+            AgentReport::Claimed { issue, fence } => {
                 (Colour::Yellow, format!("claims {} (fence {fence})", self.short(issue)))
             }
-            Told::Lost { issue, holder } => {
+            AgentReport::Lost { issue, holder } => {
                 let holder = holder.strip_prefix("agent:").unwrap_or(holder);
                 (Colour::Plain, format!("{} is {holder}'s", self.short(issue)))
             }
-            Told::Done { issue } => (Colour::Green, format!("done: {}", self.short(issue))),
-            Told::Refused { issue, code } => (Colour::Red, format!("REFUSED {}: {code}", self.short(issue))),
+            AgentReport::Done { issue } => (Colour::Green, format!("done: {}", self.short(issue))),
+            AgentReport::Refused { issue, code } => {
+                (Colour::Red, format!("REFUSED {}: {code}", self.short(issue)))
+            }
         }
     }
 
