@@ -18,6 +18,7 @@ mod hooks;
 mod issues;
 mod jit;
 mod jvs;
+mod landing;
 mod named;
 mod open;
 mod rebuild;
@@ -37,13 +38,14 @@ pub struct Bench {
 }
 
 /// All benchmarks, in the order of the table.
-pub const BENCHES: [Bench; 13] = [
+pub const BENCHES: [Bench; 14] = [
     Bench { name: "acquire", run: acquire::run },
     Bench { name: "group", run: group::run },
     Bench { name: "depth", run: depth::run },
     Bench { name: "open", run: open::run },
     Bench { name: "rebuild", run: rebuild::run },
     Bench { name: "jit", run: jit::run },
+    Bench { name: "landing", run: landing::run },
     Bench { name: "hooks", run: hooks::run },
     Bench { name: "issues", run: issues::run },
     Bench { name: "agents", run: agents::run },
