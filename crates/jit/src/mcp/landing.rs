@@ -128,9 +128,9 @@ impl Landing {
         let token = request.progress_token();
         let clock = &sys.clock;
         let begun = clock.now().ok();
-        let is_over = |begun: &Option<Stamp>| match (begun, clock.now()) {
-            (Some(begun), Ok(now)) => now.since(begun).forward() >= self.patience,
-            _ => true,
+        let left = |begun: &Option<Stamp>| match (begun, clock.now()) {
+            (Some(begun), Ok(now)) => self.patience.get().saturating_sub(now.since(begun).forward().get()),
+            _ => 0,
         };
         let mut told = 0;
         let mut state = locked(&self.state.0);
@@ -141,14 +141,15 @@ impl Landing {
                 state.jobs.remove(&self.key);
                 break outcome::finished(ended.is_ok, &ended.document);
             }
-            if closed || is_over(&begun) || outlet.is_cancelled(request) {
+            let left = left(&begun);
+            if closed || left == 0 || outlet.is_cancelled(request) {
                 break outcome::running(&self.key.1, &job.stage, &job.since);
             }
             if let Some(token) = &token {
                 told += 1;
                 outlet.send(&progress(token, told, &job.stage));
             }
-            let wait = TOLD_EVERY.min(Duration::from_millis(self.patience.get()));
+            let wait = TOLD_EVERY.min(Duration::from_millis(left));
             state = match self.state.1.wait_timeout(state, wait) {
                 Ok((state, _)) => state,
                 Err(poisoned) => poisoned.into_inner().0,
