@@ -32,7 +32,7 @@ const MEANT: &[(&[&str], &str)] = &[
     (&["wt", "worktrees", "branch"], "jit worktree add <name>"),
     (&["fix", "repair", "doctor", "fsck"], "jit recover"),
     (&["check", "lint", "verify"], "jit validate all"),
-    (&["setup", "install"], "jit init && jit hooks install"),
+    (&["install"], "jit init && jit hooks install"),
 ];
 
 /// What to type in place of a word that is no command, after these that are.

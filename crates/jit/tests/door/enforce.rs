@@ -8,7 +8,7 @@ use holdfast_trial::Answer;
 use crate::bench::Bench;
 
 /// What changes no issue: it looks, or keeps claims, settings, identities and hooks.
-const HARMLESS: [&str; 45] = [
+const HARMLESS: [&str; 48] = [
     "init",
     "list",
     "show",
@@ -54,6 +54,10 @@ const HARMLESS: [&str; 45] = [
     "completions",
     "man",
     "schema",
+    "prime",
+    "setup",
+    // Its tools are the commands of this file, with the same checks.
+    "mcp",
 ];
 
 /// What makes something that nobody can hold yet, claims what it writes to, or concerns no single issue.
