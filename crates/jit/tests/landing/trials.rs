@@ -67,7 +67,7 @@ fn trial(style: Style) {
     holdfast_trial::until("everything has landed", || {
         ground.bench.jit(&["land", "--all"]).ok();
         let listed = ground.bench.jit(&["list"]).ok().stdout;
-        !listed.contains("not landed")
+        !listed.contains("not landed") && !listed.contains("not committed")
     });
     println!("{style:?}: {} deaths, {issues} issues", trial.deaths.load(Ordering::SeqCst));
     let done = ground.bench.jit(&["-q", "list", "--state", "done", "--all"]);
@@ -97,8 +97,11 @@ impl Mortal<'_> {
             let Some(at) = self.born() else { continue };
             while self.task(&at) {}
             let open = ["-q", "list", "--state", "ready", "--state", "in_progress", "--state", "backlog"];
-            let waits = self.trial.ground.bench.jit(&["land", "--all"]).code == Some(0);
-            if self.trial.ground.bench.jit(&open).ok().stdout.trim().is_empty() && waits {
+            let bench = &self.trial.ground.bench;
+            let waits = bench.jit(&["land", "--all"]).code == Some(0);
+            // What somebody called done and did not commit is offered again once its claim has ended.
+            let is_kept = !bench.jit(&["list"]).ok().stdout.contains("not committed");
+            if bench.jit(&open).ok().stdout.trim().is_empty() && waits && is_kept {
                 return;
             }
         }
