@@ -32,15 +32,21 @@ fn every_refusal_has_the_code_of_its_name_and_a_row() {
     assert_eq!(rows, names.into_iter().collect::<Vec<_>>(), "one row for each, and no other");
 }
 
-/// The codes of the media, by the names of their errors; a refusal keeps its own.
+/// The codes of the media, by the names of their errors; a refusal keeps its own, and what a shared register has to say
+/// has a name for each.
 fn media() -> Vec<String> {
     let names = variants("crates/store/src/error.rs", "Error");
-    assert!(names.len() > 2, "the source was not understood");
+    let troubles = variants("crates/store/src/error.rs", "Trouble");
+    assert!(names.len() > 2 && troubles.len() > 2, "the source was not understood");
     let code = |name: &String| match name.as_str() {
         "Newer" => "NEWER_FORMAT".to_owned(),
+        "Missing" => "NO_REGISTER".to_owned(),
+        "Copied" => "COPIED_CLONE".to_owned(),
+        "Full" => "LIMIT_REACHED".to_owned(),
         _ => snake(name).to_uppercase(),
     };
-    names.iter().filter(|name| *name != "Refused").map(code).collect()
+    let own = names.iter().filter(|name| *name != "Refused" && *name != "Shared");
+    own.chain(&troubles).map(code).collect()
 }
 
 #[test]
