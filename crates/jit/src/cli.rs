@@ -4,6 +4,7 @@ mod claim;
 mod config;
 mod deferred;
 mod demo;
+mod dispatch;
 mod dep;
 mod doc;
 mod gate;
@@ -11,6 +12,7 @@ mod heartbeat;
 mod hooks;
 mod issue;
 mod query;
+mod run;
 mod shell;
 mod validate;
 mod work;
@@ -25,6 +27,7 @@ pub use claim::{Claim, Terms};
 pub use config::Config;
 pub use deferred::Deferred;
 pub use demo::Demo;
+pub use dispatch::{AboutPool, Client, Dispatch, Pool};
 pub use dep::{Dep, Label};
 pub use doc::{Doc, Export, Import};
 pub use gate::{DefineGate, Gate};
@@ -32,6 +35,7 @@ pub use heartbeat::Heartbeat;
 pub use hooks::{Commit, Hook, Hooks, MergeDriver};
 pub use issue::{CreateIssue, Issue, UpdateIssue};
 pub use query::{Filters, Graph, GraphFormat, Query, Search};
+pub use run::{Guardian, Run};
 pub use shell::{Man, Schema, Shell};
 pub use validate::Validate;
 pub use work::{Drop, Finish, Land, Start};
@@ -119,6 +123,25 @@ pub enum Typed {
     /// Land finished branches whose holder is gone
     #[command(after_help = "Examples:\n  jit land 7k2f\n  jit land --all")]
     Land(Land),
+    /// Run a command under a claim
+    #[command(
+        after_help = "The claim is renewed while the command lives. If it ends with 0 and has changed something, that \
+        is committed and lands; otherwise the issue is given back with a note. If the claim is lost, or jit run is \
+        killed, the command and all that it started are ended. The command finds JIT_ISSUE_ID, JIT_ISSUE_TITLE, \
+        JIT_AGENT_ID, JIT_FENCE and JIT_BRIEFING in its environment.\n\nExamples:\n  jit run -- ./agent.sh\n  \
+        jit run 7k2f --worktree --stdin -- claude -p\n  jit run --label ui --log -- make fix"
+    )]
+    Run(Run),
+    /// Run a command for one issue after the other, several at once
+    #[command(
+        after_help = "Each worker has a name, a worktree and a log. A command that ends with 0 and has changed \
+        something is finished and lands; otherwise the issue is given back, and offered again until it failed too \
+        often. New work is waited for. Ctrl-C lets the running commands finish, twice stops them. Killed and started \
+        again, it goes on.\n\nExamples:\n  jit dispatch -n 4 --agent claude --agent-args '--allowedTools Edit,Bash'\n  \
+        jit dispatch -n 2 --drain -- ./agent.sh {briefing}\n  jit dispatch --for 8h --label ui -- make fix\n  \
+        jit dispatch status"
+    )]
+    Dispatch(Dispatch),
     /// Fetch, and have this worktree follow the branch that it is on
     Sync,
     /// List issues, as `jit issue list`
@@ -195,6 +218,9 @@ pub enum Typed {
     /// Install, remove and inspect git hooks
     #[command(subcommand)]
     Hooks(Deferred<Hooks>),
+    /// Guard a run, for `jit run`
+    #[command(hide = true)]
+    Guardian(Guardian),
     /// Merge an issue's file, for git
     #[command(hide = true)]
     MergeDriver(MergeDriver),

@@ -5,10 +5,12 @@ pub mod commit;
 pub mod config;
 pub mod demo;
 pub mod dep;
+pub mod dispatch;
 pub mod doc;
 pub mod export;
 pub mod gate;
 pub mod graph;
+pub mod guardian;
 pub mod heartbeat;
 pub mod hook;
 pub mod hooks;
@@ -19,6 +21,7 @@ pub mod label;
 pub mod merge_driver;
 pub mod query;
 pub mod recover;
+pub mod run;
 pub mod schema;
 pub mod search;
 pub mod shell;
@@ -53,6 +56,9 @@ fn typed(context: &Context, command: Typed) -> Result<Report> {
         Typed::Finish(typed) => work::finish(context, &typed),
         Typed::Drop(typed) => work::give_back(context, &typed),
         Typed::Land(typed) => work::land(context, &typed),
+        Typed::Run(typed) => run::run(context, &typed),
+        Typed::Guardian(typed) => guardian::run(context, &typed),
+        Typed::Dispatch(typed) => dispatch::run(context, &typed),
         Typed::Sync => work::sync(context),
         Typed::List(filters) => issue::run(context, &cli::Issue::List(filters)),
         Typed::Show { id } => issue::run(context, &cli::Issue::Show { id }),

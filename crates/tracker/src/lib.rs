@@ -29,6 +29,7 @@ pub mod merge;
 pub mod notice;
 pub mod queries;
 pub mod recover;
+pub mod run;
 pub mod session;
 pub mod take;
 pub mod target;

@@ -137,6 +137,18 @@ pub fn next_then(
     }
 }
 
+/// How many issues whoever asks could begin now.
+///
+/// # Errors
+/// When that cannot be told.
+pub fn available(session: &Session, filter: &Filter) -> Result<usize> {
+    let dead = session.claims_to_change()?.given_up(&claimant(session)?)?;
+    let issues = Issues::new(session);
+    let board: Board = Board::load(&issues, Claimed::load(session)?.without(&dead), filter, None)?;
+    issues.warn(&board.problems);
+    Ok(board.available().len())
+}
+
 /// Creates an issue and claims it.
 ///
 /// # Errors

@@ -9,12 +9,13 @@ use schemars::{JsonSchema, Schema as Form};
 use serde::Serialize;
 
 use crate::cli::Schema;
+use crate::commands;
 use crate::commands::config::told as config;
 use crate::commands::demo;
 use crate::commands::gate::{check, define};
 use crate::commands::issue::{create, delete, show, update};
 use crate::commands::{
-    claim, commit, dep, doc, export, gate, heartbeat, hook, hooks, import, init, issue, merge_driver,
+    claim, commit, dep, dispatch, doc, export, gate, guardian, heartbeat, hook, hooks, import, init, issue, merge_driver,
     recover, shell, status, validate, work, worktree,
 };
 use crate::output::Report;
@@ -51,6 +52,10 @@ pub const OUTPUTS: &[Output] = &[
     ("demo", of::<demo::DemoOutput>),
     ("dep add", of::<dep::DepOutput>),
     ("dep rm", of::<dep::DepOutput>),
+    ("dispatch", of::<dispatch::DispatchOutput>),
+    ("dispatch logs", of::<dispatch::LogsOutput>),
+    ("dispatch status", of::<dispatch::StatusOutput>),
+    ("dispatch stop", of::<dispatch::StopOutput>),
     ("doc add", of::<doc::Added>),
     ("doc history", of::<doc::History>),
     ("doc list", of::<doc::Many>),
@@ -73,6 +78,7 @@ pub const OUTPUTS: &[Output] = &[
     ("graph export", of::<graph::GraphOutput>),
     ("graph roots", of::<graph::GraphOutput>),
     ("graph show", of::<graph::GraphOutput>),
+    ("guardian", of::<guardian::GuardianOutput>),
     ("heartbeat run", of::<heartbeat::Ended>),
     ("heartbeat status", of::<heartbeat::Beats>),
     ("hook commit-msg", of::<hook::HookOutput>),
@@ -101,6 +107,7 @@ pub const OUTPUTS: &[Output] = &[
     ("query blocked", of::<Items<'static>>),
     ("ready", of::<Items<'static>>),
     ("recover", of::<recover::RecoverOutput>),
+    ("run", of::<commands::run::RunOutput>),
     ("schema", of::<All>),
     ("search", of::<search::Results>),
     ("show", of::<show::ShowOutput>),

@@ -17,10 +17,10 @@ const LONGEST_COMMAND: usize = 120;
 
 /// What `/proc/<pid>/stat` says.
 #[derive(Clone, PartialEq, Eq, Debug)]
-struct Status {
+pub(super) struct Status {
     name: String,
     state: char,
-    parent: u32,
+    pub(super) parent: u32,
     start: u64,
     /// Where the program and its first stack frame were put. A program that is started gets places of its own;
     /// a process that was only copied has those of the one that it is a copy of.
@@ -108,7 +108,7 @@ fn shown(line: &[u8]) -> String {
     words.join(" ").trim_end().chars().take(LONGEST_COMMAND).collect()
 }
 
-fn status(pid: u32) -> Option<Status> {
+pub(super) fn status(pid: u32) -> Option<Status> {
     parse(&std::fs::read(format!("/proc/{pid}/stat")).ok()?)
 }
 

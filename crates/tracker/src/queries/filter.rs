@@ -10,6 +10,7 @@ pub struct Filter {
     priorities: Vec<Priority>,
     assignee: Option<String>,
     labels: Vec<String>,
+    unwanted: Vec<String>,
 }
 
 impl Filter {
@@ -28,7 +29,15 @@ impl Filter {
             priorities: priorities.iter().map(|text| typed("--priority", text)).collect::<Result<_>>()?,
             assignee: assignee.map(ToOwned::to_owned),
             labels: labels.to_vec(),
+            unwanted: Vec::new(),
         })
+    }
+
+    /// This one, without the issues that have a label.
+    #[must_use]
+    pub fn without(mut self, label: &str) -> Self {
+        self.unwanted.push(label.to_owned());
+        self
     }
 
     /// Whether everything is wanted.
@@ -45,5 +54,6 @@ impl Filter {
             && (self.priorities.is_empty() || self.priorities.contains(&issue.priority))
             && (self.assignee.is_none() || self.assignee.as_deref() == issue.assignee.as_deref())
             && self.labels.iter().all(|label| seen.labels.contains(label))
+            && !self.unwanted.iter().any(|label| seen.labels.contains(label))
     }
 }
