@@ -99,7 +99,7 @@ pub enum Command {
 pub enum Typed {
     /// Start tracking issues here
     Init,
-    /// Watch four agents at work, with a crash and a takeover, in a repository of their own
+    /// Watch a pool land changes while one worker is killed and one sleeps, in a repository of its own
     #[command(after_help = "Examples:\n  jit demo\n  jit demo --keep")]
     Demo(Demo),
     /// Claim an issue and begin work on it

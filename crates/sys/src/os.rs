@@ -24,4 +24,4 @@ pub use permission::keep_group_bits;
 pub use process::{OsProcesses, effective_user};
 pub use signals::{Caught, Signals, Waker, signal};
 pub use terminal::columns;
-pub use tree::{Tree, kill_marked, leave_session, marked};
+pub use tree::{Tree, kill, kill_marked, leave_session, marked, pause_all};

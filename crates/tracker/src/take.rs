@@ -1,7 +1,7 @@
 //! Taking a claim: on an issue, on the best one, on a fresh one. The issue is brought into the worktree on the way,
 //! so that there is something to work on.
 
-use holdfast_kernel::{Again, Answer, Command, Lease, Millis, Policy, Refusal, RefusalKind, Stamp};
+use holdfast_kernel::{Again, Answer, Command, Lease, Millis, Policy, Refusal, RefusalKind, Stamp, Standing};
 
 use crate::claims::wait::Waiter;
 use crate::claims::{Claimant, Terms};
@@ -137,16 +137,22 @@ pub fn next_then(
     }
 }
 
-/// How many issues whoever asks could begin now.
+/// How many issues whoever asks could begin now, and in how long a claim in the way may be over, if nobody renews it.
 ///
 /// # Errors
 /// When that cannot be told.
-pub fn available(session: &Session, filter: &Filter) -> Result<usize> {
+pub fn available(session: &Session, filter: &Filter) -> Result<(usize, Option<Millis>)> {
     let dead = session.claims_to_change()?.given_up(&claimant(session)?)?;
     let issues = Issues::new(session);
     let board: Board = Board::load(&issues, Claimed::load(session)?.without(&dead), filter, None)?;
     issues.warn(&board.problems);
-    Ok(board.available().len())
+    let view = session.claims().view()?;
+    let over_in = |lease: &Lease| match lease.standing(&view.now) {
+        Standing::Live { left } => Some(left.plus(lease.skew).plus(lease.grace)),
+        Standing::Lapsed { takeover_in, .. } => Some(takeover_in),
+        Standing::Beating | Standing::Stale { .. } | Standing::Open { .. } => None,
+    };
+    Ok((board.available().len(), view.table.iter().filter_map(over_in).min()))
 }
 
 /// Creates an issue and claims it.

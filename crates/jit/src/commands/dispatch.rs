@@ -113,6 +113,7 @@ fn dispatch(context: &Context, typed: &cli::Pool) -> Result<Report> {
         drain: typed.drain,
         stdin: typed.stdin || reads,
         words,
+        variables: Vec::new(),
     };
     let names = (1..=plan.workers).map(|number| format!("{}-{number}", plan.name)).collect();
     let now = context.caller.sys.clock.now()?;

@@ -94,6 +94,20 @@ impl Tree {
     }
 }
 
+/// Has a process and all below it stand still (`SIGSTOP`), or go on.
+pub fn pause_all(top: u32, still: bool) {
+    let signal = if still { Signal::STOP } else { Signal::CONT };
+    send(top, signal, |_| true);
+    for (parent, child) in below(top) {
+        send(child, signal, |child| table::status(child).is_some_and(|seen| seen.parent == parent));
+    }
+}
+
+/// Kills a process, and nothing that it started.
+pub fn kill(pid: u32) {
+    send(pid, Signal::KILL, |_| true);
+}
+
 /// All processes below this one, each with its parent.
 fn below(top: u32) -> Vec<(u32, u32)> {
     let mut children: BTreeMap<u32, Vec<u32>> = BTreeMap::new();

@@ -104,6 +104,22 @@ pub fn clear(session: &Session, root: &Path) -> Result<Ground> {
     Ok(ground)
 }
 
+/// Removes branches whose work has landed. One that some worktree is on, or that has more, stays.
+///
+/// # Errors
+/// When git cannot be started.
+pub fn forget(session: &Session, branches: &[String]) -> Result<()> {
+    let git = Git::in_dir(repository(session)?.common_dir());
+    let tip = tip(session)?;
+    for branch in branches {
+        let name = format!("refs/heads/{branch}");
+        if git.ask(&["merge-base", "--is-ancestor", &name, &tip], &[])?.code == Some(0) {
+            git.ask(&["branch", "-q", "-D", "--", branch], &[])?;
+        }
+    }
+    Ok(())
+}
+
 /// Takes a worktree away, unless it has something that is in no commit, or commits that are on no branch. Says whether
 /// it did.
 ///

@@ -156,6 +156,7 @@ impl Lane {
             command.arg("--stdin");
         }
         command.arg("--").args(&plan.words);
+        command.envs(plan.variables.iter().map(|(name, value)| (name, value)));
         // What the terminal sends is for the pool, which decides what it means for its runs.
         command.process_group(0).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().map_err(failed)?;

@@ -44,6 +44,8 @@ pub(in crate::commands) struct Plan {
     pub(in crate::commands) stdin: bool,
     /// The command.
     pub(in crate::commands) words: Vec<OsString>,
+    /// What it finds in its environment besides.
+    pub(in crate::commands) variables: Vec<(OsString, OsString)>,
 }
 
 /// What happens in a pool.
@@ -106,6 +108,9 @@ pub(in crate::commands) struct Pool<'a> {
     looked: Option<Stamp>,
     seen: Vec<(u64, i64)>,
     available: usize,
+    again: Option<Millis>,
+    /// The branches of issues that have landed, which nobody needs any more.
+    landed: Vec<String>,
     summary: Summary,
 }
 
@@ -128,6 +133,8 @@ impl<'a> Pool<'a> {
             looked: None,
             seen: Vec::new(),
             available: 0,
+            again: None,
+            landed: Vec::new(),
             summary: Summary::default(),
         })
     }
@@ -215,7 +222,8 @@ impl<'a> Pool<'a> {
         watcher.see(now, number, &Happening::Ended(&ran));
         lane.last = Some(format!("{} {}", ran.handle, super::word(ran.outcome)));
         lane.is_fresh = ran.outcome == Outcome::Landed;
-        lane.task = None;
+        let begun = lane.task.take().and_then(|task| task.branch);
+        self.landed.extend(begun.filter(|branch| lane.is_fresh && branch.starts_with("jit/")));
         match ran.outcome {
             Outcome::Landed | Outcome::Done | Outcome::Gated | Outcome::Waiting => self.summary.finished += 1,
             Outcome::Dropped if ran.failed_attempts > 0 => self.summary.failed += 1,
@@ -252,9 +260,10 @@ impl<'a> Pool<'a> {
             return Ok(());
         }
         let seen = self.signature();
-        let is_old = self.looked.is_none_or(|last| now.since(&last).forward() >= SELDOM);
+        let often = self.again.map_or(SELDOM, |again| again.min(SELDOM));
+        let is_old = self.looked.is_none_or(|last| now.since(&last).forward() >= often);
         if is_old || seen != self.seen {
-            self.available = take::available(self.session, &self.plan.filter)?;
+            (self.available, self.again) = take::available(self.session, &self.plan.filter)?;
             (self.looked, self.seen) = (Some(*now), seen);
         }
         Ok(())
@@ -323,7 +332,11 @@ impl<'a> Pool<'a> {
         let pace = if busy { Millis::from_secs(5) } else { PACE };
         let left = |span: Millis| Millis::new(span.get().saturating_sub(now.since(&self.started).forward().get()));
         let end = self.plan.span.filter(|_| !self.ending).map(left);
-        rests.chain(end).chain(watcher.pace()).chain([pace]).min().unwrap_or(pace).max(Millis::new(1))
+        let again = self.again.filter(|_| !busy).and_then(|again| Some((again, self.looked?)));
+        let again = again.map(|(again, looked)| {
+            Millis::new((again.get() + 1).saturating_sub(now.since(&looked).forward().get()))
+        });
+        rests.chain(end).chain(again).chain(watcher.pace()).chain([pace]).min().unwrap_or(pace).max(Millis::new(1))
     }
 
     /// Takes the worktrees away that nobody needs.
@@ -340,6 +353,7 @@ impl<'a> Pool<'a> {
                 self.summary.kept.push(root.to_string_lossy().into_owned());
             }
         }
+        place::forget(self.session, &self.landed)?;
         Ok(())
     }
 
