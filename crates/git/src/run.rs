@@ -4,9 +4,13 @@
 #![expect(clippy::disallowed_methods, reason = "this is the module that starts git")]
 
 use std::ffi::{OsStr, OsString};
-use std::io::Write as _;
+use std::io::{Read, Write as _};
+use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
 
 use crate::{Error, Head, ObjectId, RefName, Result};
 
@@ -61,12 +65,45 @@ impl Git {
         let pipe = child.stdin.take();
         // Git may answer before it has read everything: who writes and who reads must not wait for each
         // other. That it stops reading is no failure; its exit code says what it thought.
-        let output = std::thread::scope(|scope| {
+        let output = thread::scope(|scope| {
             scope.spawn(move || pipe.map(|mut pipe| pipe.write_all(input)));
             child.wait_with_output()
         });
         let output = output.map_err(failed)?;
         Ok(Output { code: output.status.code(), stdout: output.stdout, stderr: output.stderr })
+    }
+
+    /// As [`Git::ask`], but in a process group of its own, which is killed when it takes longer than `limit`: then there
+    /// is no answer, and whatever git was about to do may have been done or not.
+    ///
+    /// # Errors
+    /// When git cannot be started.
+    pub fn ask_within(
+        &self,
+        args: &[impl AsRef<OsStr>],
+        input: &[u8],
+        limit: Duration,
+    ) -> Result<Option<Output>> {
+        let failed = |source| Error::Start { program: self.program.clone(), source };
+        let mut child = self.command(args).process_group(0).spawn().map_err(failed)?;
+        let (mut stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
+        let input = input.to_vec();
+        let (told, heard) = mpsc::channel();
+        // Whoever reads and writes is not waited for: what git started may keep the pipes open.
+        thread::spawn(move || {
+            let writer = thread::spawn(move || stdin.take().map(|mut pipe| pipe.write_all(&input)));
+            let errors = thread::spawn(move || all(stderr));
+            let output = all(stdout);
+            // That git stops reading is no failure; its exit code says what it thought.
+            let _ = writer.join();
+            let _ = told.send((output, errors.join().unwrap_or_default()));
+        });
+        let said = heard.recv_timeout(limit).ok();
+        if said.is_none() {
+            holdfast_sys::os::kill_group(child.id());
+        }
+        let status = child.wait().map_err(failed)?;
+        Ok(said.map(|(stdout, stderr)| Output { code: status.code(), stdout, stderr }))
     }
 
     /// Runs git and returns what it wrote to stdout.
@@ -153,4 +190,13 @@ impl Git {
         let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
         Error::Failed { command, code: output.code, stderr }
     }
+}
+
+/// Everything that comes out of a pipe, up to where it breaks.
+fn all(pipe: Option<impl Read>) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    if let Some(mut pipe) = pipe {
+        let _ = pipe.read_to_end(&mut bytes);
+    }
+    bytes
 }

@@ -305,7 +305,7 @@ const fn refused(kind: RefusalKind) -> Code {
     }
 }
 
-/// The code of what a medium said. Nothing has to be witnessed here.
+/// The code of what a medium said. Nothing has to be witnessed here, and nothing is kept in a register.
 const fn failed(error: &holdfast_store::Error) -> Code {
     match error {
         holdfast_store::Error::Refused(refusal) => refused(refusal.kind()),
@@ -313,7 +313,7 @@ const fn failed(error: &holdfast_store::Error) -> Code {
         holdfast_store::Error::Damaged { .. } => Code::Damaged,
         holdfast_store::Error::Newer { .. } => Code::NewerFormat,
         holdfast_store::Error::Unsupported { .. } => Code::Unsupported,
-        holdfast_store::Error::Unwitnessed(_) => Code::Internal,
+        holdfast_store::Error::Unwitnessed(_) | holdfast_store::Error::Shared { .. } => Code::Internal,
     }
 }
 
@@ -323,7 +323,7 @@ fn store_hint(error: &holdfast_store::Error) -> Option<String> {
         Store::Damaged { .. } => Some("ic lock clean removes it once it is older than 5 s".into()),
         Store::Newer { .. } => Some("update this program".into()),
         Store::Unsupported { .. } => Some("ic lock acquire --help".into()),
-        Store::Refused(_) | Store::Sys(_) | Store::Unwitnessed(_) => None,
+        Store::Refused(_) | Store::Sys(_) | Store::Unwitnessed(_) | Store::Shared { .. } => None,
     }
 }
 

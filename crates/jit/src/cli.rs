@@ -4,8 +4,8 @@ mod claim;
 mod config;
 mod deferred;
 mod demo;
-mod dispatch;
 mod dep;
+mod dispatch;
 mod doc;
 mod gate;
 mod heartbeat;
@@ -23,12 +23,12 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 
-pub use claim::{Claim, Terms};
+pub use claim::{Claim, ClaimKind, Terms};
 pub use config::Config;
 pub use deferred::Deferred;
 pub use demo::Demo;
-pub use dispatch::{AboutPool, Client, Dispatch, Pool};
 pub use dep::{Dep, Label};
+pub use dispatch::{AboutPool, Client, Dispatch, Pool};
 pub use doc::{Doc, Export, Import};
 pub use gate::{DefineGate, Gate};
 pub use heartbeat::Heartbeat;
@@ -126,7 +126,7 @@ pub enum Typed {
     /// Run a command under a claim
     #[command(
         after_help = "The claim is renewed while the command lives. If it ends with 0 and has changed something, that \
-        is committed and lands; otherwise the issue is given back with a note. If the claim is lost, or jit run is \
+        is committed and lands; otherwise the issue is given back. If the claim is lost, or jit run is \
         killed, the command and all that it started are ended. The command finds JIT_ISSUE_ID, JIT_ISSUE_TITLE, \
         JIT_AGENT_ID, JIT_FENCE and JIT_BRIEFING in its environment.\n\nExamples:\n  jit run -- ./agent.sh\n  \
         jit run 7k2f --worktree --stdin -- claude -p\n  jit run --label ui --log -- make fix"

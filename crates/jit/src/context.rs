@@ -49,6 +49,7 @@ impl Context {
             author_date: vars.author_date,
             agent: global.agent_id.clone().map(Into::into).or(vars.agent_id),
             config_home: vars.config_home,
+            cache_home: vars.cache_home,
             listener: Arc::new(printer),
         };
         Ok(Self { caller, printer, temporary: vars.temporary, keeper: vars.keeper })

@@ -16,6 +16,8 @@ pub struct Vars {
     pub keeper: Option<OsString>,
     /// Where the user's files are: `JIT_CONFIG_HOME`, else `jit` below the usual place.
     pub config_home: Option<PathBuf>,
+    /// Where the user keeps what can be made again: `jit` below the usual place.
+    pub cache_home: Option<PathBuf>,
     /// `GIT_AUTHOR_DATE`, which git sets for the hooks of a commit.
     pub author_date: Option<OsString>,
     /// What git takes from it.
@@ -33,10 +35,13 @@ impl Vars {
         let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
         let xdg = || set("XDG_CONFIG_HOME").map(|home| PathBuf::from(home).join("jit"));
         let home = || set("HOME").map(|home| PathBuf::from(home).join(".config/jit"));
+        let cache = || set("HOME").map(|home| PathBuf::from(home).join(".cache/jit"));
+        let xdg_cache = set("XDG_CACHE_HOME").map(|home| PathBuf::from(home).join("jit"));
         Self {
             agent_id: set("JIT_AGENT_ID"),
             keeper: set("JIT_KEEPER_PID"),
             config_home: set("JIT_CONFIG_HOME").map(PathBuf::from).or_else(xdg).or_else(home),
+            cache_home: xdg_cache.or_else(cache),
             author_date: set("GIT_AUTHOR_DATE"),
             git: Environment::read(effective_user(), |name| std::env::var_os(name)),
             temporary: std::env::temp_dir(),

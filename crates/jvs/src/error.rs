@@ -264,6 +264,8 @@ impl From<holdfast_store::Error> for Error {
             Store::Newer { .. } => Self::new(Class::FormatUnsupported, error.to_string())
                 .hint("use the version of jvs that wrote it"),
             Store::Unsupported { .. } => Self::new(Class::ConsistencyUnavailable, error.to_string()),
+            // Nothing here is kept in a register.
+            Store::Shared { .. } => Self::internal(error.code()),
             Store::Unwitnessed(ref why) => Self::new(Class::AuditChainBroken, format!("{error}: {why}"))
                 .hint("run `jvs audit verify`; without an audit record no lock changes hands"),
         }

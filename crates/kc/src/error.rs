@@ -126,8 +126,10 @@ impl From<holdfast_store::Error> for Error {
             Store::Refused(refusal) => refusal.into(),
             Store::Sys(error) => Self::Sys(error),
             Store::Damaged { .. } | Store::Newer { .. } => Self::Store(error),
-            // No lease here is shared, and nothing has to be witnessed.
-            Store::Unsupported { .. } | Store::Unwitnessed(_) => Self::impossible(error.code()),
+            // No lease here is shared or in a register, and nothing has to be witnessed.
+            Store::Unsupported { .. } | Store::Unwitnessed(_) | Store::Shared { .. } => {
+                Self::impossible(error.code())
+            }
         }
     }
 }
@@ -337,7 +339,8 @@ fn store_text(error: &holdfast_store::Error) -> String {
         holdfast_store::Error::Refused(_)
         | holdfast_store::Error::Sys(_)
         | holdfast_store::Error::Unsupported { .. }
-        | holdfast_store::Error::Unwitnessed(_) => "",
+        | holdfast_store::Error::Unwitnessed(_)
+        | holdfast_store::Error::Shared { .. } => "",
     };
     with_causes(error) + next
 }

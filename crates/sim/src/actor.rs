@@ -8,7 +8,7 @@ use holdfast_kernel::{
     Acquire, Answer, Claim, Command, Holder, Lease, LeaseId, Millis, Mode, Name, Refusal, Request, Tags,
     Text, Transfer,
 };
-use holdfast_store::{Error, Medium, Result, liveness};
+use holdfast_store::{Error, Medium, Result, Trouble, liveness};
 use holdfast_sys::{Liveness, Open, Processes, Sys};
 
 use crate::history::{Actor, Asked, CallId, Told};
@@ -235,6 +235,7 @@ fn failed(error: Error) -> Told {
     match error {
         Error::Refused(refusal) => Told::Refused(refusal),
         Error::Sys(error) => Told::Failed(format!("{error}: {}", error.source)),
+        Error::Shared { trouble: Trouble::Unavailable | Trouble::Unresolved, what } => Told::Failed(what),
         unusable => Told::Unusable(unusable.to_string()),
     }
 }

@@ -6,6 +6,7 @@ pub mod create_then_write;
 pub mod early_acknowledgement;
 pub mod fence_in_lock;
 pub mod ignored_sync_failure;
+pub mod register_twins;
 pub mod removed_guard;
 pub mod rename_then_mkdir;
 pub mod shared_tmp_steal;

@@ -220,6 +220,7 @@ pub struct History {
     replays: Vec<Replayed>,
     power_losses: Vec<Moment>,
     troubles: Vec<String>,
+    far_away: bool,
     last: u64,
 }
 
@@ -291,6 +292,17 @@ impl History {
     /// Notes something that must never happen whatever is asked: a panic, a deadlock, a livelock.
     pub fn trouble(&mut self, what: String) {
         self.troubles.push(what);
+    }
+
+    /// Notes that the medium is kept elsewhere, so that what was sent may arrive after its sender has died.
+    pub const fn is_of_something_far_away(&mut self) {
+        self.far_away = true;
+    }
+
+    /// Whether what was sent may arrive after its sender has died.
+    #[must_use]
+    pub const fn may_arrive_late(&self) -> bool {
+        self.far_away
     }
 
     /// Notes what a medium's records replay to.

@@ -133,8 +133,13 @@ impl<P: Protocol> Medium for Follower<P> {
 const COUNTER: CounterId = CounterId::new(LeaseId::new(1));
 
 fn make_root(sys: &Sys) -> Result<()> {
-    match sys.files.create_dir(Path::new(ROOT), 0o755) {
-        Ok(()) => Ok(sys.files.sync_dir(Path::new("/"))?),
+    make(sys, Path::new(ROOT))
+}
+
+/// Makes a directory if it is not there.
+pub(crate) fn make(sys: &Sys, path: &Path) -> Result<()> {
+    match sys.files.create_dir(path, 0o755) {
+        Ok(()) => Ok(sys.files.sync_dir(path.parent().unwrap_or(Path::new("/")))?),
         Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => Ok(()),
         Err(error) => Err(error.into()),
     }

@@ -25,6 +25,7 @@ pub struct Subject {
     upkeep: Option<Arc<Upkeep>>,
     resources: usize,
     shared: bool,
+    remote: bool,
 }
 
 impl Subject {
@@ -33,7 +34,15 @@ impl Subject {
         name: &'static str,
         open: impl Fn(&Sys) -> Result<Box<dyn Medium>> + Send + Sync + 'static,
     ) -> Self {
-        Self { name, open: Arc::new(open), replay: None, upkeep: None, resources: usize::MAX, shared: true }
+        Self {
+            name,
+            open: Arc::new(open),
+            replay: None,
+            upkeep: None,
+            resources: usize::MAX,
+            shared: true,
+            remote: false,
+        }
     }
 
     /// One that has records to replay.
@@ -62,6 +71,20 @@ impl Subject {
     pub const fn of_one_resource(mut self) -> Self {
         self.resources = 1;
         self
+    }
+
+    /// One that is kept elsewhere: what was sent may arrive after its sender has died, and a guarded write is checked
+    /// when it is published, not while it is made.
+    #[must_use]
+    pub const fn far_away(mut self) -> Self {
+        self.remote = true;
+        self
+    }
+
+    /// Whether it is kept elsewhere.
+    #[must_use]
+    pub const fn is_far_away(&self) -> bool {
+        self.remote
     }
 
     /// What it is called.

@@ -1,14 +1,20 @@
 //! The media that are put to the test.
 
 use std::path::Path;
+use std::sync::Arc;
 
-use holdfast_kernel::{Fence, Table, apply};
+use holdfast_kernel::{Fence, Millis, Table, apply};
+use holdfast_remote::local::Local;
+use holdfast_remote::shared::Trust;
+use holdfast_remote::simulated::{ReadFault, Rough, Simulated, SwapFault};
+use holdfast_remote::{Settings, Shared};
 use holdfast_store::directory::Directory;
 use holdfast_store::log::{self, Log};
 use holdfast_store::record::{self, Record};
-use holdfast_store::{Error, Medium as _, Result, View, directory};
+use holdfast_store::{Error, JournaledMedium as _, Medium as _, Result, View, directory};
 use holdfast_sys::Sys;
 
+use crate::broken::register_twins::{self, Twin};
 use crate::plan::resource;
 use crate::scaffold::ROOT;
 use crate::subject::Subject;
@@ -73,10 +79,26 @@ pub fn broken() -> Vec<Subject> {
     protocols.map(|protocol| protocol.of_one_writer().of_one_resource()).into()
 }
 
+/// The shared medium, each host a clone of its own, over a register between which and them everything goes wrong that
+/// may.
+#[must_use]
+pub fn shared() -> Subject {
+    Subject::new("shared", |sys| Ok(Box::new(open_shared(sys)?))).replaying(replay_shared).far_away()
+}
+
+/// Every wrong way to use a register.
+#[must_use]
+pub fn register_twins() -> Vec<Subject> {
+    let subject = |twin: Twin| {
+        Subject::new(twin.name(), move |sys| register_twins::open(sys, twin)).far_away().of_one_writer()
+    };
+    Twin::ALL.map(subject).into()
+}
+
 /// The medium or the protocol with this name.
 #[must_use]
 pub fn named(name: &str) -> Option<Subject> {
-    let all = all().into_iter().chain([reference()]).chain(broken());
+    let all = all().into_iter().chain([reference(), shared()]).chain(broken()).chain(register_twins());
     all.into_iter().find(|subject| subject.name() == name)
 }
 
@@ -94,6 +116,44 @@ fn open_log(sys: &Sys, fsync_index: bool) -> Log {
         guard: file("claims.lock"),
     };
     Log::new(sys.clone(), paths, log::Settings { fsync_index, ..log::Settings::default() })
+}
+
+fn open_shared(sys: &Sys) -> Result<Shared> {
+    let swaps = vec![
+        SwapFault::Lost,
+        SwapFault::UnknownDone,
+        SwapFault::UnknownNot,
+        SwapFault::Later,
+        SwapFault::Doubled,
+    ];
+    let rough = Rough { percent: 20, swaps, reads: vec![ReadFault::Unreachable] };
+    let server = register_twins::server(sys)?;
+    let settings = Settings {
+        trust: Trust::Clocks,
+        max_age: Millis::ZERO,
+        tries: 12,
+        pause: Millis::new(1),
+        ..Settings::default()
+    };
+    let clone = Path::new(ROOT).join(format!("clone-{}", sys.processes.me()?.host));
+    crate::scaffold::make(sys, &clone)?;
+    let register = Simulated::new(sys, &server, Arc::new(rough));
+    Ok(Shared::new(sys.clone(), Box::new(register), Local::new(clone, 0o600), settings))
+}
+
+fn replay_shared(sys: &Sys) -> Result<View> {
+    let shared = open_shared(sys)?;
+    let (mut table, mut last, mut wrong) = (Table::new(), 0, None);
+    shared.history(&mut |record| {
+        last = record.sequence.get();
+        wrong = wrong.take().or_else(|| apply(&mut table, &record.event).err());
+    })?;
+    if let Some(error) = wrong {
+        return Err(crate::scaffold::damaged(Path::new(ROOT), &error.to_string()));
+    }
+    let View { counter, now, .. } = shared.view()?;
+    let next = Fence::new(last + 1).map_err(|_| Error::Refused(holdfast_kernel::Refusal::FencesExhausted))?;
+    Ok(View { table, counter, next, now })
 }
 
 fn open_record(sys: &Sys) -> Record {

@@ -5,7 +5,7 @@ mod event;
 mod json;
 pub(crate) mod wire;
 
-pub use event::{read_event, write_event};
+pub use event::{read_event, read_lease, write_event, write_lease};
 pub use json::Json;
 
 use holdfast_kernel::Lease;

@@ -45,6 +45,62 @@ pub enum Error {
     /// Whoever must know of a transition beforehand could not be told. Nothing has changed.
     #[error("it was not done, because it could not be witnessed")]
     Unwitnessed(#[source] Arc<dyn std::error::Error + Send + Sync>),
+    /// The place that several machines share does not do its part.
+    #[error("{what}")]
+    Shared {
+        /// What is the matter with it.
+        trouble: Trouble,
+        /// The same for a person, with the register's name.
+        what: String,
+    },
+}
+
+/// What is the matter with the place that several machines share.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Trouble {
+    /// It cannot be reached. Nothing has changed.
+    Unavailable,
+    /// It was asked to change something and did not say whether it did. The next operation finds out.
+    Unresolved,
+    /// Its history is not the one that this machine has seen: it was set back, deleted, restored, or forgot what it
+    /// had confirmed. Nothing goes on before somebody decides.
+    Forked,
+    /// It refuses every change, for reasons of its own. Nothing has changed.
+    Refused,
+    /// It is kept by nobody, or its counter is not the configured one. Nothing has changed.
+    Missing,
+    /// The state of this clone was copied from another one. It has a new id; nothing else has changed.
+    Copied,
+    /// The leases are kept elsewhere, or about to be. Nothing has changed.
+    Moved,
+    /// This clone does not have what was landed last, so it cannot know what is left to do. Nothing has changed.
+    Behind,
+    /// It has no room for more. Nothing has changed.
+    Full,
+}
+
+impl Trouble {
+    /// The code that `spec/errors.md` explains.
+    #[must_use]
+    pub const fn code(self) -> &'static str {
+        match self {
+            Self::Unavailable => "UNAVAILABLE",
+            Self::Unresolved => "UNRESOLVED",
+            Self::Forked => "FORKED",
+            Self::Refused => "REFUSED",
+            Self::Missing => "NO_REGISTER",
+            Self::Copied => "COPIED_CLONE",
+            Self::Moved => "MOVED",
+            Self::Behind => "BEHIND",
+            Self::Full => "LIMIT_REACHED",
+        }
+    }
+
+    /// The error that says so.
+    #[must_use]
+    pub fn because(self, what: impl Into<String>) -> Error {
+        Error::Shared { trouble: self, what: what.into() }
+    }
 }
 
 /// What is wrong with a file.
@@ -68,6 +124,7 @@ impl Error {
             Self::Newer { .. } => "NEWER_FORMAT",
             Self::Unsupported { .. } => "UNSUPPORTED",
             Self::Unwitnessed(_) => "UNWITNESSED",
+            Self::Shared { trouble, .. } => trouble.code(),
         }
     }
 
@@ -80,6 +137,7 @@ impl Error {
             Self::Newer { path, version } => Self::Newer { path: path.clone(), version: *version },
             Self::Unsupported { path, what } => Self::Unsupported { path: path.clone(), what },
             Self::Unwitnessed(why) => Self::Unwitnessed(Arc::clone(why)),
+            Self::Shared { trouble, what } => Self::Shared { trouble: *trouble, what: what.clone() },
         }
     }
 

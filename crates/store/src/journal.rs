@@ -19,7 +19,8 @@ pub struct Record {
 
 impl Record {
     /// The record of an event on the table before it; none if it cannot have happened to that table.
-    pub(crate) fn of(sequence: Fence, event: &Event, table: &Table) -> Option<Self> {
+    #[must_use]
+    pub fn of(sequence: Fence, event: &Event, table: &Table) -> Option<Self> {
         let lease = match event {
             Event::Granted { lease } => lease,
             Event::Transferred { from: lease, .. }

@@ -20,8 +20,8 @@ mod json;
 mod medium;
 mod witness;
 
-pub use codec::{Codec, Json, Stored, Unreadable, read_event, write_event};
-pub use error::{Damage, Error, Result};
+pub use codec::{Codec, Json, Stored, Unreadable, read_event, read_lease, write_event, write_lease};
+pub use error::{Damage, Error, Result, Trouble};
 pub use gate::Patience;
 pub use journal::{Checked, Finding, JournaledMedium, Lost, Projected, Record, Recovery};
 pub use json::{rfc3339, wall_ms};

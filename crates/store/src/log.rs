@@ -144,12 +144,16 @@ impl Log {
     /// Checks the claim and acts on it, keeping everybody from changing the log meanwhile; false if that
     /// has to wait until the last append is known to be durable, because a fence that guards a write must
     /// never be granted a second time.
-    fn act(&self, claim: &Claim, act: &mut dyn FnMut(&Held<'_>)) -> Result<bool> {
+    fn act(&self, claim: &Claim, others: &[Claim], act: &mut dyn FnMut(&Held<'_>)) -> Result<bool> {
         let Inner { gate, state, .. } = &mut *self.inner();
         let _section = gate.together(&self.sys)?;
         *state = self.current(state.take())?;
         let Some(State { cursor, .. }) = state else { return Err(nobody_holds(claim)) };
-        let lease = check(&cursor.table, claim, &self.sys.clock.now()?)?;
+        let now = self.sys.clock.now()?;
+        for other in others {
+            check(&cursor.table, other, &now)?;
+        }
+        let lease = check(&cursor.table, claim, &now)?;
         if cursor.doubtful.is_none() {
             act(&Held::vouch(lease, cursor.log));
         }
@@ -170,10 +174,14 @@ impl Medium for Log {
     }
 
     fn guarded(&self, claim: &Claim, act: &mut dyn FnMut(&Held<'_>)) -> Result<()> {
+        self.guarded_too(claim, &[], act)
+    }
+
+    fn guarded_too(&self, claim: &Claim, others: &[Claim], act: &mut dyn FnMut(&Held<'_>)) -> Result<()> {
         if self.looking(|state| Ok(state.is_none()))? {
             return Err(nobody_holds(claim));
         }
-        while !self.act(claim, act)? {
+        while !self.act(claim, others, act)? {
             self.exclusively(|writer| writer.settle())?;
         }
         Ok(())

@@ -101,6 +101,18 @@ pub trait Medium: Send + Sync {
     /// The refusal if the claim is not in force; otherwise what failed. `act` has not run then.
     fn guarded(&self, claim: &Claim, act: &mut dyn FnMut(&Held<'_>)) -> Result<()>;
 
+    /// As [`Medium::guarded`], for an action that needs more than one claim. Here the others are looked at one after the
+    /// other before it; a medium that can look at all of them in its section does.
+    ///
+    /// # Errors
+    /// The refusal if one of the claims is not in force; otherwise what failed. `act` has not run then.
+    fn guarded_too(&self, claim: &Claim, others: &[Claim], act: &mut dyn FnMut(&Held<'_>)) -> Result<()> {
+        for other in others {
+            self.guarded(other, &mut |_| {})?;
+        }
+        self.guarded(claim, act)
+    }
+
     /// What is there. Writes nothing.
     ///
     /// # Errors
@@ -119,9 +131,22 @@ impl dyn Medium + '_ {
     /// # Errors
     /// As [`Medium::guarded`].
     pub fn write<T>(&self, claim: &Claim, act: impl FnOnce(&Held<'_>) -> T) -> Result<T> {
+        self.write_under(claim, &[], act)
+    }
+
+    /// As [`Self::write`], if these others are in force as well.
+    ///
+    /// # Errors
+    /// As [`Medium::guarded_too`].
+    pub fn write_under<T>(
+        &self,
+        claim: &Claim,
+        others: &[Claim],
+        act: impl FnOnce(&Held<'_>) -> T,
+    ) -> Result<T> {
         let mut act = Some(act);
         let mut result = None;
-        self.guarded(claim, &mut |held| result = act.take().map(|act| act(held)))?;
+        self.guarded_too(claim, others, &mut |held| result = act.take().map(|act| act(held)))?;
         // A medium that answers Ok has run `act` once.
         #[expect(clippy::expect_used, reason = "the contract of `guarded`")]
         let result = result.expect("the medium ran the guarded action");

@@ -16,7 +16,7 @@ mod tree;
 mod watch;
 
 pub use channel::{Channel, Teller};
-pub use child::{Child, Group, Rest, adopt_orphans, ask_to_end, pause};
+pub use child::{Child, Group, Rest, adopt_orphans, ask_to_end, kill_group, pause};
 pub use clock::OsClock;
 pub use entropy::OsEntropy;
 pub use files::OsFiles;

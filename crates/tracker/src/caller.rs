@@ -28,6 +28,8 @@ pub struct Caller {
     pub agent: Option<OsString>,
     /// Where the user's files are.
     pub config_home: Option<PathBuf>,
+    /// Where the user keeps what can be made again.
+    pub cache_home: Option<PathBuf>,
     /// Who hears the notices.
     pub listener: Arc<dyn Listener>,
 }

@@ -197,7 +197,7 @@ impl Claims {
             let issue = IssueId::parse(lease.resource.as_str());
             lease.id.to_string().starts_with(typed.as_str()) || issue.is_some_and(|issue| typed.names(issue))
         };
-        let mut found = table.iter().filter(is_meant);
+        let mut found = table.iter().filter(|lease| lease::Kind::Issue.has(lease)).filter(is_meant);
         match (found.next(), found.next()) {
             (None, _) => Err(Error::NoLease(typed.as_str().to_owned())),
             (Some(lease), None) => Ok(lease.clone()),

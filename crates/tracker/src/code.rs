@@ -172,6 +172,31 @@ codes! {
     Unwitnessed = "UNWITNESSED", Leases, Io, 503,
         "whoever must know of a transition beforehand (an audit) could not be told; nothing has changed",
         "read the cause; try again once it is mended";
+    Unavailable = "UNAVAILABLE", Leases, Io, 503,
+        "the register that several machines share cannot be reached; nothing has changed",
+        "try again once it can be";
+    Unresolved = "UNRESOLVED", Leases, Io, 503,
+        "the register did not say whether it took a change: it may be done, may never be, may be done later",
+        "run the same command again; it finds out and is not done twice";
+    Forked = "FORKED", Leases, Io, 500,
+        "the history of the register is not the one that this clone has seen: it was set back, deleted, restored, or \
+         forgot what it had confirmed",
+        "stop everything; somebody has to decide which history goes on";
+    Refused = "REFUSED", Leases, Io, 502,
+        "the register takes no change, in the words of its server; nothing has changed",
+        "mend what the server names: a lock that was left, a rule, rights";
+    NoRegister = "NO_REGISTER", Leases, Invalid, 500,
+        "there is no register, or it has another counter than the configured one; nothing has changed",
+        "correct the configuration; nothing is ever made because it is missing";
+    CopiedClone = "COPIED_CLONE", Leases, Lease, 409,
+        "this clone was copied from one that goes on with its claims; it has a new id",
+        "claim again what is worked on here";
+    Moved = "MOVED", Leases, Conflict, 409,
+        "the claims are kept elsewhere, or about to be; nothing has changed",
+        "fetch the configuration, then try again";
+    Behind = "BEHIND", Leases, Conflict, 409,
+        "this clone does not have what was landed last, so it cannot know what is left to do; nothing has changed",
+        "fetch, then try again";
     // The tracker: what jit says itself.
     Usage = "USAGE", Tracker, Usage, 400,
         "unknown command, option or argument",

@@ -4,6 +4,7 @@
 use std::path::PathBuf;
 
 use holdfast_kernel::{Answer, Lease, Refusal};
+use holdfast_store::Trouble;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -368,6 +369,7 @@ const fn store_code(error: &holdfast_store::Error) -> Code {
         Store::Newer { .. } => Code::NewerFormat,
         Store::Unsupported { .. } => Code::Unsupported,
         Store::Unwitnessed(_) => Code::Unwitnessed,
+        Store::Shared { trouble, .. } => shared_code(*trouble),
     }
 }
 
@@ -381,6 +383,37 @@ fn store_hint(error: &holdfast_store::Error) -> Option<String> {
         }
         Store::Newer { .. } => Some("update this program".into()),
         Store::Unsupported { .. } | Store::Unwitnessed(_) => None,
+        Store::Shared { trouble, .. } => Some(shared_hint(*trouble).into()),
+    }
+}
+
+const fn shared_code(trouble: Trouble) -> Code {
+    match trouble {
+        Trouble::Unavailable => Code::Unavailable,
+        Trouble::Unresolved => Code::Unresolved,
+        Trouble::Forked => Code::Forked,
+        Trouble::Refused => Code::Refused,
+        Trouble::Missing => Code::NoRegister,
+        Trouble::Copied => Code::CopiedClone,
+        Trouble::Moved => Code::Moved,
+        Trouble::Behind => Code::Behind,
+        Trouble::Full => Code::LimitReached,
+    }
+}
+
+const fn shared_hint(trouble: Trouble) -> &'static str {
+    match trouble {
+        Trouble::Unavailable => {
+            "try again once it can be reached; what you hold stays yours until its deadline"
+        }
+        Trouble::Unresolved => "run the same command again: it finds out, and is not done twice",
+        Trouble::Forked => "stop, and ask whoever keeps the server what happened to it",
+        Trouble::Refused => "ask whoever keeps the server; git push to it says the same",
+        Trouble::Missing => "check coordination.remote and coordination.counter: jit config show",
+        Trouble::Copied => "jit claim acquire what you work on",
+        Trouble::Moved => "git pull, then run the same command again",
+        Trouble::Behind => "git fetch, then run the same command again",
+        Trouble::Full => "jit claim list, and release what nobody works on",
     }
 }
 

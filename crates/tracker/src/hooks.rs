@@ -7,6 +7,7 @@ pub mod message;
 pub mod push;
 
 mod branch;
+mod brought;
 mod claim_logs;
 mod claimed;
 mod commits;

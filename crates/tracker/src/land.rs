@@ -4,10 +4,12 @@
 //! The word `done` and the work that it stands for become part of the target in one step, made while the lease is in
 //! force: no crash leaves one without the other.
 
+mod alive;
 mod begin;
 mod briefing;
 mod candidate;
 mod checkout;
+mod checks;
 mod finish;
 mod follow;
 mod gates;
@@ -15,6 +17,8 @@ mod give;
 mod plumbing;
 mod publish;
 mod started;
+mod sync;
+mod turn;
 
 use holdfast_kernel::{Lease, Standing as LeaseStanding};
 
@@ -29,12 +33,10 @@ pub use briefing::Briefing;
 pub use finish::{Asked, How, Outcome, finish, land};
 pub use follow::settle;
 pub use give::{Dropped, give_back};
+pub use sync::{Synced, sync};
 
 /// Asks the remote where its branches are; none if there is no remote. Says whether it answered.
-///
-/// # Errors
-/// When git cannot be started.
-pub fn fetch(session: &Session) -> Result<Option<bool>> {
+fn fetch(session: &Session) -> Result<Option<bool>> {
     let Some(root) = session.root().filter(|_| session.repository().is_some()) else { return Ok(None) };
     let git = plumbing::Plumbing::new(root);
     if git.text(&["remote"])?.lines().all(|name| name != "origin") {

@@ -8,6 +8,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::caller::Caller;
+use crate::claims::lease::Kind;
 use crate::config::Problem;
 use crate::error::{Error, Result};
 use crate::gone;
@@ -123,6 +124,9 @@ pub fn leases(session: &Session) -> Result<Vec<Check>> {
 }
 
 fn has_issue(session: &Session, worktrees: &[Entry], lease: &Lease) -> Result<bool> {
+    if !Kind::Issue.has(lease) {
+        return Ok(true);
+    }
     for entry in worktrees {
         let directory = entry.root.join(DATA).join("issues").join(lease.resource.as_str());
         if crate::durable::is_dir(session.sys(), &directory).map_err(Error::from)? {

@@ -7,7 +7,7 @@ use holdfast_kernel::{
     Fence, Holder, Lease, LeaseId, LimitKind, Millis, Mode, Name, Refusal, RefusalKind, Stamp, Tags, Term,
     TtlRange,
 };
-use holdfast_store::{Damage, Error};
+use holdfast_store::{Damage, Error, Trouble};
 
 /// One of every refusal.
 #[must_use]
@@ -29,6 +29,17 @@ pub fn medium_errors() -> Vec<Error> {
         Error::Unsupported { path: path(), what: "a shared lease" },
         Error::Unwitnessed(Arc::new(failed())),
     ]);
+    let troubles = [
+        Trouble::Unavailable,
+        Trouble::Unresolved,
+        Trouble::Forked,
+        Trouble::Refused,
+        Trouble::Missing,
+        Trouble::Copied,
+        Trouble::Moved,
+        Trouble::Behind,
+    ];
+    all.extend(troubles.map(|trouble| trouble.because("the register does not do its part")));
     all
 }
 

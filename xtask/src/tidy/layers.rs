@@ -8,6 +8,7 @@ const KERNEL: &str = "holdfast-kernel";
 const SYS: &str = "holdfast-sys";
 const STORE: &str = "holdfast-store";
 const GIT: &str = "holdfast-git";
+const REMOTE: &str = "holdfast-remote";
 const TRACKER: &str = "holdfast-tracker";
 const SIM: &str = "holdfast-sim";
 const KC: &str = "holdfast-kc";
@@ -15,18 +16,19 @@ const DOOR: &str = "holdfast-door";
 const TRIAL: &str = "holdfast-trial";
 
 /// Each crate and what it may stand on. Doors are not in each other's lists.
-const LAYERS: [(&str, &[&str]); 15] = [
+const LAYERS: [(&str, &[&str]); 16] = [
     (KERNEL, &[]),
     (SYS, &[KERNEL]),
     (STORE, &[KERNEL, SYS]),
     (GIT, &[KERNEL, SYS]),
+    (REMOTE, &[KERNEL, SYS, STORE, GIT]),
     (DOOR, &[SYS]),
-    (TRACKER, &[KERNEL, SYS, STORE, GIT]),
-    ("holdfast-jit", &[KERNEL, SYS, STORE, GIT, TRACKER, DOOR]),
+    (TRACKER, &[KERNEL, SYS, STORE, GIT, REMOTE]),
+    ("holdfast-jit", &[KERNEL, SYS, STORE, GIT, REMOTE, TRACKER, DOOR]),
     ("holdfast-jvs", &[KERNEL, SYS, STORE, GIT, DOOR]),
     (KC, &[KERNEL, SYS, STORE, GIT, DOOR]),
     ("holdfast-ic", &[KERNEL, SYS, STORE, GIT, DOOR]),
-    (SIM, &[KERNEL, SYS, STORE]),
+    (SIM, &[KERNEL, SYS, STORE, REMOTE]),
     (TRIAL, &[KERNEL, SYS, STORE]),
     ("holdfast-benches", &[KERNEL, SYS, STORE, GIT, SIM, KC]),
     ("holdfast-fuzz", &[KERNEL, SYS, STORE, GIT, TRACKER]),
@@ -58,7 +60,7 @@ const CHATTY: [&str; 17] = [
 ];
 
 /// The layers that never talk to a terminal.
-const SILENT: [&str; 5] = [KERNEL, SYS, STORE, GIT, TRACKER];
+const SILENT: [&str; 6] = [KERNEL, SYS, STORE, GIT, REMOTE, TRACKER];
 
 /// Dependencies that point up or sideways.
 pub(super) fn upward(tree: &Tree) -> Vec<Finding> {

@@ -1,6 +1,7 @@
 //! `jit claim`: names, flags and help.
 
-use clap::{Args, Subcommand};
+use clap::{Args, Subcommand, ValueEnum};
+use holdfast_tracker::claims::lease::Kind;
 
 use super::{CreateIssue, Filters};
 
@@ -16,6 +17,28 @@ pub struct Terms {
     /// The process that stands for the agent; once it is gone, others need not wait for the deadline
     #[arg(long, value_name = "PID", allow_hyphen_values = true)]
     pub keeper: Option<String>,
+}
+
+/// What claims are on.
+#[derive(ValueEnum, Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum ClaimKind {
+    /// Issues
+    #[default]
+    Issue,
+    /// Branches, held by whoever lands work on them
+    Branch,
+    /// All that there are
+    All,
+}
+
+impl From<ClaimKind> for Kind {
+    fn from(kind: ClaimKind) -> Self {
+        match kind {
+            ClaimKind::Issue => Self::Issue,
+            ClaimKind::Branch => Self::Branch,
+            ClaimKind::All => Self::All,
+        }
+    }
 }
 
 /// Claims.
@@ -116,9 +139,17 @@ pub enum Claim {
         /// Only claims of this agent
         #[arg(long)]
         agent: Option<String>,
+        /// What they are on
+        #[arg(long, value_enum, default_value_t)]
+        kind: ClaimKind,
     },
     /// List all claims
-    List,
+    #[command(after_help = "Examples:\n  jit claim list\n  jit claim list --kind branch")]
+    List {
+        /// What they are on
+        #[arg(long, value_enum, default_value_t)]
+        kind: ClaimKind,
+    },
     /// Show the history of claims
     #[command(after_help = "Examples:\n  jit claim history --issue 01JAB")]
     History {

@@ -89,8 +89,10 @@ pub enum AboutPool {
         now: bool,
     },
     /// Show what a command wrote
-    #[command(after_help = "What a terminal would act on is left out; the file, whose path -q prints, has every \
-        byte.\n\nExamples:\n  jit dispatch logs 7k2f\n  less \"$(jit dispatch logs -q 7k2f)\"")]
+    #[command(
+        after_help = "What a terminal would act on is left out; the file, whose path -q prints, has every \
+        byte.\n\nExamples:\n  jit dispatch logs 7k2f\n  less \"$(jit dispatch logs -q 7k2f)\""
+    )]
     Logs {
         /// The issue
         issue: String,

@@ -67,4 +67,7 @@ pub struct Land {
     /// Everything that is finished on a branch and held by nobody
     #[arg(long)]
     pub all: bool,
+    /// Another issue that the branch may change
+    #[arg(long, value_name = "ISSUE")]
+    pub with: Vec<String>,
 }

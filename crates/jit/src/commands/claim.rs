@@ -28,8 +28,10 @@ pub fn run(context: &Context, command: &Command) -> Result<Report> {
             change::transfer(context, lease, to_agent, to_worktree, reason)
         }
         Command::ForceEvict { lease, reason } => change::evict(context, lease, reason),
-        Command::Status { issue, agent } => look::status(context, issue.as_deref(), agent.as_deref()),
-        Command::List => look::status(context, None, None),
+        Command::Status { issue, agent, kind } => {
+            look::status(context, issue.as_deref(), agent.as_deref(), (*kind).into())
+        }
+        Command::List { kind } => look::status(context, None, None, (*kind).into()),
         Command::History { issue } => look::history(context, issue.as_deref()),
     }
 }

@@ -140,7 +140,8 @@ fn arguments(typed: &cli::Pool) -> Vec<OsString> {
     let cli::Filters { state, priority, assignee, label, .. } = &typed.filters;
     let lists = [("--state", state), ("--priority", priority), ("--label", label)];
     let lists = lists.into_iter().filter(|(_, values)| !values.is_empty());
-    let mut words: Vec<OsString> = lists.map(|(flag, values)| format!("{flag}={}", values.join(",")).into()).collect();
+    let mut words: Vec<OsString> =
+        lists.map(|(flag, values)| format!("{flag}={}", values.join(",")).into()).collect();
     words.extend(assignee.iter().map(|name| format!("--assignee={name}").into()));
     words.extend(typed.ttl.iter().map(|ttl| format!("--ttl={ttl}").into()));
     words
@@ -162,7 +163,8 @@ fn time(text: &str) -> Result<Millis> {
         _ => return Err(bad()),
     };
     let number: u64 = text.trim_end_matches(unit).parse().map_err(|_| bad())?;
-    let secs = number.checked_mul(secs).filter(|secs| *secs <= Millis::LONGEST.get() / 1_000).ok_or_else(bad)?;
+    let secs =
+        number.checked_mul(secs).filter(|secs| *secs <= Millis::LONGEST.get() / 1_000).ok_or_else(bad)?;
     Ok(Millis::from_secs(secs))
 }
 
@@ -174,9 +176,11 @@ struct View {
 impl Watcher for View {
     fn see(&mut self, now: &Stamp, lane: usize, what: &Happening<'_>) {
         let (colour, text, more) = match what {
-            Happening::Claimed(ran, _) => {
-                (Colour::Yellow, format!("claims {}", ran.handle), format!(" (fence {}): {}", ran.fence, ran.title))
-            }
+            Happening::Claimed(ran, _) => (
+                Colour::Yellow,
+                format!("claims {}", ran.handle),
+                format!(" (fence {}): {}", ran.fence, ran.title),
+            ),
             Happening::Ended(ran) => {
                 let because = ran.reason.as_deref().map(|why| format!(": {why}")).unwrap_or_default();
                 (colour(ran.outcome), format!("{} {}", word(ran.outcome), ran.handle), because)
@@ -217,7 +221,10 @@ fn report(name: String, summary: Summary) -> Report {
     let Summary { finished, failed, needs_attention, kept, stopped, stuck } = summary;
     let mut text = format!("{name} has ended: {finished} finished, {failed} failed attempts\n");
     for ran in &needs_attention {
-        text.push_str(&format!("needs attention: {} ({}); jit dispatch logs {}\n", ran.handle, ran.title, ran.handle));
+        text.push_str(&format!(
+            "needs attention: {} ({}); jit dispatch logs {}\n",
+            ran.handle, ran.title, ran.handle
+        ));
     }
     for root in &kept {
         text.push_str(&format!("stays, with work in it: {root}\n"));
@@ -251,7 +258,8 @@ fn status(context: &Context) -> Result<Report> {
             "{} {how} (process {}): {} finished, {} failed attempts\n",
             pool.name, pool.pid, pool.finished, pool.failed
         );
-        let rows: Vec<[String; 4]> = pool.workers.iter().map(|worker| row(worker, now, pool.running)).collect();
+        let rows: Vec<[String; 4]> =
+            pool.workers.iter().map(|worker| row(worker, now, pool.running)).collect();
         text += table(["WORKER", "ISSUE", "FOR", "TITLE"], &rows);
     }
     if pools.is_empty() {
@@ -312,11 +320,8 @@ fn logs(context: &Context, issue: &str) -> Result<Report> {
     }
     let text = Clean::page(&String::from_utf8_lossy(&bytes));
     let earlier = all.iter().map(|path| path.to_string_lossy().into_owned()).collect();
-    let document = LogsOutput {
-        log: log.to_string_lossy().into_owned(),
-        text: text.as_str().to_owned(),
-        earlier,
-    };
+    let document =
+        LogsOutput { log: log.to_string_lossy().into_owned(), text: text.as_str().to_owned(), earlier };
     let brief = document.log.clone();
     Ok(Report::new(text, &document).brief(brief))
 }

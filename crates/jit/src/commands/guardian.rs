@@ -62,5 +62,6 @@ fn finish(context: &Context, mark: &str, issue: &str) -> Result<()> {
 }
 
 fn as_value(value: &impl Serialize) -> Result<Value> {
-    serde_json::to_value(value).map_err(|error| Error::Internal(format!("an outcome has no JSON form: {error}")))
+    serde_json::to_value(value)
+        .map_err(|error| Error::Internal(format!("an outcome has no JSON form: {error}")))
 }

@@ -1,5 +1,5 @@
 //! `jit run`: a command under a claim. The claim is kept while the command lives, and nothing of it lives on without the
-//! claim; what it did lands, or the issue is given back with a note.
+//! claim; what it did lands, or the issue is given back.
 
 mod guarded;
 mod settle;
@@ -12,7 +12,7 @@ use holdfast_git::Environment;
 use holdfast_tracker::claims::{Terms, keeper};
 use holdfast_tracker::code::Exit;
 use holdfast_tracker::error::{Error, Result};
-use holdfast_tracker::issues::Issues;
+use holdfast_tracker::issues::{Issues, Scope};
 use holdfast_tracker::land::{self, Begun, Wanted};
 use holdfast_tracker::run::{self, Bound, Input, Record, Start};
 use holdfast_tracker::{Caller, Session, take};
@@ -103,7 +103,8 @@ pub fn run(context: &Context, typed: &cli::Run) -> Result<Report> {
     }
     let name = format!("run-{}", record.mark.get(..8).unwrap_or_default());
     let root = run::place::make(&session, &name)?;
-    let report = inside(&session.caller, &root).and_then(|inside| Work::begin(context, inside, typed, record)?.go());
+    let report =
+        inside(&session.caller, &root).and_then(|inside| Work::begin(context, inside, typed, record)?.go());
     if !run::place::take_away(&session, &root)? {
         context.printer.warn(&format!("{} stays: it has work that is in no commit", root.display()));
     }
@@ -254,7 +255,13 @@ fn start(session: &Session, typed: &cli::Run, terms: &Terms) -> Result<Begun> {
         && issue.is_none_or(|wanted| wanted == *id)
         && keeper::is_gone(session.sys(), lease)
     {
-        take::acquire(session, *id, terms, None)?;
+        // One that was cut off after its work had landed has nothing left to do but to give the claim back.
+        let state = Issues::new(session).see(*id, Scope::All, |seen| seen.issue.state)?;
+        if state.is_over() {
+            land::finish(session, *id, &land::Asked::default())?;
+        } else {
+            take::acquire(session, *id, terms, None)?;
+        }
     }
     let filter = typed.filters.parse()?.without(run::NEEDS_ATTENTION);
     let wanted = Wanted { issue, filter: &filter, another: false, here: typed.here };
@@ -289,7 +296,9 @@ fn report(ran: &Ran, interrupted: Option<u8>) -> Report {
     };
     let exit = match (interrupted, ran.outcome) {
         (Some(signal), Outcome::Dropped | Outcome::CutOff) => Exit::Signal(signal),
-        (_, Outcome::Landed | Outcome::Done | Outcome::Gated | Outcome::Waiting | Outcome::Released) => Exit::Ok,
+        (_, Outcome::Landed | Outcome::Done | Outcome::Gated | Outcome::Waiting | Outcome::Released) => {
+            Exit::Ok
+        }
         (_, Outcome::Dropped | Outcome::CutOff) => Exit::Failed,
         (_, Outcome::Lost) => Exit::Lease,
     };

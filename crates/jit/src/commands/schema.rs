@@ -15,8 +15,8 @@ use crate::commands::demo;
 use crate::commands::gate::{check, define};
 use crate::commands::issue::{create, delete, show, update};
 use crate::commands::{
-    claim, commit, dep, dispatch, doc, export, gate, guardian, heartbeat, hook, hooks, import, init, issue, merge_driver,
-    recover, shell, status, validate, work, worktree,
+    claim, commit, dep, dispatch, doc, export, gate, guardian, heartbeat, hook, hooks, import, init, issue,
+    merge_driver, recover, shell, status, validate, work, worktree,
 };
 use crate::output::Report;
 use holdfast_tracker::claims::lease::{Beaten, Evicted, Many, One, Released, Renewed, Transferred};

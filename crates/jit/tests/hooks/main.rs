@@ -2,6 +2,7 @@
 #![expect(clippy::disallowed_methods, reason = "these tests start git and write files behind its back")]
 #![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test that cannot go on shall stop")]
 
+mod brought;
 mod commit;
 mod divergence;
 mod install;

@@ -149,6 +149,7 @@ fn run(sys: holdfast_sys::Sys, agent: Agent, args: &[String]) -> Result<Value, i
         agent_id: None,
         keeper: None,
         config_home: None,
+        cache_home: None,
         git: Environment::read(1000, |_| None),
         author_date: None,
         temporary: "/tmp".into(),

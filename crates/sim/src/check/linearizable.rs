@@ -99,6 +99,9 @@ impl<'a> Op<'a> {
 /// Until when a call of unknown outcome can still take effect. Whoever dies does nothing afterwards; but what
 /// was half undone, because something had failed, may come back with the next power loss.
 fn last_chance(history: &History, call: &Call) -> Option<Moment> {
+    if history.may_arrive_late() {
+        return None;
+    }
     let power_loss = history.power_losses().iter().copied().find(|moment| *moment > call.start);
     power_loss.or_else(|| history.actor_end(call.by).filter(|_| call.told == Told::Nothing))
 }

@@ -1,7 +1,7 @@
 //! An event as JSON, for media that keep a history but not a chained log: the log's line without its chain.
 //! It must never carry less than the event, nor accept what it would not write itself.
 
-use holdfast_kernel::{Event, Fence};
+use holdfast_kernel::{Event, Fence, Lease};
 
 use crate::json::{Words, read, write};
 
@@ -30,11 +30,32 @@ pub fn read_event(bytes: &[u8]) -> Result<(Fence, Event), String> {
     }
 }
 
+/// A lease as it stands, as one JSON object.
+#[must_use]
+pub fn write_lease(lease: &Lease) -> Vec<u8> {
+    let mut out = Vec::with_capacity(TYPICAL);
+    write::lease(&mut out, &Words::PLAIN, lease, None);
+    out
+}
+
+/// The lease that the bytes are.
+///
+/// # Errors
+/// What is wrong with them, when [`write_lease`] cannot have written them.
+pub fn read_lease(bytes: &[u8]) -> Result<Lease, String> {
+    let lease = read::standing(bytes, &Words::PLAIN)?;
+    if write_lease(&lease) == bytes {
+        Ok(lease)
+    } else {
+        Err("it is not written the way this program writes it".into())
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use holdfast_kernel::{Cause, Event, Fence, Holder, LeaseId, Millis, Name, Text};
 
-    use super::{read_event, write_event};
+    use super::{read_event, read_lease, write_event, write_lease};
     use crate::codec::wire::samples;
 
     fn events() -> Vec<Event> {
@@ -66,6 +87,18 @@ mod tests {
             let bytes = write_event(&event, seven);
             assert_eq!(read_event(&bytes), Ok((seven, event)), "{}", String::from_utf8_lossy(&bytes));
         }
+    }
+
+    #[test]
+    fn a_lease_reads_back_as_it_was_and_a_cut_one_not_at_all() {
+        for lease in samples::leases() {
+            let bytes = write_lease(&lease);
+            assert_eq!(read_lease(&bytes), Ok(lease));
+            for cut in 0..bytes.len().min(600) {
+                assert!(read_lease(&bytes[..cut]).is_err());
+            }
+        }
+        assert!(read_lease(b"{}").is_err());
     }
 
     #[test]

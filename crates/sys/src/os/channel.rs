@@ -134,9 +134,8 @@ impl Teller {
         if !files.is_empty() && !control.push(SendAncillaryMessage::ScmRights(&files)) {
             return Err(failed(io::ErrorKind::InvalidInput.into()));
         }
-        let sent = retry_on_intr(|| {
-            sendmsg(&self.0, &[IoSlice::new(&line)], &mut control, SendFlags::NOSIGNAL)
-        });
+        let sent =
+            retry_on_intr(|| sendmsg(&self.0, &[IoSlice::new(&line)], &mut control, SendFlags::NOSIGNAL));
         let sent = sent.map_err(|error| failed(error.into()))?;
         (&self.0).write_all(line.get(sent..).unwrap_or_default()).map_err(failed)
     }

@@ -115,6 +115,15 @@ impl Rest {
     }
 }
 
+/// Kills everybody in the group that a child leads which was started in a group of its own and has not been waited for.
+pub fn kill_group(leader: u32) {
+    let pid = i32::try_from(leader).ok().and_then(Pid::from_raw);
+    if let Some(pid) = pid {
+        // Whoever has ended needs no signal.
+        let _ = kill_process_group(pid, Signal::KILL);
+    }
+}
+
 /// From here on what a child leaves behind becomes a child of this process, so that it can be waited for. Only Linux
 /// can do so.
 ///

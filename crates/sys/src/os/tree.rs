@@ -149,7 +149,8 @@ pub fn marked(name: &str, value: &str) -> Vec<u32> {
 
 fn is_marked(pid: u32, name: &str, value: &str) -> bool {
     let wanted = format!("{name}={value}");
-    let found = |environment: Vec<u8>| environment.split(|byte| *byte == 0).any(|one| one == wanted.as_bytes());
+    let found =
+        |environment: Vec<u8>| environment.split(|byte| *byte == 0).any(|one| one == wanted.as_bytes());
     std::fs::read(format!("/proc/{pid}/environ")).is_ok_and(found)
 }
 
@@ -188,9 +189,9 @@ fn send(pid: u32, signal: Signal, is_meant: impl Fn(u32) -> bool) {
 /// # Errors
 /// When it cannot.
 pub fn leave_session() -> Result<()> {
-    rustix::process::setsid().map(|_| ()).map_err(|error| {
-        Error::new("begin", Path::new("a session of its own"), io::Error::from(error))
-    })
+    rustix::process::setsid()
+        .map(|_| ())
+        .map_err(|error| Error::new("begin", Path::new("a session of its own"), io::Error::from(error)))
 }
 
 fn failed(error: impl Into<io::Error>) -> Error {

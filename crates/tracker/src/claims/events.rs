@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::config::keys;
+use crate::ids::IssueId;
 use crate::json;
 use crate::times::rfc3339;
 
@@ -41,8 +42,12 @@ struct Actor {
 struct Payload {
     /// The lease.
     lease_id: String,
-    /// The issue that it is on.
-    issue_id: String,
+    /// The issue that it is on; none if it is no issue.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    issue_id: Option<String>,
+    /// What else it is on: `branch:main` where work lands.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    resource: Option<String>,
     /// Its holder.
     agent_id: String,
     /// The worktree of its holder.
@@ -96,10 +101,10 @@ impl Envelope {
         }
     }
 
-    /// The issue that it is about.
+    /// What it is about: an issue, or whatever else a lease is on.
     #[must_use]
-    pub fn issue(&self) -> &str {
-        &self.payload.issue_id
+    pub fn subject(&self) -> &str {
+        self.payload.issue_id.as_deref().or(self.payload.resource.as_deref()).unwrap_or_default()
     }
 
     /// When, what, who, in the columns of a table.
@@ -110,7 +115,7 @@ impl Envelope {
             self.sequence.map(|number| number.to_string()).unwrap_or_default(),
             self.timestamp.clone(),
             self.event_type.to_owned(),
-            self.payload.issue_id.clone(),
+            self.subject().to_owned(),
             self.actor.agent_id.clone(),
             why.into_iter().flatten().collect::<Vec<_>>().join(": "),
         ]
@@ -165,9 +170,12 @@ fn actor(record: &Record) -> Actor {
 }
 
 fn payload(record: &Record) -> Payload {
+    let on = |lease: &Lease| Some(lease.resource.to_string());
+    let is_issue = |lease: &Lease| IssueId::parse(lease.resource.as_str()).is_some();
     let about = |lease: &Lease| Payload {
         lease_id: lease.id.to_string(),
-        issue_id: lease.resource.to_string(),
+        issue_id: on(lease).filter(|_| is_issue(lease)),
+        resource: on(lease).filter(|_| !is_issue(lease)),
         agent_id: lease.holder.agent.to_string(),
         worktree_id: lease.holder.place.to_string(),
         branch: lease.tags.get("branch").map(ToString::to_string),

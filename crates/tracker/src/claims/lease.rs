@@ -8,6 +8,7 @@ use serde::Serialize;
 
 use super::keeper;
 use crate::gone;
+use crate::ids::IssueId;
 use crate::times::{rfc3339, span};
 use crate::worktree::Entry;
 
@@ -16,8 +17,12 @@ use crate::worktree::Entry;
 pub struct Shown {
     /// Its id.
     pub lease_id: String,
-    /// The issue that is claimed.
-    pub issue_id: String,
+    /// The issue that is claimed; none if it is no issue.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub issue_id: Option<String>,
+    /// What else is held: `branch:main` by whoever lands work there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub resource: Option<String>,
     /// Who claims it.
     pub agent_id: String,
     /// In which worktree.
@@ -70,9 +75,14 @@ impl Shown {
             Term::Finite { ttl, .. } => (ttl.get() / 1_000, None),
             Term::Indefinite { beat, .. } => (0, Some(rfc3339(beat))),
         };
+        let (issue_id, resource) = match IssueId::parse(lease.resource.as_str()) {
+            Some(_) => (Some(lease.resource.to_string()), None),
+            None => (None, Some(lease.resource.to_string())),
+        };
         Self {
             lease_id: lease.id.to_string(),
-            issue_id: lease.resource.to_string(),
+            issue_id,
+            resource,
             agent_id: lease.holder.agent.to_string(),
             worktree_id: lease.holder.place.to_string(),
             branch: lease.tags.get("branch").map(ToString::to_string),
@@ -108,6 +118,31 @@ impl Shown {
     ) -> Vec<Self> {
         let is_gone = |lease: &Lease| gone::is_gone(lease, worktrees);
         leases.map(|lease| Self { worktree_gone: is_gone(lease), ..Self::new(sys, lease, now) }).collect()
+    }
+}
+
+/// What leases are on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Kind {
+    /// Issues.
+    #[default]
+    Issue,
+    /// Branches that work lands on.
+    Branch,
+    /// All that there are.
+    All,
+}
+
+impl Kind {
+    /// Whether a lease is of this kind.
+    #[must_use]
+    pub fn has(self, lease: &Lease) -> bool {
+        let resource = lease.resource.as_str();
+        match self {
+            Self::Issue => IssueId::parse(resource).is_some(),
+            Self::Branch => resource.starts_with("branch:"),
+            Self::All => true,
+        }
     }
 }
 

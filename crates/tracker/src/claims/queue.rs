@@ -1,4 +1,4 @@
-//! Waiting in line for one issue. Each waiter has a ticket file with a number, and holds a lock on it for as
+//! Waiting in line for one thing. Each waiter has a ticket file with a number, and holds a lock on it for as
 //! long as it lives: whoever dies leaves the line with its last breath, and the others notice.
 
 use std::io;
@@ -10,9 +10,8 @@ use crate::agent::AgentId;
 use crate::control::Access;
 use crate::durable;
 use crate::error::Result;
-use crate::ids::IssueId;
 
-/// The line for one issue.
+/// The line for one thing: an issue, or the turn to move a branch.
 pub struct Queue {
     sys: Sys,
     directory: PathBuf,
@@ -29,11 +28,11 @@ pub struct Ticket<'a> {
 }
 
 impl Queue {
-    /// The line for an issue.
+    /// The line of this name, which is a file's.
     #[must_use]
-    pub fn new(sys: &Sys, control: &Path, issue: IssueId, access: Access) -> Self {
+    pub fn new(sys: &Sys, control: &Path, line: &str, access: Access) -> Self {
         let locks = control.join("locks");
-        let directory = locks.join("wait").join(issue.to_string());
+        let directory = locks.join("wait").join(line);
         Self { sys: sys.clone(), directory, guard: locks.join("wait.lock"), access }
     }
 

@@ -54,7 +54,7 @@ impl Waiter<'_> {
     ) -> Result<Answer> {
         let sys = &self.caller.sys;
         let started = sys.clock.now()?;
-        let queue = Queue::new(sys, &self.claims.control, self.issue, self.access);
+        let queue = Queue::new(sys, &self.claims.control, &self.issue.to_string(), self.access);
         let ticket = queue.join(self.agent)?;
         let mut said = String::new();
         loop {

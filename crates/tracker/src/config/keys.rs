@@ -116,6 +116,8 @@ sections! {
         via: Via = Via::Push, Via::FORM;
         /// When an issue that others depend on is out of their way.
         dependencies: Satisfied = Satisfied::Landed, Satisfied::FORM;
+        /// The directory of the checkouts that gates are run in before work lands; none is the user's cache.
+        scratch: Option<String> = None, Form::Text(texts::PATH);
     }
 
     /// Commands that are run under a claim.

@@ -39,6 +39,12 @@ pub(super) const TYPE: TextForm = TextForm {
 /// A branch.
 pub(super) const BRANCH: TextForm = TextForm { what: "a branch's name", check: is_branch };
 
+/// A directory; a relative one is below the worktree.
+pub(super) const PATH: TextForm = TextForm {
+    what: "a path of 1 to 512 bytes without control characters",
+    check: |text| Name::new(text).is_ok(),
+};
+
 /// What is said about kinds of agents wherever one is asked for.
 pub(super) const KIND: &str = "a kind is up to 32 lower-case letters, digits, hyphens and underscores";
 

@@ -79,9 +79,11 @@ pub(super) fn hint(refusal: &Refusal) -> Option<String> {
 
 /// A lease, as far as whoever is refused may go on with it.
 pub(crate) fn shown(lease: &Lease) -> Value {
+    // What is no issue says what it is, `branch:main`.
+    let subject = if lease.resource.as_str().contains(':') { "resource" } else { "issue_id" };
     json!({
         "lease_id": lease.id.to_string(),
-        "issue_id": lease.resource.as_str(),
+        subject: lease.resource.as_str(),
         "agent_id": lease.holder.agent.as_str(),
         "worktree_id": lease.holder.place.as_str(),
         "fence": lease.fence.get(),

@@ -1,11 +1,13 @@
 //! Whether somebody who changes an issue holds it: the question that a commit asks of the claims as they
 //! stand. The kernel answers it.
 
-use holdfast_git::Objects;
 use holdfast_git::changes::{Change, Version};
+use holdfast_git::{Git, Objects};
 use holdfast_kernel::{Claim, Fence, Holder, Lease, Name, Refusal, check};
 use holdfast_store::View;
 
+use super::brought::is_as_written;
+use super::claim_logs::ClaimLogs;
 use super::files::{self, Fenced};
 use super::findings::{Findings, Weight};
 use crate::claims::{lease, resource};
@@ -18,6 +20,8 @@ use crate::times::rfc3339;
 /// Somebody who commits.
 pub(super) struct Committer<'a> {
     pub(super) objects: &'a Objects<'a>,
+    pub(super) git: Git,
+    pub(super) logs: &'a ClaimLogs,
     pub(super) holder: &'a Holder,
     pub(super) view: &'a View,
     /// What becomes of a change without a lease.
@@ -36,7 +40,9 @@ impl Committer<'_> {
     ) -> Result<()> {
         let name = resource(issue)?;
         let Some(held) = self.view.table.held_by(&name, self.holder) else {
-            findings.add(self.weight, self.without(issue, &name));
+            if !self.brings(issue, change)? {
+                findings.add(self.weight, self.without(issue, &name));
+            }
             return Ok(());
         };
         let fence = match change.and_then(|change| change.new) {
@@ -94,6 +100,17 @@ impl Committer<'_> {
         // A number that no grant has fences everybody out.
         let carried = Fence::new(fence).unwrap_or(Fence::LAST);
         (carried > held.fence).then_some(carried)
+    }
+
+    /// Whether a change is what the last holder committed elsewhere.
+    fn brings(&self, issue: IssueId, change: Option<&Change>) -> Result<bool> {
+        let Some(version) = change.and_then(|change| change.new) else { return Ok(false) };
+        let fenced = Fenced::of(self.objects, version).unwrap_or_default();
+        let Some((fence, log)) = fenced.pair() else { return Ok(false) };
+        match self.logs.log(log) {
+            Some(log) => is_as_written(&self.git, log, issue, version, fence),
+            None => Ok(false),
+        }
     }
 
     fn without(&self, issue: IssueId, name: &Name) -> Problem {

@@ -4,6 +4,7 @@
 use holdfast_git::ObjectId;
 use holdfast_store::View;
 
+use super::claim_logs::ClaimLogs;
 use super::claimed::{Committer, fallen_behind};
 use super::files::{self, Sorted};
 use super::findings::{Findings, Weight};
@@ -122,7 +123,9 @@ impl Staged<'_> {
         let holder = self.session.holder()?;
         let view: View = self.session.claims().view()?;
         let foreign = Weight::from(self.session.config().enforcement.foreign_claims);
-        let committer = Committer { objects: &self.site.objects, holder, view: &view, weight, foreign };
+        let logs = ClaimLogs::open(self.session.sys(), &[self.session.control().to_path_buf()])?;
+        let (objects, git) = (&self.site.objects, self.site.git());
+        let committer = Committer { objects, git, logs: &logs, holder, view: &view, weight, foreign };
         touched.iter().try_for_each(|(issue, change)| committer.judge(**issue, change.as_ref(), findings))
     }
 

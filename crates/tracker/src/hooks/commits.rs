@@ -6,9 +6,10 @@ use std::collections::BTreeMap;
 use holdfast_git::changes::Change;
 use holdfast_git::objects::Commit;
 use holdfast_git::trailers::Style;
-use holdfast_git::{ObjectId, Objects};
+use holdfast_git::{Git, ObjectId, Objects};
 use holdfast_kernel::{Lease, LeaseId};
 
+use super::brought::is_as_written;
 use super::claim_logs::{ClaimLog, ClaimLogs};
 use super::claimed::{fallen_behind, foreign, unreadable};
 use super::files::{self, Fenced, Sorted};
@@ -25,6 +26,7 @@ use crate::times::rfc3339;
 /// What a commit is judged by.
 pub(super) struct CommitCheck<'a> {
     pub(super) objects: &'a Objects<'a>,
+    pub(super) git: Git,
     pub(super) logs: &'a ClaimLogs,
     /// Whether nothing is known about leases here, so that only fences can be compared.
     pub(super) blind: bool,
@@ -215,6 +217,7 @@ impl CommitCheck<'_> {
             (Some(_), Some(Some((log, own)))) if *log == known.id && *own >= fence => {}
             // What is wrong with the lease that is named has been said.
             (Some(_), Some(None)) => {}
+            (Some(_), None) if is_as_written(&self.git, known, issue, version, fence)? => {}
             (Some(lease), None) => drop(self.in_force(pushed, known, lease, findings)?),
             _ => findings.add(self.weight, pushed.never_granted(issue, fence)),
         }

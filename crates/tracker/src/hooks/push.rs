@@ -143,6 +143,7 @@ impl PushCheck<'_> {
     fn judge(&self, updates: &[Update]) -> Result<()> {
         let commits = CommitCheck {
             objects: &self.site.objects,
+            git: self.site.git(),
             logs: &self.logs,
             blind: matches!(self.side, Side::Receives) && !self.logs.sees,
             weight: Weight::from(self.config.worktree.enforce_leases),

@@ -215,7 +215,16 @@ impl<'a> Landing<'a> {
                     && finished.fence_log.as_deref() == issue.fence_log.as_deref()
             })
         };
-        self.branches().iter().find(has).map(|branch| branch.name.clone())
+        // One that builds on it has it too; the one that was begun for it has nothing else.
+        let random = text.get(10..).unwrap_or_default().to_lowercase();
+        let is_own = |branch: &&Branch| {
+            let name = branch.name.strip_prefix("origin/").unwrap_or(&branch.name);
+            let handle = name.strip_prefix("jit/").and_then(|rest| rest.split('-').next());
+            handle.is_some_and(|handle| handle.len() >= 4 && random.starts_with(handle))
+        };
+        let mut all = self.branches().iter().filter(has);
+        let own = all.clone().find(is_own);
+        own.or_else(|| all.next()).map(|branch| branch.name.clone())
     }
 
     fn branches(&self) -> &[Branch] {

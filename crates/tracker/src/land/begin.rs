@@ -96,7 +96,11 @@ fn begin(session: &Session, taken: Taken) -> Result<Begun> {
             Some(repository) => workspace::head_commit(&session.caller, repository)?,
             None => None,
         };
-        let state = if before.state == State::InProgress { State::Ready } else { before.state };
+        // Whoever gives back what is half done, or done and not landed, gives it back to be done.
+        let state = match before.state {
+            State::Backlog | State::Ready => before.state,
+            _ => State::Ready,
+        };
         Started { fence, state, base: base.map(|base| base.to_string()) }.write(session, id)?;
     }
     let agent = session.agent()?.id.to_string();

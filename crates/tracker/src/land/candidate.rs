@@ -7,7 +7,9 @@ use holdfast_sys::Sys;
 
 use super::plumbing::{Merged, Plumbing, is_ours};
 use crate::error::{LandError, Result};
+use crate::ids::IssueId;
 use crate::merge;
+use crate::workspace::DATA;
 
 /// How long the marks of a conflict are that git itself makes.
 const MARK: usize = 7;
@@ -27,6 +29,8 @@ pub(super) struct Candidate {
 pub(super) struct Builder<'a> {
     pub(super) sys: &'a Sys,
     pub(super) plumbing: &'a Plumbing,
+    /// The issue that lands. What only says how it stands is no work: its last commit says so anew.
+    pub(super) issue: Option<IssueId>,
 }
 
 impl Builder<'_> {
@@ -36,22 +40,43 @@ impl Builder<'_> {
     /// When they conflict with what is there, or git fails.
     pub(super) fn rebased(&self, onto: ObjectId, source: &ObjectId) -> Result<Candidate> {
         let commits = self.plumbing.commits(&onto, source)?;
-        let first = commits.first().and_then(|(_, parents)| parents.first());
-        if commits.is_empty() || first == Some(&onto) && is_line(&commits) {
-            let tip = if commits.is_empty() { onto } else { *source };
-            return Ok(Candidate { onto, tip, has_work: !commits.is_empty() });
-        }
         if !is_line(&commits) {
             return self.merged(onto, source);
         }
-        let mut tip = onto;
+        let mut work = Vec::new();
         for (commit, parents) in &commits {
+            if !self.is_only_said(commit, parents)? {
+                work.push((commit, parents));
+            }
+        }
+        let first = commits.first().and_then(|(_, parents)| parents.first());
+        if commits.is_empty() || first == Some(&onto) && work.len() == commits.len() {
+            let tip = if commits.is_empty() { onto } else { *source };
+            return Ok(Candidate { onto, tip, has_work: !commits.is_empty() });
+        }
+        let mut tip = onto;
+        for (commit, parents) in work {
             let Some(parent) = parents.first() else { return self.merged(onto, source) };
             let tree = self.tree(Some(parent), &tip, commit)?;
+            // What the target has already, because it landed in other words, does not land again.
+            if tree == self.plumbing.tree(&tip)?
+                && self.plumbing.tree(parent)? != self.plumbing.tree(commit)?
+            {
+                continue;
+            }
             let message = self.plumbing.message(commit)?;
             tip = self.plumbing.commit(&tree, &[tip], &message, Some(commit))?;
         }
-        Ok(Candidate { onto, tip, has_work: true })
+        Ok(Candidate { onto, tip, has_work: tip != onto })
+    }
+
+    /// Whether a commit changes nothing but how the issue stands that lands.
+    fn is_only_said(&self, commit: &ObjectId, parents: &[ObjectId]) -> Result<bool> {
+        let (Some(issue), [parent]) = (self.issue, parents) else { return Ok(false) };
+        let own = [format!("{DATA}/issues/{issue}/issue.json"), format!("{DATA}/gates/results/{issue}/")];
+        let changed = self.plumbing.changed(parent, commit)?;
+        let is_own = |path: &Vec<u8>| own.iter().any(|own| path.starts_with(own.as_bytes()));
+        Ok(!changed.is_empty() && changed.iter().all(is_own))
     }
 
     /// Both joined by a commit.

@@ -4,7 +4,9 @@
 use holdfast_git::ObjectId;
 use holdfast_kernel::Lease;
 
+use super::candidate::Builder;
 use super::plumbing::Plumbing;
+use crate::config::Satisfied;
 use crate::error::{LandError, Result};
 use crate::ids::IssueId;
 use crate::issues::{Issues, Scope, Standing};
@@ -44,6 +46,7 @@ impl<'a> Checkout<'a> {
             );
         }
         if let Some(target) = &target
+            && !is_finished(session)?
             && let Some(commit) = unlanded(&plumbing, target)?
         {
             let what = format!("commit {commit} is not on {}", target.branch);
@@ -56,30 +59,73 @@ impl<'a> Checkout<'a> {
     pub(super) fn switch(&self, lease: &Lease) -> Result<()> {
         let Some(id) = IssueId::parse(lease.resource.as_str()) else { return Ok(()) };
         let issues = Issues::new(self.session);
-        let handle = issues.handle(id);
-        if let Ok(Standing::OnBranch { branch }) = issues.see(id, Scope::All, |seen| seen.standing.clone())
-            && self.plumbing.branch(&branch)?.is_some()
-            && self.plumbing.git().ask(&["switch", "-q", &branch], &[])?.code == Some(0)
-        {
-            return Ok(());
+        let name = format!("jit/{}", issues.handle(id));
+        // What is finished and has not landed is gone on with, wherever it is: somebody wants it otherwise.
+        if let Ok(Standing::OnBranch { branch }) = issues.see(id, Scope::All, |seen| seen.standing.clone()) {
+            if self.plumbing.branch(&branch)?.is_some() && self.goes(&["switch", "-q", &branch])? {
+                return Ok(());
+            }
+            let there =
+                self.plumbing.git().ask(&["rev-parse", "--verify", "--end-of-options", &branch], &[])?;
+            if let Some(tip) = ObjectId::from_hex(there.stdout.trim_ascii()) {
+                return self.begin_at(&name, lease, &tip, self.plumbing.branch(&name)?.is_none());
+            }
         }
-        let name = format!("jit/{handle}");
+        let base = self.base(&issues, id)?;
         let is_free = match self.plumbing.branch(&name)? {
-            Some(tip) => self.plumbing.commits(&self.tip, &tip)?.is_empty(),
+            Some(tip) => self.plumbing.commits(&base, &tip)?.is_empty(),
             None => true,
         };
-        let tip = self.tip.to_string();
-        if is_free
-            && self.plumbing.git().ask(&["switch", "-q", "--no-track", "-C", &name, &tip], &[])?.code
-                == Some(0)
-        {
+        self.begin_at(&name, lease, &base, is_free)
+    }
+
+    /// Goes to a branch of that name at a commit. If somebody has worked on it before, what they left stays where it is,
+    /// and the branch is called after the grant.
+    fn begin_at(&self, name: &str, lease: &Lease, at: &ObjectId, is_free: bool) -> Result<()> {
+        let at = at.to_string();
+        if is_free && self.goes(&["switch", "-q", "--no-track", "-C", name, &at])? {
             return Ok(());
         }
-        // Somebody has worked on it before: what they left stays where it is.
         let name = format!("{name}-{}", lease.fence.get());
-        self.plumbing.git().run(&["switch", "-q", "--no-track", "-C", &name, &tip])?;
+        self.plumbing.git().run(&["switch", "-q", "--no-track", "-C", &name, &at])?;
         Ok(())
     }
+
+    fn goes(&self, args: &[&str]) -> Result<bool> {
+        Ok(self.plumbing.git().ask(args, &[])?.code == Some(0))
+    }
+
+    /// Where work on an issue begins: where the target is, and on the branches of what it depends on if that only has to
+    /// be done.
+    fn base(&self, issues: &Issues<'_>, id: IssueId) -> Result<ObjectId> {
+        let mut base = self.tip;
+        if self.session.config().landing.dependencies == Satisfied::Landed {
+            return Ok(base);
+        }
+        let deps = issues
+            .see(id, Scope::All, |seen| seen.deps.members().filter_map(IssueId::parse).collect::<Vec<_>>())?;
+        let builder = Builder { sys: self.session.sys(), plumbing: &self.plumbing, issue: None };
+        for dep in deps {
+            let standing = issues.see(dep, Scope::All, |seen| seen.standing.clone());
+            let Ok(Standing::OnBranch { branch }) = standing else { continue };
+            let tip = self.plumbing.id(&["rev-parse", "--verify", "--end-of-options", &branch])?;
+            base = match self.plumbing.base(&base, &tip)? {
+                Some(common) if common == tip => base,
+                Some(common) if common == base => tip,
+                _ => builder.merged(base, &tip)?.tip,
+            };
+        }
+        Ok(base)
+    }
+}
+
+/// Whether this worktree is on a branch whose issue is finished there: that one waits for its landing by itself.
+fn is_finished(session: &Session) -> Result<bool> {
+    let issues = Issues::new(session);
+    let Some(id) = super::begun(session, &issues)? else { return Ok(false) };
+    let own = session.branch()?;
+    let standing = issues.see(id, Scope::All, |seen| seen.standing.clone());
+    Ok(matches!(standing, Ok(Standing::OnBranch { branch }) if Some(&branch) == own.as_ref()))
 }
 
 /// The newest commit of this worktree that no tip of the target has, for people.

@@ -1,18 +1,19 @@
 //! Finishing: what was done is committed, put on top of the target, judged by its gates, and becomes part of the target
 //! together with the word `done`. Asked for again, it goes on where it was.
 
-use std::collections::BTreeSet;
+use std::cell::RefCell;
 
 use holdfast_git::ObjectId;
-use holdfast_kernel::{Command, Lease, Request};
+use holdfast_kernel::{Command, Lease, Millis, Request};
 
 use super::candidate::{Builder, Candidate};
 use super::checkout;
-use super::gates::{Judge, Judged};
+use super::gates::{Judge, Judgement};
 use super::own_lease;
 use super::plumbing::{Plumbing, is_ours};
 use super::publish::{Published, Publisher};
 use super::started::Started;
+use super::turn::Turn;
 use crate::claims::Terms;
 use crate::config::{Strategy, Via};
 use crate::error::{Error, LandError, Result};
@@ -29,6 +30,9 @@ use crate::writes::{Draft, Files, Finished, Verdict, Writer};
 
 /// How often the target may move under a candidate.
 const MOST_TIMES: u32 = 32;
+
+/// How long the claim lasts of somebody who lands what another one finished; what takes longer renews it.
+const LANDING: Millis = Millis::from_secs(30);
 
 /// How work is finished.
 #[derive(Clone, Debug, Default)]
@@ -99,9 +103,7 @@ pub fn finish(session: &Session, id: IssueId, asked: &Asked) -> Result<Outcome> 
         return plain(session, id, &lease);
     };
     let finisher = Finisher::new(session, id, lease, Plumbing::new(root), target)?;
-    let how = if finisher.is_landed()? {
-        finisher.landed()?
-    } else if session.branch()?.as_deref() == Some(&finisher.target.branch) {
+    let how = if session.branch()?.as_deref() == Some(&finisher.target.branch) {
         finisher.on_the_target(asked)?
     } else {
         finisher.on_a_branch(asked)?
@@ -109,11 +111,11 @@ pub fn finish(session: &Session, id: IssueId, asked: &Asked) -> Result<Outcome> 
     finisher.conclude(how)
 }
 
-/// Lands finished work that a branch has and whose holder is gone.
+/// Lands finished work that a branch has and whose holder is gone, and of other issues only what `with` names.
 ///
 /// # Errors
 /// When there is none, somebody holds the issue, or something failed.
-pub fn land(session: &Session, id: IssueId) -> Result<Outcome> {
+pub fn land(session: &Session, id: IssueId, with: &[IssueId]) -> Result<Outcome> {
     let issues = Issues::new(session);
     let nothing = || Error::from(LandError::NothingToLand(issues.handle(id)));
     let (Some(repository), Some(root)) = (session.repository(), session.root()) else {
@@ -127,12 +129,22 @@ pub fn land(session: &Session, id: IssueId) -> Result<Outcome> {
     let source =
         plumbing.id(&["rev-parse", "--verify", "--end-of-options", &format!("{branch}^{{commit}}")])?;
     let agent = session.agent()?;
-    let ttl = session.config().ttl_for(&agent.file, agent.id.kind());
+    // Whoever dies while it lands what somebody else finished holds nobody up for long.
+    let range = session.config().policy().rule_for(session.holder()?).ttl;
+    let usual = session.config().ttl_for(&agent.file, agent.id.kind());
+    let ttl = usual.min(LANDING).max(range.min);
     let terms = Terms { request: Request::Finite(ttl), reason: None };
     let taken = take::acquire(session, id, &terms, None)?;
-    let finisher = Finisher::new(session, id, taken.lease, plumbing, target)?;
-    match finisher.land(&source, None) {
-        Ok(how) => finisher.conclude(how),
+    let mut finisher = Finisher::new(session, id, taken.lease, plumbing, target)?;
+    finisher.branch = Some(branch);
+    let asked = Asked { with: with.to_vec(), ..Asked::default() };
+    match finisher.check_others(&source, &asked).and_then(|()| finisher.land(&source, None)) {
+        // The claim was for the moment: what is done on a branch says so under the claim that it was done under.
+        Ok(how @ (How::Landed { .. } | How::Done)) => finisher.conclude(how),
+        Ok(how) => {
+            finisher.release()?;
+            Ok(finisher.outcome(how))
+        }
         Err(error) => {
             finisher.release()?;
             Err(error)
@@ -157,15 +169,19 @@ fn plain(session: &Session, id: IssueId, lease: &Lease) -> Result<Outcome> {
 }
 
 /// Whoever finishes an issue.
-struct Finisher<'a> {
-    session: &'a Session,
-    id: IssueId,
-    lease: Lease,
-    plumbing: Plumbing,
-    target: Target,
-    writer: Writer<'a>,
-    handle: String,
-    title: String,
+pub(super) struct Finisher<'a> {
+    pub(super) session: &'a Session,
+    pub(super) id: IssueId,
+    pub(super) lease: Lease,
+    pub(super) plumbing: Plumbing,
+    pub(super) target: Target,
+    pub(super) writer: Writer<'a>,
+    pub(super) handle: String,
+    pub(super) title: String,
+    /// The branch that has the work, if it is not that of this worktree.
+    branch: Option<String>,
+    /// How the gates were judged last.
+    judged: RefCell<Judgement>,
 }
 
 impl<'a> Finisher<'a> {
@@ -179,51 +195,39 @@ impl<'a> Finisher<'a> {
         let writer = Writer::open(session)?;
         let title = writer.issues.read(id)?.title;
         let handle = writer.issues.handle(id);
-        Ok(Self { session, id, lease, plumbing, target, writer, handle, title })
+        let (branch, judged) = (None, RefCell::default());
+        Ok(Self { session, id, lease, plumbing, target, writer, handle, title, branch, judged })
     }
 
-    /// Whether the target has the issue done under this very grant: then only the rest is left.
-    fn is_landed(&self) -> Result<bool> {
+    const fn publisher(&self) -> Publisher<'_> {
+        Publisher {
+            session: self.session,
+            writer: &self.writer,
+            plumbing: &self.plumbing,
+            id: self.id,
+            lease: &self.lease,
+            target: &self.target,
+        }
+    }
+
+    /// Whether a tip of the target has the issue done under this very grant: then only the rest is left.
+    fn is_landed(&self, tip: &ObjectId) -> Result<bool> {
         let path = format!("{DATA}/issues/{}/issue.json", self.id);
         let log = self.session.claims().view()?.counter.map(|counter| counter.to_string());
-        for tip in self.target.tips() {
-            let bytes = self.plumbing.show(&tip, &path)?.unwrap_or_default();
-            let issue = serde_json::from_slice::<crate::issues::Issue>(&bytes).ok();
-            let ours = |issue: crate::issues::Issue| {
-                issue.state == State::Done
-                    && issue.fence == Some(self.lease.fence.get())
-                    && issue.fence_log == log
-            };
-            if issue.is_some_and(ours) {
-                return Ok(true);
-            }
-        }
-        Ok(false)
-    }
-
-    /// What is left to do after a landing that was cut off.
-    fn landed(&self) -> Result<How> {
-        let tip = self.target.onto().ok_or_else(|| Error::Internal("a target without a tip".into()))?;
-        let head = self.plumbing.head()?;
-        if self.session.branch()?.as_deref() != Some(&self.target.branch) {
-            self.go_to(&head, &tip);
-        }
-        Ok(How::Landed { target: self.target.branch.clone(), commit: tip.to_string() })
+        let bytes = self.plumbing.show(tip, &path)?.unwrap_or_default();
+        let issue = serde_json::from_slice::<crate::issues::Issue>(&bytes).ok();
+        Ok(issue.is_some_and(|issue| {
+            let is_ours = issue.fence == Some(self.lease.fence.get()) && issue.fence_log == log;
+            issue.state == State::Done && is_ours
+        }))
     }
 
     /// On the target itself: the work and the word are one commit.
     fn on_the_target(&self, asked: &Asked) -> Result<How> {
-        let started = Started::read(self.session, self.id, self.lease.fence.get());
-        self.check_left_over(asked)?;
-        self.stage(asked)?;
         let head = self.plumbing.head()?;
-        let since = started.and_then(|started| ObjectId::from_hex(started.base?.as_bytes())).unwrap_or(head);
-        let staged = self.plumbing.text(&["diff", "--cached", "--name-only"])?;
-        let is_work = |path: &[u8]| !is_ours(path);
-        let has_work = staged.lines().any(|path| is_work(path.as_bytes()))
-            || self.plumbing.changed(&since, &head)?.iter().any(|path| is_work(path));
-        self.check_change(has_work, asked)?;
-        if let Some(Finished::Gated(open)) = self.write_done(asked.message.as_deref())? {
+        if !self.is_landed(&head)?
+            && let Some(open) = self.commit_on_the_target(&head, asked)?
+        {
             return Ok(How::Gated(open));
         }
         let commit = self.plumbing.head()?.to_string();
@@ -233,11 +237,36 @@ impl<'a> Finisher<'a> {
         Ok(How::Landed { target: self.target.branch.clone(), commit })
     }
 
-    /// On a branch of its own.
-    fn on_a_branch(&self, asked: &Asked) -> Result<How> {
+    /// Judges what is to be committed, and commits it with the word; gives the gates that are open.
+    fn commit_on_the_target(&self, head: &ObjectId, asked: &Asked) -> Result<Option<Vec<String>>> {
+        let started = Started::read(self.session, self.id, self.lease.fence.get());
         self.check_left_over(asked)?;
         self.stage(asked)?;
-        if !self.plumbing.text(&["diff", "--cached", "--name-only"])?.is_empty() {
+        let since = started.and_then(|started| ObjectId::from_hex(started.base?.as_bytes())).unwrap_or(*head);
+        let has_work = self.plumbing.staged()?.iter().any(|path| !is_ours(path))
+            || self.plumbing.changed(&since, head)?.iter().any(|path| !is_ours(path));
+        self.check_change(has_work, asked)?;
+        let tree = self.plumbing.id(&["write-tree"])?;
+        let tip = self.plumbing.commit(&tree, &[*head], self.title.as_bytes(), None)?;
+        self.judge(&Candidate { onto: *head, tip, has_work: true }, None)?;
+        Ok(match self.write_done(asked.message.as_deref())? {
+            Some(Finished::Gated(open)) => Some(open),
+            _ => None,
+        })
+    }
+
+    /// On a branch of its own.
+    fn on_a_branch(&self, asked: &Asked) -> Result<How> {
+        // Cut off after the target had it, only the rest is left; whoever has something in no commit keeps it.
+        let tips: Vec<ObjectId> = self.target.tips().collect();
+        for tip in &tips {
+            if self.is_landed(tip)? {
+                return self.landed_before(&self.plumbing.head()?, tip);
+            }
+        }
+        self.check_left_over(asked)?;
+        self.stage(asked)?;
+        if !self.plumbing.staged()?.is_empty() {
             self.commit(asked.message.as_deref())?;
         }
         let source = self.plumbing.head()?;
@@ -245,59 +274,91 @@ impl<'a> Finisher<'a> {
         let base = self.plumbing.base(&onto, &source)?.unwrap_or(onto);
         let changed = self.plumbing.changed(&base, &source)?;
         self.check_change(changed.iter().any(|path| !is_ours(path)), asked)?;
-        self.check_others(&changed, &source, asked)?;
+        self.check_others(&source, asked)?;
         if asked.no_land || self.session.config().landing.via == Via::Review {
-            return self.keep_on_branch(&source, "it waits for review");
+            self.publisher().fetch()?;
+            return self.keep_judged(&source, "it waits for review");
         }
         match self.land(&source, asked.message.as_deref()) {
             Err(Error::Land(error @ LandError::TargetDirty { .. })) => {
                 // What is done is not lost because somebody has something open on the target.
                 self.keep_on_branch(&source, "the target has changes of its own")?;
-                self.release()?;
+                keep::release(self.session, &self.lease.id.to_string())?;
                 Err(error.into())
             }
             how => how,
         }
     }
 
-    /// Puts the work on top of the target, has it judged, and moves the target; again and again if others are faster.
-    fn land(&self, source: &ObjectId, message: Option<&str>) -> Result<How> {
-        let publisher = Publisher {
-            session: self.session,
-            writer: &self.writer,
-            plumbing: &self.plumbing,
-            id: self.id,
-            target: &self.target,
-        };
+    /// Puts the work on top of the target, has it judged, and moves the target. Whoever is slower than somebody else does
+    /// all of it again, but then nobody else has the turn, so that nobody starves.
+    pub(super) fn land(&self, source: &ObjectId, message: Option<&str>) -> Result<How> {
+        let publisher = self.publisher();
         if !publisher.fetch()? {
-            return self.keep_on_branch(source, "the remote cannot be reached");
+            return self.keep_judged(source, "the remote cannot be reached");
         }
+        let mut turn: Option<Turn<'_>> = None;
         for _ in 0..MOST_TIMES {
             let onto = self.onto()?;
+            if self.is_landed(&onto)? {
+                return self.landed_before(source, &onto);
+            }
+            if let Some(why) = self.waits_for()? {
+                return self.keep_judged(source, &why);
+            }
             let candidate = self.build(onto, source)?;
-            let (judged_tree, judged) = self.judge(&candidate)?;
-            let (draft, files) = self.compose(&judged_tree, &judged)?;
+            self.judge(&candidate, turn.as_ref())?;
+            let (draft, files) = self.compose()?;
             if let Some(Finished::Gated(open)) = draft.finished() {
                 self.keep_on_branch(source, "its gates are open")?;
                 return Ok(How::Gated(open));
             }
             let tip = self.seal(&candidate, &files, message)?;
-            match publisher.publish(&onto, &tip)? {
-                Published::Landed => {
-                    if self.plumbing.head()? == *source {
-                        self.go_to(source, &tip);
-                    }
-                    return Ok(How::Landed { target: self.target.branch.clone(), commit: tip.to_string() });
-                }
-                Published::Moved => {}
-                Published::Offline(why) => return self.keep_on_branch(source, &why),
+            let held = match turn.take() {
+                Some(held) => held,
+                None => Turn::take(self.session, &self.target.branch)?,
+            };
+            match publisher.publish(&held, &onto, &tip)? {
+                Published::Landed => return self.landed(source, &tip),
+                Published::Moved => turn = Some(held),
+                Published::Offline(why) => return self.keep_judged(source, &why),
             }
         }
         Err(LandError::Moving { branch: self.target.branch.clone(), times: MOST_TIMES }.into())
     }
 
+    /// What somebody has left to do who was cut off after the target had it.
+    fn landed_before(&self, source: &ObjectId, tip: &ObjectId) -> Result<How> {
+        if self.target.remote.is_some() {
+            self.publisher().catch_up(&Turn::take(self.session, &self.target.branch)?, tip);
+        }
+        self.landed(source, tip)
+    }
+
+    /// What is left to do once the target has it: a branch that has nothing else goes where the target is.
+    fn landed(&self, source: &ObjectId, tip: &ObjectId) -> Result<How> {
+        if self.branch.is_none() && self.plumbing.head()? == *source {
+            if self.has_nothing_else(source, tip)? {
+                self.go_to(source, tip);
+            } else {
+                let why = "it has commits that have not landed";
+                self.session.notice(&Notice::BranchStays(why.to_owned()));
+            }
+        }
+        Ok(How::Landed { target: self.target.branch.clone(), commit: tip.to_string() })
+    }
+
+    /// Whether everything that a commit has, the target has too, but for the tracker's own files.
+    fn has_nothing_else(&self, source: &ObjectId, tip: &ObjectId) -> Result<bool> {
+        match self.build_as(Strategy::Squash, *tip, source) {
+            Ok(joined) => Ok(self.plumbing.changed(tip, &joined.tip)?.iter().all(|path| is_ours(path))),
+            Err(Error::Land(LandError::Conflict { .. })) => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
     /// Where the target is now.
-    fn onto(&self) -> Result<ObjectId> {
+    pub(super) fn onto(&self) -> Result<ObjectId> {
         let repository = self.session.repository();
         let found = match repository {
             Some(repository) => Target::find(&self.session.caller, repository, self.session.config())?,
@@ -308,31 +369,47 @@ impl<'a> Finisher<'a> {
     }
 
     fn build(&self, onto: ObjectId, source: &ObjectId) -> Result<Candidate> {
-        let builder = Builder { sys: self.session.sys(), plumbing: &self.plumbing };
-        match self.session.config().landing.strategy {
+        self.build_as(self.session.config().landing.strategy, onto, source)
+    }
+
+    fn build_as(&self, strategy: Strategy, onto: ObjectId, source: &ObjectId) -> Result<Candidate> {
+        let builder = Builder { sys: self.session.sys(), plumbing: &self.plumbing, issue: Some(self.id) };
+        match strategy {
             Strategy::Rebase => builder.rebased(onto, source),
             Strategy::Merge => builder.merged(onto, source),
             Strategy::Squash => builder.squashed(onto, source),
         }
     }
 
-    fn judge(&self, candidate: &Candidate) -> Result<(String, Vec<Judged>)> {
+    /// Has the commands of gates judge a candidate, unless they have judged the same already.
+    fn judge(&self, candidate: &Candidate, turn: Option<&Turn<'_>>) -> Result<()> {
         let issue = self.writer.issues.base(self.id)?;
         let results = crate::writes::results_of(&self.writer.issues, self.id, &issue.gates)?;
-        let judge = Judge { session: self.session, plumbing: &self.plumbing, id: self.id };
-        judge.judge(&issue, &results, &candidate.onto, &candidate.tip)
+        let mut leases = vec![&self.lease];
+        leases.extend(turn.map(Turn::lease));
+        let judge = Judge { session: self.session, plumbing: &self.plumbing, id: self.id, leases: &leases };
+        let before = self.judged.take();
+        let judged = judge.judge(&issue, &results, before, &candidate.onto, &candidate.tip)?;
+        self.judged.replace(judged);
+        Ok(())
+    }
+
+    /// Makes of a draft what it is once the work is done: with what gates were judged, and the word.
+    fn finish_draft(&self, draft: &mut Draft) {
+        let judged = self.judged.borrow();
+        for one in &judged.gates {
+            let mut result = draft.judgement(Verdict::Passed, None);
+            result.exit_code = one.outcome.code;
+            result.judged = Some(judged.tree.clone());
+            draft.judge(&one.key, result);
+        }
+        draft.step(State::Done, false);
     }
 
     /// The files that say that it is done.
-    fn compose(&self, tree: &str, judged: &[Judged]) -> Result<(Draft, Files)> {
+    fn compose(&self) -> Result<(Draft, Files)> {
         self.writer.compose(self.id, "finishing", |draft| {
-            for one in judged {
-                let mut result = draft.judgement(Verdict::Passed, None);
-                result.exit_code = one.outcome.code;
-                result.judged = Some(tree.to_owned());
-                draft.judge(&one.key, result);
-            }
-            draft.step(State::Done, false);
+            self.finish_draft(draft);
             Ok(())
         })
     }
@@ -352,8 +429,18 @@ impl<'a> Finisher<'a> {
         self.plumbing.commit(&tree, &parents, &message, Some(&candidate.tip))
     }
 
+    /// Has the gates judge what would land now, and keeps it on the branch.
+    fn keep_judged(&self, source: &ObjectId, why: &str) -> Result<How> {
+        let candidate = self.build(self.onto()?, source)?;
+        self.judge(&candidate, None)?;
+        self.keep_on_branch(source, why)
+    }
+
     /// Says on the branch itself how it stands, and puts that to the remote if there is one.
     fn keep_on_branch(&self, source: &ObjectId, why: &str) -> Result<How> {
+        if let Some(branch) = &self.branch {
+            return Ok(How::Waiting { branch: branch.clone(), why: why.to_owned() });
+        }
         let branch = self.session.branch()?.unwrap_or_else(|| "HEAD".to_owned());
         if self.plumbing.head()? != *source {
             return Ok(How::Waiting { branch, why: why.to_owned() });
@@ -371,7 +458,7 @@ impl<'a> Finisher<'a> {
     /// Writes into this worktree that it is done, and commits that with whatever is staged.
     fn write_done(&self, message: Option<&str>) -> Result<Option<Finished>> {
         let changed = self.writer.change(self.id, "finishing", |draft| {
-            draft.step(State::Done, false);
+            self.finish_draft(draft);
             Ok(())
         })?;
         let (home, results) = self.own();
@@ -380,14 +467,22 @@ impl<'a> Finisher<'a> {
             args.push(&results);
         }
         self.plumbing.git().run(&args)?;
-        self.commit(message)?;
+        // Cut off after this commit and asked for again, there is nothing left to commit.
+        if !self.plumbing.staged()?.is_empty() {
+            self.commit(message)?;
+        }
         Ok(changed.draft.finished())
     }
 
     /// Puts this branch to the remote, under the name of a branch there. If that fails it is said, and the work is here.
     fn push(&self, branch: &str) -> Result<()> {
-        let said =
-            self.plumbing.git().ask(&["push", "-q", "origin", &format!("HEAD:refs/heads/{branch}")], &[])?;
+        let refs = format!("HEAD:refs/heads/{branch}");
+        let mut args = vec!["push", "-q", "origin", &refs];
+        // A branch that was begun for an issue may have been put on top of the target since it was pushed.
+        if branch.starts_with("jit/") {
+            args.insert(2, "--force-with-lease");
+        }
+        let said = self.plumbing.git().ask(&args, &[])?;
         if said.code != Some(0) {
             let why = String::from_utf8_lossy(&said.stderr).trim().to_owned();
             self.session.notice(&Notice::NotPushed(why));
@@ -395,36 +490,11 @@ impl<'a> Finisher<'a> {
         Ok(())
     }
 
-    /// The directories of the issue's own files.
-    fn own(&self) -> (String, String) {
-        (format!("{DATA}/issues/{}", self.id), format!("{DATA}/gates/results/{}", self.id))
-    }
-
     /// Moves this worktree and its branch to what landed.
     fn go_to(&self, from: &ObjectId, to: &ObjectId) {
         if let Err(error) = checkout::advance(self.session, &self.plumbing, from, to) {
             self.session.notice(&Notice::BranchStays(error.to_string()));
         }
-    }
-
-    /// Refuses to leave something behind that nobody was asked about.
-    fn check_left_over(&self, asked: &Asked) -> Result<()> {
-        if asked.all || asked.leave {
-            return Ok(());
-        }
-        let left = self.plumbing.dirty()?.into_iter().filter(|dirty| !dirty.is_ours() && !dirty.is_staged);
-        let left: Vec<String> = left.map(|dirty| String::from_utf8_lossy(&dirty.path).into_owned()).collect();
-        if left.is_empty() { Ok(()) } else { Err(LandError::LeftOver(left).into()) }
-    }
-
-    /// Stages what is to be committed, but for the issue's own files: these say something else once it is done.
-    fn stage(&self, asked: &Asked) -> Result<()> {
-        if asked.all {
-            self.plumbing.git().run(&["add", "-A"])?;
-        }
-        let (home, results) = self.own();
-        self.plumbing.git().ask(&["reset", "-q", "--", &home, &results], &[])?;
-        Ok(())
     }
 
     fn commit(&self, message: Option<&str>) -> Result<()> {
@@ -436,48 +506,20 @@ impl<'a> Finisher<'a> {
         Ok(())
     }
 
-    fn check_change(&self, is_there: bool, asked: &Asked) -> Result<()> {
-        if is_there || (asked.empty && asked.message.is_some()) {
-            return Ok(());
-        }
-        Err(LandError::NoChange(self.handle.clone()).into())
-    }
-
-    /// Refuses to land changes of issues that are somebody else's matter: those that are there and not over.
-    fn check_others(&self, changed: &[Vec<u8>], source: &ObjectId, asked: &Asked) -> Result<()> {
-        let named = |path: &Vec<u8>| {
-            let text = String::from_utf8_lossy(path).into_owned();
-            let rest = text.strip_prefix(&format!("{DATA}/issues/"))?.to_owned();
-            IssueId::parse(rest.split('/').next()?)
-        };
-        let others: BTreeSet<IssueId> =
-            changed.iter().filter_map(named).filter(|other| *other != self.id).collect();
-        let onto = self.onto()?;
-        let mut foreign = Vec::new();
-        for other in others.into_iter().filter(|other| !asked.with.contains(other)) {
-            let path = format!("{DATA}/issues/{other}/issue.json");
-            if self.plumbing.show(&onto, &path)?.is_none() {
-                continue;
-            }
-            let bytes = self.plumbing.show(source, &path)?.unwrap_or_default();
-            let issue = serde_json::from_slice::<crate::issues::Issue>(&bytes).ok();
-            if issue.is_none_or(|issue| !issue.state.is_over()) {
-                foreign.push(self.writer.issues.handle(other));
-            }
-        }
-        if foreign.is_empty() { Ok(()) } else { Err(LandError::OtherIssues(foreign).into()) }
-    }
-
     fn release(&self) -> Result<()> {
         let command = Command::Release { lease: self.lease.id, holder: self.lease.holder.clone() };
         self.session.claims().command(&command)?;
         Ok(())
     }
 
+    fn outcome(self, how: How) -> Outcome {
+        Outcome { issue: self.id, handle: self.handle, title: self.title, how }
+    }
+
     /// Gives the claim back and says what became of it.
     fn conclude(self, how: How) -> Result<Outcome> {
         keep::release(self.session, &self.lease.id.to_string())?;
         Started::remove(self.session, self.id);
-        Ok(Outcome { issue: self.id, handle: self.handle, title: self.title, how })
+        Ok(self.outcome(how))
     }
 }

@@ -6,20 +6,23 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use holdfast_git::ObjectId;
-use holdfast_sys::{Guard, LockMode};
+use holdfast_sys::{Guard, LockMode, Open};
 use serde::{Deserialize, Serialize};
 
-use super::plumbing::{Dirty, Plumbing, is_ours};
+use super::plumbing::{Dirty, Plumbing};
 use crate::durable;
-use crate::error::{LandError, Result};
+use crate::error::{Error, LandError, Result};
 use crate::json;
 use crate::notice::Notice;
 use crate::session::Session;
 use crate::target::NOTES;
 
 /// What is under way in a worktree if its git directory has one of these.
-const UNDER_WAY: [&str; 6] =
-    ["MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "rebase-merge", "rebase-apply", "index.lock"];
+const UNDER_WAY: [&str; 5] =
+    ["MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "rebase-merge", "rebase-apply"];
+
+/// What the lock of an index holds while its worktree has to follow, so that whoever finds it knows whose it is.
+const MARK: &[u8] = b"jit: this worktree has to follow its branch; any jit command does that\n";
 
 /// That a worktree has to follow its branch.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -30,10 +33,12 @@ struct Note {
     new: String,
 }
 
-/// A worktree that has to follow the target.
+/// A worktree that has to follow the target. From before the target moves until the worktree has followed, the lock of
+/// its index is held: no commit can be made there that would take back what landed, also if whoever moves it dies.
 pub(super) struct Follow<'a> {
     session: &'a Session,
-    plumbing: Plumbing,
+    /// The directory that git keeps for the worktree.
+    directory: PathBuf,
     path: PathBuf,
     note: Note,
 }
@@ -45,34 +50,30 @@ pub(super) fn lock(session: &Session) -> Result<Guard> {
 }
 
 impl<'a> Follow<'a> {
-    /// The worktree that has the target checked out; none if no worktree has.
+    /// The worktree that has the target checked out, noted and locked; none if no worktree has. Only under the lock of
+    /// whoever moves the target, who then lets it [follow](Self::finish) or [stay](Self::cancel).
     ///
     /// # Errors
     /// When it has something that would be overwritten, or is in the middle of a merge.
     pub(super) fn prepare(
         session: &'a Session,
         branch: &str,
-        old: Option<&ObjectId>,
+        old: &ObjectId,
         new: &ObjectId,
     ) -> Result<Option<Self>> {
         let known = session.worktrees()?;
         let entry = known.into_iter().find(|entry| !entry.gone && entry.branch.as_deref() == Some(branch));
-        let (Some(entry), Some(old)) = (entry, old) else { return Ok(None) };
-        let plumbing = Plumbing::new(&entry.root);
+        let Some(entry) = entry else { return Ok(None) };
+        let directory = Plumbing::new(&entry.root).directory()?;
         let dirty = |files: Vec<String>, what: &str| LandError::TargetDirty {
             branch: branch.to_owned(),
             root: entry.root.clone(),
             what: what.to_owned(),
             files,
         };
-        let directory = plumbing.text(&["rev-parse", "--absolute-git-dir"])?;
-        let under_way = |name: &&str| session.sys().files.stat(&Path::new(&directory).join(name)).is_ok();
+        let under_way = |name: &&str| session.sys().files.stat(&directory.join(name)).is_ok();
         if let Some(name) = UNDER_WAY.iter().find(|name| under_way(name)) {
             return Err(dirty(Vec::new(), &format!("something is under way there ({name})")).into());
-        }
-        let in_the_way = in_the_way(session, &plumbing, old, new)?;
-        if !in_the_way.is_empty() {
-            return Err(dirty(in_the_way, "it has changes of its own").into());
         }
         let id = session.sys().entropy.lease_id(&session.sys().clock.now()?)?;
         let path = session.control().join(NOTES).join(format!("{id}.json"));
@@ -82,25 +83,111 @@ impl<'a> Follow<'a> {
             old: old.to_string(),
             new: new.to_string(),
         };
-        Ok(Some(Self { session, plumbing, path, note }))
+        let follow = Self { session, directory, path, note };
+        let ready = follow.write_note().and_then(|()| {
+            if !follow.take_index()? {
+                return Err(dirty(Vec::new(), "git is at work there").into());
+            }
+            let in_the_way = follow.with_index(|plumbing| in_the_way(session, plumbing, old, new))?;
+            if in_the_way.is_empty() {
+                Ok(())
+            } else {
+                Err(dirty(in_the_way, "it has changes of its own").into())
+            }
+        });
+        match ready {
+            Ok(()) => Ok(Some(follow)),
+            Err(error) => {
+                follow.cancel();
+                Err(error)
+            }
+        }
     }
 
-    /// Notes what has to be done, before the ref moves.
-    pub(super) fn note(&self) -> Result<()> {
+    fn write_note(&self) -> Result<()> {
         let (directory, file) = self.session.prepare()?.places();
         durable::make_dirs(self.session.sys(), self.path.parent().unwrap_or(&self.path), directory)?;
         Ok(durable::replace(self.session.sys(), &self.path, &json::file(&self.note), file)?)
     }
 
-    /// Nothing has to be done: the ref did not move.
+    fn index_lock(&self) -> PathBuf {
+        self.directory.join("index.lock")
+    }
+
+    /// Takes the lock of the index, or goes on with the one that somebody took for the same and died; says whether it did.
+    fn take_index(&self) -> Result<bool> {
+        let files = &self.session.sys().files;
+        // It appears with what it holds, or whoever finds it would not know whose it is.
+        let beside = self.own("lock");
+        let _ = files.remove_file(&beside);
+        files.open(&beside, Open::New { mode: 0o644 })?.write_all_at(MARK, 0)?;
+        let taken = files.link(&beside, &self.index_lock());
+        files.remove_file(&beside)?;
+        match taken {
+            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => self.has_index(),
+            taken => Ok(taken.map(|()| true)?),
+        }
+    }
+
+    /// A file of this note in the directory that git keeps for the worktree.
+    fn own(&self, name: &str) -> PathBuf {
+        let note = self.path.file_stem().unwrap_or_default().to_string_lossy();
+        self.directory.join(format!("jit-{name}-{note}"))
+    }
+
+    /// Whether the lock of the index is one of these. Only whoever moves the target makes them, so it is nobody's who lives.
+    fn has_index(&self) -> Result<bool> {
+        let held = durable::read(self.session.sys(), &self.index_lock(), 1 << 10).unwrap_or_default();
+        Ok(held.is_some_and(|held| held == MARK))
+    }
+
+    /// Does something with a copy of the index.
+    fn with_index<T>(&self, act: impl FnOnce(&Plumbing) -> Result<T>) -> Result<T> {
+        let (sys, index) = (self.session.sys(), self.directory.join("index"));
+        let copy = self.own("index");
+        let bytes = match sys.files.open(&index, Open::Read) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
+            handle => Some(handle?.read_from(0, usize::MAX)?),
+        };
+        for left in [copy.clone(), lock_of(&copy)] {
+            let _ = sys.files.remove_file(&left);
+        }
+        if let Some(bytes) = bytes {
+            sys.files.open(&copy, Open::New { mode: 0o644 })?.write_all_at(&bytes, 0)?;
+        }
+        act(&Plumbing::with_index(&self.note.root, &copy))
+    }
+
+    /// Nothing has to be done any more: the target did not move, or the worktree has followed.
     pub(super) fn cancel(&self) {
-        let _ = self.session.sys().files.remove_file(&self.path);
+        let files = &self.session.sys().files;
+        if self.has_index().unwrap_or(false) {
+            let _ = files.remove_file(&self.index_lock());
+        }
+        let copy = self.own("index");
+        for left in [lock_of(&copy), copy] {
+            let _ = files.remove_file(&left);
+        }
+        let _ = files.remove_file(&self.path);
     }
 
     /// Has the worktree follow. If that is not possible now, the note stays, and the next command tries again.
     pub(super) fn finish(&self) {
-        let done = follow(self.session, &self.plumbing, &self.note.old, &self.note.new);
-        self.close(done);
+        self.close(self.follow());
+    }
+
+    fn follow(&self) -> Result<()> {
+        let id = |text: &str| ObjectId::from_hex(text.as_bytes());
+        let (old, new) = (&self.note.old, &self.note.new);
+        self.with_index(|plumbing| {
+            if let (Some(from), Some(to)) = (id(old), id(new)) {
+                take_over(self.session, plumbing, &from, &to)?;
+            }
+            plumbing.git().run(&["read-tree", "-m", "-u", old, new])?;
+            Ok(())
+        })?;
+        self.session.sys().files.rename(&self.own("index"), &self.directory.join("index"))?;
+        Ok(())
     }
 
     fn close(&self, done: Result<()>) {
@@ -116,16 +203,27 @@ impl<'a> Follow<'a> {
     /// Does what was noted, if the branch did move.
     fn settle(&self) -> Result<()> {
         let (branch, new) = (&self.note.branch, &self.note.new);
-        let head = self.plumbing.git().ask(&["symbolic-ref", "--quiet", "HEAD"], &[])?;
+        let plumbing = Plumbing::new(&self.note.root);
+        let head = plumbing.git().ask(&["symbolic-ref", "--quiet", "HEAD"], &[])?;
         if String::from_utf8_lossy(&head.stdout).trim_end() != format!("refs/heads/{branch}") {
             return Ok(());
         }
         let has = ["merge-base", "--is-ancestor", new, &format!("refs/heads/{branch}")];
-        if self.plumbing.git().ask(&has, &[])?.code == Some(0) {
-            follow(self.session, &self.plumbing, &self.note.old, new)?;
+        if plumbing.git().ask(&has, &[])?.code != Some(0) {
+            return Ok(());
         }
-        Ok(())
+        if !self.take_index()? {
+            return Err(Error::Internal(format!("{} is there", self.index_lock().display())));
+        }
+        self.follow()
     }
+}
+
+/// The lock that git takes to write a file.
+fn lock_of(file: &Path) -> PathBuf {
+    let mut name = file.as_os_str().to_owned();
+    name.push(".lock");
+    name.into()
 }
 
 /// Does what landings that were cut off left to do.
@@ -148,19 +246,14 @@ pub fn settle(session: &Session) -> Result<()> {
         let path = directory.join(&name);
         let Some(bytes) = durable::read(session.sys(), &path, 1 << 16)? else { continue };
         let Ok(note) = serde_json::from_slice::<Note>(&bytes) else { continue };
-        let follow = Follow { session, plumbing: Plumbing::new(&note.root), path, note };
-        let done = if durable::is_dir(session.sys(), &follow.note.root)? { follow.settle() } else { Ok(()) };
-        follow.close(done);
+        if !durable::is_dir(session.sys(), &note.root)? {
+            let _ = session.sys().files.remove_file(&path);
+            continue;
+        }
+        let git_directory = Plumbing::new(&note.root).directory()?;
+        let follow = Follow { session, directory: git_directory, path, note };
+        follow.close(follow.settle());
     }
-    Ok(())
-}
-
-fn follow(session: &Session, plumbing: &Plumbing, old: &str, new: &str) -> Result<()> {
-    let id = |text: &str| ObjectId::from_hex(text.as_bytes());
-    if let (Some(from), Some(to)) = (id(old), id(new)) {
-        take_over(session, plumbing, &from, &to)?;
-    }
-    plumbing.git().run(&["read-tree", "-m", "-u", old, new])?;
     Ok(())
 }
 
@@ -168,44 +261,48 @@ fn follow(session: &Session, plumbing: &Plumbing, old: &str, new: &str) -> Resul
 fn in_the_way(session: &Session, plumbing: &Plumbing, from: &ObjectId, to: &ObjectId) -> Result<Vec<String>> {
     let mut files = Vec::new();
     for dirty in meeting(plumbing, from, to)? {
-        if !dirty.is_ours() || !is_superseded(session, plumbing, &dirty, to)? {
+        if compare(session, plumbing, &dirty, to)? == Compared::Own {
             files.push(String::from_utf8_lossy(&dirty.path).into_owned());
         }
     }
     Ok(files)
 }
 
-/// Lets go of files of the tracker that the commit to go to has, or something later: they were written and never
-/// committed.
+/// Makes way for going from one commit to another: what is there already is only noted in the index, also what somebody
+/// that was cut off on the same way has left; files of the tracker that the commit to go to has in a later version are
+/// let go of: they were written and never committed.
 pub(super) fn take_over(
     session: &Session,
     plumbing: &Plumbing,
     from: &ObjectId,
     to: &ObjectId,
 ) -> Result<()> {
-    let mut known = Vec::new();
-    for dirty in meeting(plumbing, from, to)?.into_iter().filter(|dirty| is_ours(&dirty.path)) {
-        if !is_superseded(session, plumbing, &dirty, to)? {
-            continue;
-        }
+    let (mut there, mut known) = (Vec::new(), Vec::new());
+    for dirty in meeting(plumbing, from, to)? {
         let path = String::from_utf8_lossy(&dirty.path).into_owned();
-        if dirty.is_untracked {
-            let file = plumbing.root().join(&path);
-            if durable::is_file(session.sys(), &file)? {
-                session.sys().files.remove_file(&file)?;
+        match compare(session, plumbing, &dirty, to)? {
+            Compared::Own => {}
+            Compared::Same => there.push(path),
+            Compared::Earlier if dirty.is_untracked => {
+                session.sys().files.remove_file(&plumbing.root().join(&path))?;
             }
-        } else {
-            known.push(path);
+            Compared::Earlier => known.push(path),
         }
     }
-    if known.is_empty() {
-        return Ok(());
-    }
-    let source = format!("--source={from}");
-    let mut args = vec!["restore", "--quiet", source.as_str(), "--staged", "--worktree", "--"];
-    args.extend(known.iter().map(String::as_str));
-    plumbing.git().run(&args)?;
-    Ok(())
+    let restore = |commit: &ObjectId, flags: &[&str], paths: &[String]| -> Result<()> {
+        if paths.is_empty() {
+            return Ok(());
+        }
+        let source = format!("--source={commit}");
+        let mut args = vec!["--literal-pathspecs", "restore", "--quiet", source.as_str()];
+        args.extend(flags);
+        args.push("--");
+        args.extend(paths.iter().map(String::as_str));
+        plumbing.git().run(&args)?;
+        Ok(())
+    };
+    restore(to, &["--staged"], &there)?;
+    restore(from, &["--staged", "--worktree"], &known)
 }
 
 /// What differs in a worktree and between two commits too.
@@ -216,15 +313,37 @@ fn meeting(plumbing: &Plumbing, from: &ObjectId, to: &ObjectId) -> Result<Vec<Di
     Ok(dirty)
 }
 
-/// Whether a commit has what a file of the tracker holds, or something later.
-fn is_superseded(session: &Session, plumbing: &Plumbing, dirty: &Dirty, to: &ObjectId) -> Result<bool> {
+/// How a file in a worktree compares with the commit to go to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Compared {
+    /// It is what the commit has.
+    Same,
+    /// It is the tracker's, and the commit has something later.
+    Earlier,
+    /// It is nobody else's.
+    Own,
+}
+
+fn compare(session: &Session, plumbing: &Plumbing, dirty: &Dirty, to: &ObjectId) -> Result<Compared> {
     let path = String::from_utf8_lossy(&dirty.path).into_owned();
-    let Some(here) = durable::read(session.sys(), &plumbing.root().join(&path), crate::issues::LONGEST)?
-    else {
-        return Ok(true);
+    let (sys, file) = (session.sys(), plumbing.root().join(&path));
+    let there = plumbing.show(to, &path)?;
+    let here = match sys.files.stat(&file) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
+        stat if stat.is_ok() && durable::is_file(sys, &file)? => {
+            match durable::read(sys, &file, crate::issues::LONGEST) {
+                Ok(bytes) => bytes,
+                Err(_) => return Ok(Compared::Own),
+            }
+        }
+        _ => return Ok(Compared::Own),
     };
-    let Some(there) = plumbing.show(to, &path)? else { return Ok(false) };
-    Ok(here == there || is_earlier(&path, &here, &there))
+    Ok(match (here, there) {
+        (here, there) if here == there => Compared::Same,
+        (None, Some(_)) if dirty.is_ours() => Compared::Earlier,
+        (Some(here), Some(there)) if dirty.is_ours() && is_earlier(&path, &here, &there) => Compared::Earlier,
+        _ => Compared::Own,
+    })
 }
 
 /// Whether one version of a file of the tracker is before another.

@@ -1,11 +1,15 @@
 //! Judging a candidate: the commands of gates run on exactly what would land, in a checkout of their own that is kept,
 //! so that what they build stays there for the next time.
 
+use std::path::{Path, PathBuf};
+
 use holdfast_git::ObjectId;
-use holdfast_kernel::Millis;
+use holdfast_kernel::{Lease, Millis};
 use holdfast_sys::{Guard, LockMode};
 
+use super::alive::while_renewing;
 use super::plumbing::Plumbing;
+use crate::durable;
 use crate::error::{LandError, Result};
 use crate::gates::{FILE, Gate, Mode, Outcome, Registry, Run};
 use crate::ids::IssueId;
@@ -25,6 +29,15 @@ pub(super) struct Judge<'a> {
     pub(super) session: &'a Session,
     pub(super) plumbing: &'a Plumbing,
     pub(super) id: IssueId,
+    /// What has to stay in force however long it takes.
+    pub(super) leases: &'a [&'a Lease],
+}
+
+/// What commands made of a tree, which is what was judged: everything but the tracker's own files.
+#[derive(Default)]
+pub(super) struct Judgement {
+    pub(super) tree: String,
+    pub(super) gates: Vec<Judged>,
 }
 
 /// How one gate was judged by its command.
@@ -34,7 +47,8 @@ pub(super) struct Judged {
 }
 
 impl Judge<'_> {
-    /// The gates of an issue that a command has to judge on this candidate, and what came of it.
+    /// The gates of an issue that a command has to judge on this candidate, and what came of it. What was found `before`
+    /// about the same tree is not asked again.
     ///
     /// # Errors
     /// When one says no, or cannot be run.
@@ -42,9 +56,13 @@ impl Judge<'_> {
         &self,
         issue: &Issue,
         results: &Results,
+        before: Judgement,
         onto: &ObjectId,
         tip: &ObjectId,
-    ) -> Result<(String, Vec<Judged>)> {
+    ) -> Result<Judgement> {
+        if issue.gates.is_empty() {
+            return Ok(Judgement::default());
+        }
         let registry = self.registry(onto)?;
         let commands: Vec<(&String, &Gate)> = issue
             .gates
@@ -53,19 +71,20 @@ impl Judge<'_> {
             .filter(|(_, gate)| gate.mode == Mode::Command)
             .collect();
         if commands.is_empty() {
-            return Ok((String::new(), Vec::new()));
+            return Ok(Judgement::default());
         }
         let tree = self.judged_tree(tip)?;
+        let mut gates = if before.tree == tree { before.gates } else { Vec::new() };
         let counts = |result: &GateResult| result.judged.as_deref() == Some(&tree);
-        let open = commands
-            .into_iter()
-            .filter(|(key, _)| !(results.passed(key) && results.0.get(*key).is_some_and(counts)));
-        let open: Vec<(&String, &Gate)> = open.collect();
-        if open.is_empty() {
-            return Ok((tree, Vec::new()));
+        let is_known = |key: &str| {
+            let is_kept = results.passed(key) && results.0.get(key).is_some_and(counts);
+            is_kept || gates.iter().any(|judged| judged.key == key)
+        };
+        let open: Vec<(&String, &Gate)> = commands.into_iter().filter(|(key, _)| !is_known(key)).collect();
+        if !open.is_empty() {
+            gates.extend(while_renewing(self.session.claims(), self.leases, || self.run(&open, tip))?);
         }
-        let judged = self.run(&open, tip)?;
-        Ok((tree, judged))
+        Ok(Judgement { tree, gates })
     }
 
     /// Runs them in the first checkout that nobody else uses at the moment.
@@ -85,7 +104,7 @@ impl Judge<'_> {
 
     fn run_in(&self, number: u32, open: &[(&String, &Gate)], tip: &ObjectId) -> Result<Vec<Judged>> {
         let sys = self.session.sys();
-        let scratch = self.session.control().join("scratch").join(format!("landing-{number}"));
+        let scratch = self.scratch()?.join(format!("landing-{number}"));
         self.check_out(&scratch, tip)?;
         let (id, mut judged) = (self.id.to_string(), Vec::new());
         for (key, gate) in open {
@@ -103,14 +122,33 @@ impl Judge<'_> {
         Ok(judged)
     }
 
-    fn check_out(&self, scratch: &std::path::Path, tip: &ObjectId) -> Result<()> {
+    /// Where the checkouts are: as configured, else in the user's cache, below the log that the claims are kept in.
+    fn scratch(&self) -> Result<PathBuf> {
+        let caller = &self.session.caller;
+        let configured = self.session.config().landing.scratch.as_ref();
+        let configured = configured.map(|path| self.session.root().unwrap_or(&caller.start).join(path));
+        let log = self.session.claims().view()?.counter.map(|counter| counter.to_string());
+        Ok(match (configured.or_else(|| caller.cache_home.clone()), log) {
+            (Some(cache), Some(log)) => cache.join(log),
+            _ => self.session.control().join("scratch"),
+        })
+    }
+
+    /// Has a checkout hold exactly what would land, and what git ignores: that is what builds leave for the next one. What
+    /// else an earlier command has left must not decide this one.
+    fn check_out(&self, scratch: &Path, tip: &ObjectId) -> Result<()> {
         let (path, tip) = (scratch.to_string_lossy().into_owned(), tip.to_string());
-        if crate::durable::is_dir(self.session.sys(), &scratch.join(DATA)).unwrap_or(false)
-            && Plumbing::new(scratch).git().ask(&["checkout", "-q", "--detach", "--force", &tip], &[])?.code
-                == Some(0)
-        {
-            return Ok(());
+        if durable::is_file(self.session.sys(), &scratch.join(".git"))? {
+            let git = Plumbing::new(scratch);
+            let does = |args: &[&str]| Ok::<_, crate::Error>(git.git().ask(args, &[])?.code == Some(0));
+            if does(&["checkout", "-q", "--detach", "--force", &tip])? && does(&["clean", "-q", "-ffd"])? {
+                return Ok(());
+            }
+            // Whoever used it before was cut off in the middle of something.
+            self.plumbing.git().ask(&["worktree", "remove", "--force", "--force", &path], &[])?;
         }
+        let above = scratch.parent().unwrap_or(scratch);
+        durable::make_dirs(self.session.sys(), above, 0o700)?;
         self.plumbing.git().run(&["worktree", "add", "-q", "--force", "--detach", &path, &tip])?;
         Ok(())
     }

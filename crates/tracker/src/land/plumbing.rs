@@ -49,6 +49,19 @@ impl Plumbing {
         Self { root: root.to_path_buf(), git: Git::in_dir(root) }
     }
 
+    /// The same with another index than the worktree's own.
+    pub(super) fn with_index(root: &Path, index: &Path) -> Self {
+        let git = Git::in_dir(root).env("GIT_INDEX_FILE", Some(OsString::from(index)));
+        Self { root: root.to_path_buf(), git }
+    }
+
+    /// The directory that git keeps for this worktree.
+    pub(super) fn directory(&self) -> Result<PathBuf> {
+        let said = self.git.run(&["rev-parse", "--absolute-git-dir"])?;
+        let line = said.strip_suffix(b"\n").unwrap_or(&said);
+        Ok(PathBuf::from(<OsString as std::os::unix::ffi::OsStringExt>::from_vec(line.to_vec())))
+    }
+
     pub(super) fn root(&self) -> &Path {
         &self.root
     }
@@ -107,6 +120,12 @@ impl Plumbing {
         let args =
             ["diff-tree", "-r", "-z", "--name-only", "--no-renames", &old.to_string(), &new.to_string()];
         let said = self.git.run(&args)?;
+        Ok(said.split(|byte| *byte == 0).filter(|path| !path.is_empty()).map(<[u8]>::to_vec).collect())
+    }
+
+    /// The paths that the index has otherwise than the last commit.
+    pub(super) fn staged(&self) -> Result<Vec<Vec<u8>>> {
+        let said = self.git.run(&["diff", "--cached", "-z", "--name-only", "--no-renames"])?;
         Ok(said.split(|byte| *byte == 0).filter(|path| !path.is_empty()).map(<[u8]>::to_vec).collect())
     }
 
@@ -185,8 +204,7 @@ impl Plumbing {
 
     /// A tree like this one, with these files in it; those without content are taken out.
     pub(super) fn with_files(&self, sys: &Sys, tree: &ObjectId, files: &Files) -> Result<ObjectId> {
-        let directory = self.text(&["rev-parse", "--absolute-git-dir"])?;
-        let index = Path::new(&directory).join(format!("jit-index-{:032x}", sys.entropy.nonce()?));
+        let index = self.directory()?.join(format!("jit-index-{:032x}", sys.entropy.nonce()?));
         let git = Git::in_dir(&self.root).env("GIT_INDEX_FILE", Some(OsString::from(&index)));
         let made = self.fill(&git, tree, files);
         let _ = sys.files.remove_file(&index);
@@ -258,6 +276,9 @@ impl Plumbing {
         }
         let now = self.git.ask(&["rev-parse", "--quiet", "--verify", &name], &[])?;
         let now = ObjectId::from_hex(now.stdout.trim_ascii());
+        if now.as_ref() == Some(new) {
+            return Ok(true);
+        }
         if now.map_or_else(|| "0".repeat(40), |now| now.to_string()) == old {
             let stderr = String::from_utf8_lossy(&said.stderr).into_owned();
             return Err(holdfast_git::Error::Failed {

@@ -2,16 +2,22 @@
 //! has moved. Both only move it from where the candidate was built on: whoever was slower builds again.
 
 use holdfast_git::{Git, ObjectId};
+use holdfast_kernel::Lease;
 use holdfast_sys::LockMode;
 
+use super::alive::while_renewing;
 use super::follow::{self, Follow};
 use super::plumbing::Plumbing;
+use super::turn::Turn;
 use crate::error::{LandError, Result};
 use crate::ids::IssueId;
 use crate::notice::Notice;
 use crate::session::Session;
 use crate::target::Target;
 use crate::writes::Writer;
+
+/// What a server says to the slower of two pushes. That is no policy: it is asked again.
+const CONTENDED: [&str; 3] = ["cannot lock ref", "failed to update ref", "incorrect old value"];
 
 /// What came of an attempt to move the target.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -20,7 +26,8 @@ pub(super) enum Published {
     Landed,
     /// Somebody else moved it.
     Moved,
-    /// The remote cannot be reached.
+    /// The remote cannot be reached: it did not move, or nobody knows. If it did, it has the work under this claim, and
+    /// the next one to look sees that.
     Offline(String),
 }
 
@@ -30,24 +37,22 @@ pub(super) struct Publisher<'a> {
     pub(super) writer: &'a Writer<'a>,
     pub(super) plumbing: &'a Plumbing,
     pub(super) id: IssueId,
+    pub(super) lease: &'a Lease,
     pub(super) target: &'a Target,
 }
 
 impl Publisher<'_> {
-    /// Moves the target from `onto` to `tip`, while the issue is held.
-    pub(super) fn publish(&self, onto: &ObjectId, tip: &ObjectId) -> Result<Published> {
-        if self.target.remote.is_some() { self.push(onto, tip) } else { self.swap(Some(onto), tip) }
+    /// Moves the target from `onto` to `tip`, while the issue and the turn are held.
+    pub(super) fn publish(&self, turn: &Turn<'_>, onto: &ObjectId, tip: &ObjectId) -> Result<Published> {
+        if self.target.remote.is_some() { self.push(turn, onto, tip) } else { self.swap(turn, onto, tip) }
     }
 
-    fn swap(&self, onto: Option<&ObjectId>, tip: &ObjectId) -> Result<Published> {
+    fn swap(&self, turn: &Turn<'_>, onto: &ObjectId, tip: &ObjectId) -> Result<Published> {
         let mut lock = follow::lock(self.session)?;
         let _section = lock.enter(self.session.sys(), LockMode::Exclusive)?;
         let follow = Follow::prepare(self.session, &self.target.branch, onto, tip)?;
-        let moved = self.writer.while_held(self.id, "landing", || {
-            if let Some(follow) = &follow {
-                follow.note()?;
-            }
-            self.plumbing.swap(&self.target.branch, onto, tip, "jit: landed")
+        let moved = self.writer.while_held(self.id, "landing", &[turn.claim()], || {
+            self.plumbing.swap(&self.target.branch, Some(onto), tip, "jit: landed")
         });
         match (moved, follow) {
             (Ok(true), follow) => {
@@ -61,28 +66,45 @@ impl Publisher<'_> {
         }
     }
 
-    fn push(&self, onto: &ObjectId, tip: &ObjectId) -> Result<Published> {
-        // The lease is looked at before: a push may take long, and nobody's claim waits for a network.
+    fn push(&self, turn: &Turn<'_>, onto: &ObjectId, tip: &ObjectId) -> Result<Published> {
+        // The lease is looked at before, and kept alive meanwhile: a push may take long, and nobody's claim waits for a
+        // network.
         self.writer.may(self.id, "landing")?;
         let branch = &self.target.branch;
         let agent = self.session.agent()?.id.to_string();
         let git = Git::in_dir(self.plumbing.root()).env("JIT_AGENT_ID", Some(agent.into()));
-        let said = git.ask(&["push", "--porcelain", "origin", &format!("{tip}:refs/heads/{branch}")], &[])?;
+        let expected = format!("--force-with-lease=refs/heads/{branch}:{onto}");
+        let refs = format!("{tip}:refs/heads/{branch}");
+        let args = ["push", "--porcelain", &expected, "origin", &refs];
+        let said =
+            while_renewing(self.session.claims(), &[self.lease, turn.lease()], || git.ask(&args, &[]))?;
         if said.code == Some(0) {
-            self.catch_up(tip);
+            self.catch_up(turn, tip);
             return Ok(Published::Landed);
         }
         let (out, why) = (String::from_utf8_lossy(&said.stdout), String::from_utf8_lossy(&said.stderr));
+        if !self.fetch()? {
+            return Ok(Published::Offline(why.trim().to_owned()));
+        }
+        // The answer may be lost where the work is not. A server that is asked by two at once may refuse the slower one
+        // in any words: where the target is now tells.
+        if self.has(tip)? {
+            self.catch_up(turn, tip);
+            return Ok(Published::Landed);
+        }
         let line = out.lines().find(|line| line.starts_with('!')).unwrap_or_default();
-        // A server that is asked by two at once may refuse the slower one in any words: where the target is now tells.
-        if self.fetch()? && self.remote_tip()? != Some(*onto) {
+        if self.remote_tip()? != Some(*onto) || CONTENDED.iter().any(|words| line.contains(words)) {
             return Ok(Published::Moved);
         }
-        if !line.is_empty() {
-            let why = format!("{} {}", line.rsplit('\t').next().unwrap_or_default(), why.trim());
-            return Err(LandError::PushRefused { branch: branch.clone(), why }.into());
-        }
-        Ok(Published::Offline(why.trim().to_owned()))
+        let why = format!("{} {}", line.rsplit('\t').next().unwrap_or_default(), why.trim());
+        Err(LandError::PushRefused { branch: branch.clone(), why: why.trim().to_owned() }.into())
+    }
+
+    /// Whether the remote's target has a commit, as far as was last asked.
+    fn has(&self, commit: &ObjectId) -> Result<bool> {
+        let tracking = format!("refs/remotes/origin/{}", self.target.branch);
+        let args = ["merge-base", "--is-ancestor", &commit.to_string(), &tracking];
+        Ok(self.plumbing.git().ask(&args, &[])?.code == Some(0))
     }
 
     /// Where the target was at the remote when it was last asked.
@@ -103,13 +125,14 @@ impl Publisher<'_> {
     }
 
     /// Has the local branch follow the remote's, where it has nothing of its own.
-    fn catch_up(&self, tip: &ObjectId) {
-        let Some(local) = self.target.local else { return };
-        let is_behind = self.plumbing.base(&local, tip).is_ok_and(|base| base == Some(local));
-        if !is_behind || local == *tip {
-            return;
-        }
-        if let Err(error) = self.swap(Some(&local), tip) {
+    pub(super) fn catch_up(&self, turn: &Turn<'_>, tip: &ObjectId) {
+        let caught_up = self.plumbing.branch(&self.target.branch).and_then(|local| match local {
+            Some(local) if local != *tip && self.plumbing.base(&local, tip)? == Some(local) => {
+                self.swap(turn, &local, tip).map(drop)
+            }
+            _ => Ok(()),
+        });
+        if let Err(error) = caught_up {
             self.session.notice(&Notice::BranchStays(error.to_string()));
         }
     }

@@ -84,7 +84,10 @@ impl Keeping {
         let Some(lease) = view.table.get(self.lease.id).cloned() else { return self.ended() };
         self.lease = lease;
         if self.lease.holder != self.holder {
-            return Ok(Kept::Lost { why: format!("it is {}'s now", self.lease.holder), within: Millis::ZERO });
+            return Ok(Kept::Lost {
+                why: format!("it is {}'s now", self.lease.holder),
+                within: Millis::ZERO,
+            });
         }
         self.renew(&view)?;
         Ok(self.judge(&view.now))

@@ -194,7 +194,10 @@ mod tests {
         log.write(b"the end\n");
         let text = |path: &Path| std::fs::read_to_string(path).unwrap();
         let (first, last) = (text(&first_part(&bound.path)), text(&bound.path));
-        assert!(first.starts_with("the beginning\n0\n1\n") && last.ends_with("9999\nthe end\n"), "{first}{last}");
+        assert!(
+            first.starts_with("the beginning\n0\n1\n") && last.ends_with("9999\nthe end\n"),
+            "{first}{last}"
+        );
         assert!(first.len() + last.len() <= 2_000, "{} {}", first.len(), last.len());
     }
 

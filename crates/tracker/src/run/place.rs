@@ -82,7 +82,8 @@ fn tip(session: &Session) -> Result<String> {
 /// When git cannot tell.
 pub fn look(root: &Path) -> Result<Ground> {
     let others = format!(":(exclude){DATA}");
-    let said = Git::in_dir(root).run(&["status", "--porcelain=v1", "-z", "--no-renames", "--", ".", &others])?;
+    let said =
+        Git::in_dir(root).run(&["status", "--porcelain=v1", "-z", "--no-renames", "--", ".", &others])?;
     let paths = said.split(|byte| *byte == 0).filter_map(|entry| entry.get(3..));
     let files: Vec<String> = paths.map(|path| String::from_utf8_lossy(path).into_owned()).collect();
     Ok(if files.is_empty() { Ground::Free } else { Ground::Busy(files) })

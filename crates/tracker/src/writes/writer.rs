@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 
-use holdfast_kernel::Holder;
+use holdfast_kernel::{Claim, Holder};
 use holdfast_store::Held;
 use holdfast_sys::LockMode;
 use serde_json::Value;
@@ -137,7 +137,8 @@ impl<'a> Writer<'a> {
         })
     }
 
-    /// Does something that only the holder of an issue may do, while nobody can take it over.
+    /// Does something that only the holder of an issue may do, and of whatever else is claimed, while nobody can take
+    /// any of it over.
     ///
     /// # Errors
     /// When the caller may not, or what `act` fails with.
@@ -145,9 +146,10 @@ impl<'a> Writer<'a> {
         &self,
         id: IssueId,
         what: &'static str,
+        others: &[Claim],
         mut act: impl FnMut() -> Result<T>,
     ) -> Result<T> {
-        self.guarded(id, what, &mut |_| act())
+        self.guarded_too(id, what, others, &mut |_| act())
     }
 
     /// Brings the newest copy of an issue into this worktree, so that there is something to work on.
@@ -170,11 +172,23 @@ impl<'a> Writer<'a> {
         what: &'static str,
         act: &mut dyn FnMut(Option<&Held<'_>>) -> Result<T>,
     ) -> Result<T> {
+        self.guarded_too(id, what, &[], act)
+    }
+
+    /// The same, under other claims as well.
+    fn guarded_too<T>(
+        &self,
+        id: IssueId,
+        what: &'static str,
+        others: &[Claim],
+        act: &mut dyn FnMut(Option<&Held<'_>>) -> Result<T>,
+    ) -> Result<T> {
         let mut lock = self.locks.issue(id)?;
         let _section = lock.enter(self.session.sys(), LockMode::Exclusive)?;
         let permit = permit::find(self, id, what)?;
         if let Permit::Under(claim) = permit {
-            match self.session.claims().medium.as_medium().write(&claim, |held| act(Some(held))) {
+            match self.session.claims().medium.as_medium().write_under(&claim, others, |held| act(Some(held)))
+            {
                 // The claim ran out, and the configuration does not insist on one.
                 Err(holdfast_store::Error::Refused(_)) if self.mode != EnforceLeases::Strict => {
                     permit::unclaimed(self, id, what);

@@ -11,7 +11,7 @@ use crate::output::leases::listing;
 use holdfast_tracker::Session;
 use holdfast_tracker::agent::AgentId;
 use holdfast_tracker::claims::events::Envelope;
-use holdfast_tracker::claims::lease::{Many, Shown};
+use holdfast_tracker::claims::lease::{Kind, Many, Shown};
 use holdfast_tracker::claims::resource;
 use holdfast_tracker::error::{Error, Result};
 use holdfast_tracker::ids::{IssueId, Typed};
@@ -27,7 +27,12 @@ pub struct History {
 }
 
 /// Shows who has claimed what.
-pub(super) fn status(context: &Context, issue: Option<&str>, agent: Option<&str>) -> Result<Report> {
+pub(super) fn status(
+    context: &Context,
+    issue: Option<&str>,
+    agent: Option<&str>,
+    kind: Kind,
+) -> Result<Report> {
     let session = context.session()?;
     let agent = agent.map(AgentId::new).transpose()?;
     let view = session.claims().view()?;
@@ -35,6 +40,7 @@ pub(super) fn status(context: &Context, issue: Option<&str>, agent: Option<&str>
     let issue = issue.map(|typed| meant(&session, typed, ids.collect())).transpose()?;
     let wanted = |lease: &&Lease| {
         !lease.standing(&view.now).is_over()
+            && kind.has(lease)
             && issue.as_ref().is_none_or(|issue| lease.resource == *issue)
             && agent.as_ref().is_none_or(|agent| lease.holder.agent == *agent.name())
     };
@@ -69,9 +75,9 @@ pub(super) fn history(context: &Context, issue: Option<&str>) -> Result<Report> 
     let mut events = Vec::new();
     claims.medium.history(&mut |record| events.push(Envelope::of(record)))?;
     if let Some(typed) = issue {
-        let known = events.iter().filter_map(|event| IssueId::parse(event.issue())).collect();
+        let known = events.iter().filter_map(|event| IssueId::parse(event.subject())).collect();
         let issue = meant(&session, typed, known)?;
-        events.retain(|event| event.issue() == issue.as_str());
+        events.retain(|event| event.subject() == issue.as_str());
     }
     let rows: Vec<_> = events.iter().map(Envelope::row).collect();
     let text = if rows.is_empty() {

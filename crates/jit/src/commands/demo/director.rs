@@ -125,7 +125,9 @@ impl Watcher for Play {
         match what {
             Happening::Claimed(ran, pid) => self.claimed(now, lane, ran, *pid),
             Happening::Ended(ran) => self.ended(now, lane, ran),
-            Happening::Trouble(why) => self.lanes.draw(now, lane, Colour::Red, "starts anew", &format!(": {why}")),
+            Happening::Trouble(why) => {
+                self.lanes.draw(now, lane, Colour::Red, "starts anew", &format!(": {why}"))
+            }
             Happening::Ending | Happening::Stopping => {}
         }
     }

@@ -276,7 +276,10 @@ impl<'a> Pool<'a> {
         let events = control.join("events");
         let mut paths: Vec<_> =
             files.list(&events).unwrap_or_default().into_iter().map(|name| events.join(name)).collect();
-        paths.extend(["claims.jsonl", "../refs/heads", "../packed-refs", "../FETCH_HEAD"].map(|name| control.join(name)));
+        paths.extend(
+            ["claims.jsonl", "../refs/heads", "../packed-refs", "../FETCH_HEAD"]
+                .map(|name| control.join(name)),
+        );
         let stat = |path: &std::path::PathBuf| files.stat(path).map(|stat| (stat.len, stat.modified_ms));
         paths.iter().map(|path| stat(path).unwrap_or_default()).collect()
     }
@@ -330,13 +333,21 @@ impl<'a> Pool<'a> {
         let rests = self.lanes.iter().map(|lane| lane.rest(now)).filter(|rest| *rest > Millis::ZERO);
         let busy = self.lanes.iter().all(|lane| lane.child.is_some());
         let pace = if busy { Millis::from_secs(5) } else { PACE };
-        let left = |span: Millis| Millis::new(span.get().saturating_sub(now.since(&self.started).forward().get()));
+        let left =
+            |span: Millis| Millis::new(span.get().saturating_sub(now.since(&self.started).forward().get()));
         let end = self.plan.span.filter(|_| !self.ending).map(left);
         let again = self.again.filter(|_| !busy).and_then(|again| Some((again, self.looked?)));
         let again = again.map(|(again, looked)| {
             Millis::new((again.get() + 1).saturating_sub(now.since(&looked).forward().get()))
         });
-        rests.chain(end).chain(again).chain(watcher.pace()).chain([pace]).min().unwrap_or(pace).max(Millis::new(1))
+        rests
+            .chain(end)
+            .chain(again)
+            .chain(watcher.pace())
+            .chain([pace])
+            .min()
+            .unwrap_or(pace)
+            .max(Millis::new(1))
     }
 
     /// Takes the worktrees away that nobody needs.

@@ -164,5 +164,6 @@ impl Drop for Guarded {
 }
 
 fn text(order: &Order) -> Result<String> {
-    serde_json::to_string(order).map_err(|error| Error::Internal(format!("an order has no JSON form: {error}")))
+    serde_json::to_string(order)
+        .map_err(|error| Error::Internal(format!("an order has no JSON form: {error}")))
 }

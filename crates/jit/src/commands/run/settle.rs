@@ -2,7 +2,6 @@
 
 use std::os::unix::ffi::OsStrExt as _;
 
-use holdfast_git::Git;
 use holdfast_tracker::error::Result;
 use holdfast_tracker::ids::IssueId;
 use holdfast_tracker::issues::{Issues, Scope, Standing, State};
@@ -16,9 +15,6 @@ use super::{Outcome, Ran, Work, internal};
 use crate::commands::guardian::Landing;
 use crate::vars;
 
-/// How many files are named that are in no commit.
-const MOST_NAMED: usize = 10;
-
 /// More than the word of a landing can be.
 const LONGEST: usize = 1 << 20;
 
@@ -30,7 +26,9 @@ impl Work<'_> {
     pub(super) fn settle(&mut self, fate: Fate) -> Result<Ran> {
         let ran = self.ran(Outcome::Dropped);
         match fate {
-            Fate::NotStarted(why) => self.give_back(ran, &format!("the command was not started: {why}"), true),
+            Fate::NotStarted(why) => {
+                self.give_back(ran, &format!("the command was not started: {why}"), true)
+            }
             Fate::Unguarded => {
                 end_marked(self.session.sys(), &self.record.mark);
                 self.give_back(ran, "the guardian was killed, and the command with it", false)
@@ -73,8 +71,8 @@ impl Work<'_> {
     /// What the command has made of the issue by itself.
     fn by_itself(&self, ran: Ran) -> Result<Ran> {
         let id = self.id()?;
-        let seen = Issues::new(&self.session)
-            .see(id, Scope::All, |seen| (seen.issue.state, seen.standing.clone()));
+        let seen =
+            Issues::new(&self.session).see(id, Scope::All, |seen| (seen.issue.state, seen.standing.clone()));
         let outcome = match seen {
             Ok((State::Done, Standing::OnBranch { .. })) => Outcome::Waiting,
             Ok((State::Done, _)) => Outcome::Landed,
@@ -119,12 +117,14 @@ impl Work<'_> {
                 Attempts::forget(&self.session, id);
                 Ok(landed(ran, &ended))
             }
-            (Fate::Ended(_), Some(Landing::Failed { code, message })) => self.not_landed(ran, &code, &message),
+            (Fate::Ended(_), Some(Landing::Failed { code, message })) => {
+                self.not_landed(ran, &code, &message)
+            }
             // It may have landed: whoever comes next finds out and goes on.
             (Fate::Ended(Ended { why: Some(Why::Lost(why)), .. }), None) => {
                 Ok(Ran { outcome: Outcome::Lost, reason: Some(why), ..ran })
             }
-            (Fate::NotStarted(why), _) => Ok(Ran { outcome: Outcome::CutOff, reason: Some(why), ..ran }),
+            (Fate::NotStarted(why), _) => self.give_back(ran, &format!("it cannot be finished: {why}"), true),
             (Fate::Ended(_) | Fate::Unguarded, _) => Ok(Ran { outcome: Outcome::CutOff, ..ran }),
         }
     }
@@ -142,7 +142,7 @@ impl Work<'_> {
         self.give_back(ran, why, failed)
     }
 
-    /// Gives the issue back with a note.
+    /// Gives the issue back.
     pub(super) fn give_back(&self, ran: Ran, why: &str, failed: bool) -> Result<Ran> {
         let (id, fence) = (self.id()?, ran.fence);
         let mut ran = Ran { outcome: Outcome::Dropped, reason: Some(why.to_owned()), ..ran };
@@ -154,7 +154,7 @@ impl Work<'_> {
             let writer = Writer::open(&self.session)?;
             writer.change(id, "labelling", |draft| draft.label(NEEDS_ATTENTION, true).map(drop))?;
         }
-        let given = { let _ = self.note(&ran, why); land::give_back(&self.session, id) };
+        let given = land::give_back(&self.session, id);
         if let Err(error) = given {
             // Where the worktree is gone, the claim can still be given back.
             self.context.printer.warn(&format!("{} could not be given back as it was: {error}", ran.handle));
@@ -165,48 +165,6 @@ impl Work<'_> {
             Attempts::forget(&self.session, id);
         }
         Ok(ran)
-    }
-
-    /// What whoever comes next has to know. It is pushed, so it says where output is and not what it says.
-    fn note(&self, ran: &Ran, why: &str) -> String {
-        let mut note = format!("{}: {why}", ran.agent_id);
-        if ran.failed_attempts > 0 {
-            note.push_str(&format!(" (failed attempt {})", ran.failed_attempts));
-        }
-        if let Some(branch) = &ran.branch {
-            note.push_str(&format!("\nbranch: {branch}"));
-        }
-        let dirty = self.dirty();
-        if !dirty.is_empty() {
-            note.push_str(&format!("\nnot committed in its worktree: {}", dirty.join(", ")));
-        }
-        if let Some(log) = &self.log {
-            let path = log.path.strip_prefix(self.session.control()).unwrap_or(&log.path);
-            note.push_str(&format!(
-                "\noutput: jit dispatch logs {} ({} in the control plane)",
-                ran.handle,
-                path.display()
-            ));
-        }
-        note
-    }
-
-    /// The files of the worktree that are in no commit; none that can be told if it is gone.
-    fn dirty(&self) -> Vec<String> {
-        if self.session.repository().is_none() {
-            return Vec::new();
-        }
-        let git = Git::in_dir(&self.root);
-        let said = git.run(&["status", "--porcelain=v1", "-z", "--no-renames", "--", ".", ":(exclude).jit"]);
-        let said = said.unwrap_or_default();
-        let paths = said.split(|byte| *byte == 0).filter_map(|entry| entry.get(3..));
-        let mut named: Vec<String> = paths.map(|path| String::from_utf8_lossy(path).into_owned()).collect();
-        let more = named.len().saturating_sub(MOST_NAMED);
-        named.truncate(MOST_NAMED);
-        if more > 0 {
-            named.push(format!("and {more} more"));
-        }
-        named
     }
 }
 

@@ -88,9 +88,12 @@ mod tests {
         ] {
             assert!(check(&words(bad)).is_err(), "{bad:?}");
         }
-        for good in
-            [&["sh", "-c", "echo {id}"][..], &["agent", "-c", "{title}"], &["sh", "work.sh", "{title}"], &["{title}"]]
-        {
+        for good in [
+            &["sh", "-c", "echo {id}"][..],
+            &["agent", "-c", "{title}"],
+            &["sh", "work.sh", "{title}"],
+            &["{title}"],
+        ] {
             assert!(check(&words(good)).is_ok(), "{good:?}");
         }
     }

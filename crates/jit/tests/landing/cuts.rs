@@ -1,0 +1,279 @@
+//! Landing cut off at each of its steps, and others let in between any two of them.
+//!
+//! Git is a program of its own, so the steps are the moments at which it is started and has answered: a stand-in for it
+//! counts its calls and, at the one that is asked for, kills whoever called it, before the real git has run or after, or
+//! has somebody else act first.
+
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use holdfast_trial::Answer;
+
+use crate::bench::JIT;
+use crate::ground::{Agent, Ground, is_long, pair};
+
+/// What happens at a step.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Strike {
+    KillBefore,
+    KillAfter,
+    /// Somebody else acts; if it has to wait for whoever is between the steps, that goes on.
+    Act,
+}
+
+const STAND_IN: &str = r#"#!/bin/sh
+n=$(($(cat "$CUT_DIR/count" 2>/dev/null || echo 0) + 1))
+echo $n >"$CUT_DIR/count"
+if [ "$n" = "$CUT_AT" ]; then
+  : >"$CUT_DIR/struck"
+  case $CUT_HOW in
+    KillBefore) kill -9 $PPID; exit 1 ;;
+    KillAfter) "$CUT_GIT" "$@" >/dev/null 2>&1; kill -9 $PPID; exit 1 ;;
+    Act)
+      (env -i HOME="$HOME" JIT_CONFIG_HOME="$JIT_CONFIG_HOME" GIT_CONFIG_NOSYSTEM=1 PATH="${CUT_GIT%/*}:/usr/bin:/bin" \
+         GIT_AUTHOR_NAME=t GIT_AUTHOR_EMAIL=t@e GIT_COMMITTER_NAME=t GIT_COMMITTER_EMAIL=t@e \
+         sh "$CUT_DIR/act" >"$CUT_DIR/act.out" 2>&1; : >"$CUT_DIR/acted") </dev/null >/dev/null 2>&1 &
+      i=0
+      while [ ! -e "$CUT_DIR/acted" ] && [ $i -lt 40 ]; do sleep 0.02; i=$((i + 1)); done ;;
+  esac
+fi
+exec "$CUT_GIT" "$@"
+"#;
+
+/// A stand-in for git that strikes once.
+struct Cut {
+    dir: tempfile::TempDir,
+    git: PathBuf,
+}
+
+impl Cut {
+    fn new() -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let path = std::env::var_os("PATH").unwrap();
+        let git = std::env::split_paths(&path).map(|folder| folder.join("git")).find(|git| git.is_file());
+        std::fs::create_dir(dir.path().join("bin")).unwrap();
+        let stand_in = dir.path().join("bin/git");
+        std::fs::write(&stand_in, STAND_IN).unwrap();
+        std::fs::set_permissions(&stand_in, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+        Self { dir, git: git.unwrap() }
+    }
+
+    /// Runs a command that is struck at a step; says whether it came to that, and what it answered if it lived.
+    fn run(&self, agent: &Agent<'_>, args: &[&str], at: u32, how: Strike) -> (bool, Option<Answer>) {
+        for name in ["count", "struck", "acted"] {
+            let _ = std::fs::remove_file(self.dir.path().join(name));
+        }
+        let mut command = agent.ground.bench.command(&agent.name, args, &agent.at);
+        let path = std::env::var_os("PATH").unwrap();
+        let folders = std::iter::once(self.dir.path().join("bin")).chain(std::env::split_paths(&path));
+        command.env("PATH", std::env::join_paths(folders).unwrap());
+        command.env("CUT_DIR", self.dir.path()).env("CUT_GIT", &self.git);
+        command.env("CUT_AT", at.to_string()).env("CUT_HOW", format!("{how:?}"));
+        let output = command.output().unwrap();
+        let struck = self.dir.path().join("struck").exists();
+        // Whoever acts may go on when the other one is done.
+        let begun = Instant::now();
+        while how == Strike::Act && struck && !self.dir.path().join("acted").exists() {
+            assert!(begun.elapsed() < Duration::from_secs(120), "{args:?} at {at}: the other one hangs");
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        (struck, output.status.code().map(|_| Answer::from(output)))
+    }
+
+    /// What somebody else does, as a script.
+    fn act(&self, script: &str) {
+        std::fs::write(self.dir.path().join("act"), script).unwrap();
+    }
+
+    fn acted(&self) -> String {
+        std::fs::read_to_string(self.dir.path().join("act.out")).unwrap_or_default()
+    }
+}
+
+/// The steps to strike at: all of them, or a few if there is little time. They are left when a run is not struck any more.
+fn steps(offset: u32) -> impl Iterator<Item = u32> {
+    let stride = if is_long() { 1 } else { 7 };
+    (0..).map(move |step| 1 + offset % stride + step * stride)
+}
+
+/// What holds whoever died: an issue is on the target once, with its work, and only if everybody is told so.
+fn lands_once(ground: &Ground, id: &str, file: &str, context: &str) {
+    let subject = format!("landed {file}");
+    let times = ground.landed().iter().filter(|landed| **landed == subject).count();
+    let word = ground.main(&["show", &format!("main:.jit/issues/{id}/issue.json")]);
+    let has_word = word.contains("\"state\": \"done\"") || word.contains("\"state\":\"done\"");
+    let has_work =
+        ground.try_git(&["cat-file", "-e", &format!("main:{file}")], &ground.bench.repo()).code == Some(0);
+    assert_eq!(has_word, has_work, "{context}: the word and the work are apart");
+    assert_eq!(times, usize::from(has_work), "{context}: {:?}", ground.landed());
+}
+
+/// Whoever is killed and typed again goes on where it was.
+fn killed_at_every_step(ground: &Ground, strike: Strike, offset: u32) {
+    let (cut, agent) = (Cut::new(), ground.agent(&format!("k{strike:?}").to_lowercase()));
+    let mut cuts = 0;
+    for step in steps(offset) {
+        let file = format!("f-{strike:?}-{step}");
+        let id = ground.issue(&file, &[]);
+        if ground.origin().exists() {
+            ground.main(&["push", "-q", "origin", "main"]);
+        }
+        let context = format!("{strike:?} at {step}");
+        let (begun, _) = cut.run(&agent, &["start", &id], step, strike);
+        agent.run(&["start", &id]).ok();
+        agent.write(&file, "work\n");
+        let message = format!("landed {file}");
+        let finish = ["finish", &id, "-a", "-m", &message];
+        let (struck, _) = cut.run(&agent, &finish, step, strike);
+        lands_once(ground, &id, &file, &context);
+        if struck {
+            // It may have died after its last step, with the claim given back.
+            let again = agent.run(&finish);
+            assert!(again.code == Some(0) || !ground.is_held(&id), "{context}: {again}");
+            cuts += 1;
+        }
+        lands_once(ground, &id, &file, &context);
+        assert_eq!(ground.told(&id), pair("done", "landed"), "{context}");
+        assert!(ground.is_clean(), "{context}: {}", ground.main(&["status", "--porcelain"]));
+        assert!(!ground.is_held(&id), "{context}");
+        if !begun && !struck {
+            break;
+        }
+    }
+    assert!(cuts > 2, "nothing was cut");
+    assert_eq!(ground.main(&["log", "--merges", "--format=%h", "main"]), "");
+}
+
+#[test]
+fn whoever_is_killed_before_a_step_goes_on() {
+    killed_at_every_step(&Ground::new(), Strike::KillBefore, 0);
+}
+
+#[test]
+fn whoever_is_killed_after_a_step_goes_on() {
+    killed_at_every_step(&Ground::new(), Strike::KillAfter, 2);
+}
+
+#[test]
+fn whoever_is_killed_on_the_way_to_a_remote_goes_on() {
+    let ground = Ground::with_origin();
+    killed_at_every_step(&ground, Strike::KillAfter, 4);
+    assert_eq!(ground.main(&["rev-parse", "main"]), ground.git(&["rev-parse", "main"], &ground.origin()));
+}
+
+/// Work that is kept on its branch is kept once, however often that is typed.
+#[test]
+fn whoever_is_killed_on_the_way_to_a_review_goes_on() {
+    let ground = Ground::new();
+    let (cut, agent) = (Cut::new(), ground.agent("a"));
+    let mut cuts = 0;
+    for step in steps(1) {
+        let file = format!("f-{step}");
+        let id = ground.issue(&file, &[]);
+        agent.begin(&id, &file);
+        let finish = ["finish", &id, "-a", "-m", &file, "--no-land"];
+        let (struck, _) = cut.run(&agent, &finish, step, Strike::KillAfter);
+        if !struck {
+            break;
+        }
+        cuts += 1;
+        let again = agent.run(&finish);
+        assert!(again.code == Some(0) || !ground.is_held(&id), "step {step}: {again}");
+        assert_eq!(ground.told(&id), pair("done", "on_branch"), "step {step}");
+    }
+    assert!(cuts > 1, "nothing was cut");
+}
+
+/// Somebody else lands between any two steps, or moves the target by hand: both are there, one on top of the other.
+fn others_act_at_every_step(offset: u32, by_hand: bool) {
+    let ground = Ground::new();
+    let (cut, agent, other) = (Cut::new(), ground.agent("a"), ground.agent("b"));
+    let mut cuts = 0;
+    for step in steps(offset) {
+        let (mine, theirs) = (format!("mine-{step}"), format!("theirs-{step}"));
+        let (id, their_id) = (ground.issue(&mine, &[]), ground.issue(&theirs, &[]));
+        agent.begin(&id, &mine);
+        other.begin(&their_id, &theirs);
+        let repo = ground.bench.repo();
+        let (program, at) = if by_hand { ("git", repo.as_path()) } else { (JIT, other.at.as_path()) };
+        let args = if by_hand { "commit -q --allow-empty" } else { "finish -a" };
+        cut.act(&format!(
+            "cd '{}' && JIT_AGENT_ID={} '{program}' {args} -m 'landed {theirs}'",
+            at.display(),
+            other.name
+        ));
+        let context = format!("step {step}");
+        let message = format!("landed {mine}");
+        let (struck, answer) = cut.run(&agent, &["finish", "-a", "-m", &message], step, Strike::Act);
+        answer.unwrap().ok();
+        lands_once(&ground, &id, &mine, &context);
+        if !struck {
+            break;
+        }
+        cuts += 1;
+        let subjects = ground.landed();
+        let theirs = format!("landed {theirs}");
+        let times = subjects.iter().filter(|subject| **subject == theirs).count();
+        // Git refuses a commit while the worktree has to follow what has just landed.
+        let is_refused = by_hand && cut.acted().contains("index.lock");
+        assert_eq!(times, usize::from(!is_refused), "{context}: {}", cut.acted());
+        if by_hand {
+            other.run(&["drop", &their_id]).ok();
+            other.git(&["clean", "-qfd", "--", ":!.jit"]);
+        } else {
+            assert_eq!(ground.told(&their_id), pair("done", "landed"), "{context}: {}", cut.acted());
+        }
+        assert!(ground.is_clean(), "{context}");
+    }
+    assert!(cuts > 2, "nobody came in between");
+    assert_eq!(ground.main(&["log", "--merges", "--format=%h", "main"]), "");
+}
+
+#[test]
+fn two_landers_land_both_whenever_they_meet() {
+    others_act_at_every_step(1, false);
+}
+
+#[test]
+fn a_target_that_moves_is_built_on() {
+    others_act_at_every_step(3, true);
+}
+
+/// Somebody is displaced between any two steps: either it had landed before, or nothing of it lands.
+#[test]
+fn whoever_is_displaced_lands_nothing() {
+    let ground = Ground::new();
+    let (cut, agent, other) = (Cut::new(), ground.agent("a"), ground.agent("b"));
+    let mut kinds = [0, 0];
+    for step in steps(2) {
+        let file = format!("f-{step}");
+        let id = ground.issue(&file, &[]);
+        agent.begin(&id, &file);
+        cut.act(&format!(
+            "cd '{}' && export JIT_AGENT_ID={} && '{JIT}' claim force-evict {id} --reason gone && \
+             '{JIT}' claim acquire {id}",
+            other.at.display(),
+            other.name
+        ));
+        let message = format!("landed {file}");
+        let (struck, answer) = cut.run(&agent, &["finish", "-a", "-m", &message], step, Strike::Act);
+        let context = format!("step {step}: {}", cut.acted());
+        lands_once(&ground, &id, &file, &context);
+        if !struck {
+            break;
+        }
+        let has_landed = ground.landed().contains(&message);
+        assert_eq!(answer.unwrap().code == Some(0), has_landed, "{context}");
+        kinds[usize::from(has_landed)] += 1;
+        if !has_landed {
+            assert!(ground.is_held(&id), "{context}");
+            other.run(&["claim", "release", &id]).ok();
+            // The displaced one begins anew.
+            agent.git(&["switch", "-q", "--detach", "main"]);
+        } else {
+            other.run(&["claim", "release", &id]);
+        }
+        assert!(ground.is_clean(), "{context}");
+    }
+    assert!(kinds[0] > 0, "nobody was displaced: {kinds:?}");
+}

@@ -1,0 +1,20 @@
+//! From claim to landed, with real processes and real git: what lands, lands once and whole, whoever dies on the way.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "these tests start processes and look at files behind their back"
+)]
+#![expect(clippy::disallowed_macros, reason = "a test that is skipped says why")]
+#![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test that cannot go on shall stop")]
+
+#[path = "../door/bench.rs"]
+#[expect(dead_code, reason = "the other tests of the door use what these do not")]
+mod bench;
+
+mod before;
+mod crowd;
+mod cuts;
+mod ground;
+mod merges;
+mod stories;
+mod target;
+mod trials;

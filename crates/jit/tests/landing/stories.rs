@@ -1,0 +1,329 @@
+//! The stories of `docs/landing.md`, each as somebody lives through it.
+
+use std::os::unix::fs::PermissionsExt as _;
+
+use crate::ground::{Ground, pair};
+
+/// Has the remote take no pushes to the target, as a forge does that protects it.
+fn protect(ground: &Ground) {
+    let hook = ground.origin().join("hooks/pre-receive");
+    let text = "#!/bin/sh\nwhile read -r _ _ name; do [ \"$name\" != refs/heads/main ] || { echo 'main is protected' >&2; exit 1; }; done\n";
+    std::fs::write(&hook, text).unwrap();
+    std::fs::set_permissions(&hook, std::fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+/// Has the forge take a branch in its own words, and delete it if it is told to.
+fn merge_at_the_forge(ground: &Ground, branch: &str, delete: bool) {
+    let _ = std::fs::remove_file(ground.origin().join("hooks/pre-receive"));
+    let forge = tempfile::tempdir().unwrap();
+    let at = forge.path();
+    ground.git(&["clone", "-q", ground.origin().to_str().unwrap(), "."], at);
+    ground.git(&["merge", "-q", "--squash", &format!("origin/{branch}")], at);
+    ground.git(&["commit", "-q", "-m", "Merged by the forge (#1)"], at);
+    ground.git(&["push", "-q", "origin", "main"], at);
+    if delete {
+        ground.git(&["push", "-q", "origin", "--delete", branch], at);
+    }
+}
+
+/// The branch that something waits on.
+fn waits(answer: &serde_json::Value) -> String {
+    assert_eq!(answer["finished"]["outcome"], "waiting", "{answer}");
+    answer["finished"]["branch"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn a_target_that_refuses_pushes_is_named_with_the_way_out() {
+    let ground = Ground::with_origin();
+    let id = ground.issue("refused", &[]);
+    ground.main(&["push", "-q", "origin", "main"]);
+    protect(&ground);
+    let agent = ground.agent("a");
+    agent.begin(&id, "work");
+    let refused = agent.run(&["finish", "-a", "-m", "work"]).fails(4);
+    let refused = refused.says(&["main is protected", "hint: jit config set landing.via review"]);
+    assert!(!refused.stderr.contains("moved"), "{refused}");
+    assert!(ground.is_held(&id));
+    agent.run(&["config", "set", "landing.via", "review"]);
+    let branch = waits(&agent.run(&["--json", "finish", "--no-land"]).ok().json());
+    assert_eq!((ground.told(&id), ground.is_held(&id)), (pair("done", "on_branch"), false));
+    // Nobody is held up: the next one is begun in the same worktree.
+    let next = ground.issue("next", &[]);
+    agent.run(&["start", &next]).ok();
+    merge_at_the_forge(&ground, &branch, false);
+    ground.bench.jit(&["sync"]).ok();
+    assert_eq!(ground.told(&id), pair("done", "landed"));
+}
+
+#[test]
+fn changes_requested_are_made_where_the_work_is() {
+    let ground = Ground::with_origin();
+    ground.bench.jit(&["config", "set", "landing.via", "review"]).ok();
+    ground.commit("by review");
+    let id = ground.issue("reviewed", &[]);
+    ground.main(&["push", "-q", "origin", "main"]);
+    let agent = ground.agent("a");
+    agent.begin(&id, "work");
+    let branch = waits(&agent.run(&["--json", "finish", "-a", "-m", "work"]).ok().json());
+    agent.run(&["start"]).fails(3);
+    // Somebody else goes on, while the first worktree still has the branch.
+    let other = ground.agent("b");
+    let begun = other.run(&["--json", "start", &id]).ok().json();
+    assert_eq!(begun["issue"]["state"], "in_progress");
+    assert_eq!(std::fs::read_to_string(other.at.join("work")).unwrap(), "by agent:a\n");
+    other.write("work", "as requested\n");
+    let again = waits(&other.run(&["--json", "finish", "-a", "-m", "as requested"]).ok().json());
+    assert_ne!(again, branch, "two worktrees have one branch");
+    assert_eq!(ground.told(&id), pair("done", "on_branch"));
+    merge_at_the_forge(&ground, &again, true);
+    ground.main(&["fetch", "-q", "--prune", "origin"]);
+    assert_eq!(ground.told(&id), pair("done", "landed"));
+    // The branches are gone with the merge, and nothing is missing.
+    for agent in [&agent, &other] {
+        agent.git(&["switch", "-q", "--detach", "origin/main"]);
+    }
+    for branch in [&branch, &again] {
+        ground.main(&["branch", "-q", "-D", branch]);
+    }
+    assert_eq!(ground.told(&id), pair("done", "landed"));
+}
+
+#[test]
+fn what_is_dropped_after_a_review_is_ready_again() {
+    let ground = Ground::with_origin();
+    let id = ground.issue("dropped", &[]);
+    ground.main(&["push", "-q", "origin", "main"]);
+    let agent = ground.agent("a");
+    agent.begin(&id, "work");
+    waits(&agent.run(&["--json", "finish", "-a", "-m", "work", "--no-land"]).ok().json());
+    agent.run(&["start", &id]).ok();
+    agent.run(&["drop", &id]).ok();
+    assert_eq!(ground.told(&id), pair("ready", "open"));
+    let other = ground.agent("b");
+    assert_eq!(other.run(&["--json", "start"]).ok().json()["issue"]["id"], id.as_str());
+}
+
+#[test]
+fn a_branch_that_is_deleted_without_a_merge_is_done_again() {
+    let ground = Ground::new();
+    let id = ground.issue("deleted", &[]);
+    let agent = ground.agent("a");
+    agent.begin(&id, "work");
+    let branch = waits(&agent.run(&["--json", "finish", "-a", "-m", "work", "--no-land"]).ok().json());
+    agent.git(&["switch", "-q", "--detach", "main"]);
+    ground.main(&["branch", "-q", "-D", &branch]);
+    assert_eq!(ground.told(&id), pair("in_progress", "lost"));
+    assert_eq!(ground.agent("b").run(&["--json", "start"]).ok().json()["issue"]["id"], id.as_str());
+}
+
+/// Gates are judged before a review too, on what would land.
+#[test]
+fn gates_are_judged_before_a_review() {
+    let ground = Ground::new();
+    ground.bench.jit(&["gate", "define", "there", "--command", "test -f work"]).ok();
+    ground.commit("a gate");
+    let id = ground.issue("gated", &["--gate", "there"]);
+    let agent = ground.agent("a");
+    agent.begin(&id, "other");
+    agent.run(&["finish", "-a", "-m", "work", "--no-land"]).fails(7);
+    agent.write("work", "work\n");
+    waits(&agent.run(&["--json", "finish", "-a", "-m", "work", "--no-land"]).ok().json());
+    assert_eq!(ground.told(&id), pair("done", "on_branch"));
+}
+
+/// A stack of two: the second begins on the branch of the first, and lands after it, without landing it twice.
+#[test]
+fn a_stack_lands_from_below() {
+    let ground = Ground::new();
+    ground.bench.jit(&["config", "set", "landing.dependencies", "done"]).ok();
+    ground.commit("stacks");
+    let below = ground.issue("below", &[]);
+    let above = ground.issue("above", &["--depends-on", &below]);
+    let (one, two) = (ground.agent("one"), ground.agent("two"));
+    one.begin(&below, "below");
+    waits(&one.run(&["--json", "finish", "-a", "-m", "below", "--no-land"]).ok().json());
+    two.begin(&above, "above");
+    assert!(two.at.join("below").exists(), "it does not begin where the first one ended");
+    let ended = two.run(&["--json", "finish", "-a", "-m", "above"]).ok().json();
+    assert!(ended["finished"]["reason"].as_str().unwrap().contains("waits for"), "{ended}");
+    assert_eq!(ground.told(&above), pair("done", "on_branch"));
+    // Whatever else lands meanwhile.
+    std::fs::write(ground.bench.repo().join("meanwhile"), "").unwrap();
+    ground.commit("meanwhile");
+    let landed = ground.bench.jit(&["--json", "land", "--all"]).ok().json();
+    assert_eq!(landed["count"], 2, "{landed}");
+    assert_eq!((ground.told(&below), ground.told(&above)), (pair("done", "landed"), pair("done", "landed")));
+    let subjects = ground.landed();
+    for subject in ["below", "above"] {
+        assert_eq!(subjects.iter().filter(|landed| *landed == subject).count(), 1, "{subjects:?}");
+    }
+}
+
+/// The issue below lands in the words of a forge; what is above it does not bring it again.
+#[test]
+fn a_stack_goes_on_after_a_squash() {
+    let ground = Ground::with_origin();
+    ground.bench.jit(&["config", "set", "landing.dependencies", "done"]).ok();
+    ground.commit("stacks");
+    let below = ground.issue("below", &[]);
+    let above = ground.issue("above", &["--depends-on", &below]);
+    ground.main(&["push", "-q", "origin", "main"]);
+    let (one, two) = (ground.agent("one"), ground.agent("two"));
+    one.begin(&below, "below");
+    let branch = waits(&one.run(&["--json", "finish", "-a", "-m", "below", "--no-land"]).ok().json());
+    two.begin(&above, "above");
+    waits(&two.run(&["--json", "finish", "-a", "-m", "above"]).ok().json());
+    merge_at_the_forge(&ground, &branch, true);
+    ground.bench.jit(&["sync"]).ok();
+    ground.bench.jit(&["land", "--all"]).ok();
+    assert_eq!(ground.told(&above), pair("done", "landed"));
+    let subjects = ground.git(&["log", "--format=%s", "main"], &ground.origin());
+    assert_eq!(subjects.lines().take(2).collect::<Vec<_>>(), ["above", "Merged by the forge (#1)"]);
+}
+
+#[test]
+fn a_person_on_main_is_held_to_the_gates() {
+    let ground = Ground::with_origin();
+    ground.bench.jit(&["gate", "define", "there", "--command", "test -f work"]).ok();
+    ground.commit("a gate");
+    let id = ground.issue("direct", &["--gate", "there"]);
+    ground.main(&["push", "-q", "origin", "main"]);
+    let person = |args: &[&str]| ground.bench.run("person:ann", args);
+    person(&["start", &id]).ok();
+    std::fs::write(ground.bench.repo().join("other"), "").unwrap();
+    person(&["finish", "-a", "-m", "direct"]).fails(7);
+    assert!(ground.is_held(&id));
+    std::fs::write(ground.bench.repo().join("work"), "").unwrap();
+    person(&["finish", "-a", "-m", "direct"]).ok();
+    assert_eq!((ground.told(&id), ground.is_held(&id)), (pair("done", "landed"), false));
+    assert_eq!(ground.git(&["log", "-1", "--format=%s", "main"], &ground.origin()), "direct");
+}
+
+#[test]
+fn two_issues_in_one_branch_land_together() {
+    let ground = Ground::new();
+    let (one, two) = (ground.issue("one", &[]), ground.issue("two", &[]));
+    let agent = ground.agent("a");
+    agent.begin(&one, "first");
+    agent.run(&["start", &two, "--another", "--here"]).ok();
+    agent.write("second", "work\n");
+    agent.run(&["finish"]).fails(6);
+    // The other one is not over, and comes along only if somebody says so.
+    let refused = agent.run(&["--json", "finish", &one, "-a", "-m", "both"]).fails(6).json();
+    assert_eq!(refused["error"]["code"], "OTHER_ISSUES", "{refused}");
+    agent.run(&["issue", "update", &two, "--state", "done"]).ok();
+    agent.run(&["finish", &one, "-a", "-m", "both"]).ok();
+    for id in [&one, &two] {
+        assert_eq!(ground.told(id), pair("done", "landed"));
+    }
+    agent.run(&["claim", "release", &two]).ok();
+    assert_eq!(ground.told(&two), pair("done", "landed"));
+}
+
+/// The remote had the work, and whoever pushed died before it heard so.
+#[test]
+fn a_push_whose_answer_is_lost_does_not_land_twice() {
+    let ground = Ground::with_origin();
+    let id = ground.issue("once", &[]);
+    ground.main(&["push", "-q", "origin", "main"]);
+    // The server takes the push and then breaks the connection.
+    let hook = ground.origin().join("hooks/post-receive");
+    std::fs::write(&hook, "#!/bin/sh\nrm -- \"$0\"\nkill -9 $PPID\n").unwrap();
+    std::fs::set_permissions(&hook, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let agent = ground.agent("a");
+    agent.begin(&id, "work");
+    agent.run(&["finish", "-a", "-m", "work"]).ok();
+    let subjects = ground.git(&["log", "--format=%s", "main"], &ground.origin());
+    assert_eq!(subjects.lines().filter(|line| *line == "work").count(), 1, "{subjects}");
+    assert_eq!((ground.told(&id), ground.is_held(&id)), (pair("done", "landed"), false));
+}
+
+#[test]
+fn without_the_remote_the_work_waits_on_its_branch() {
+    let ground = Ground::with_origin();
+    let id = ground.issue("offline", &[]);
+    ground.main(&["push", "-q", "origin", "main"]);
+    let agent = ground.agent("a");
+    agent.begin(&id, "work");
+    let away = ground.bench.root().join("away.git");
+    std::fs::rename(ground.origin(), &away).unwrap();
+    waits(&agent.run(&["--json", "finish", "-a", "-m", "work"]).ok().json());
+    assert_eq!((ground.told(&id), ground.is_held(&id)), (pair("done", "on_branch"), false));
+    std::fs::rename(&away, ground.origin()).unwrap();
+    ground.bench.jit(&["land", "--all"]).ok();
+    assert_eq!(ground.told(&id), pair("done", "landed"));
+    assert_eq!(ground.git(&["log", "-1", "--format=%s", "main"], &ground.origin()), "work");
+}
+
+/// What was committed after the target had it, and before whoever landed it came to an end, is not thrown away.
+#[test]
+fn work_after_a_landing_that_was_cut_off_stays_on_its_branch() {
+    let ground = Ground::new();
+    let id = ground.issue("more", &[]);
+    let agent = ground.agent("a");
+    agent.begin(&id, "work");
+    agent.git(&["add", "work"]);
+    agent.git(&["commit", "-q", "-m", "work"]);
+    let before = agent.git(&["rev-parse", "HEAD"]);
+    let branch = agent.git(&["branch", "--show-current"]);
+    agent.run(&["finish"]).ok();
+    // As if it had died before the branch moved and the claim was given back.
+    let tip = ground.main(&["rev-parse", "main"]);
+    ground.bench.jit(&["list"]).ok();
+    agent.git(&["reset", "-q", "--hard", &before]);
+    agent.write("after", "after\n");
+    agent.git(&["add", "after"]);
+    agent.git(&["commit", "-q", "-m", "after"]);
+    let again = agent.run(&["finish", &id]);
+    assert_ne!(again.code, Some(0), "it is not held any more: {again}");
+    assert_eq!(ground.main(&["rev-parse", "main"]), tip);
+    assert_eq!(ground.main(&["log", "-1", "--format=%s", &branch]), "after");
+}
+
+/// A gate that takes longer than the claim lasts does not cost the claim.
+#[test]
+fn a_long_gate_does_not_outlive_the_claim() {
+    let ground = Ground::new();
+    ground.bench.jit(&["gate", "define", "slow", "--command", "sleep 6"]).ok();
+    ground.commit("a gate");
+    let id = ground.issue("slow", &["--gate", "slow"]);
+    let agent = ground.agent("a");
+    agent.run(&["start", &id, "--ttl", "4"]).ok();
+    agent.write("work", "work\n");
+    agent.run(&["finish", "-a", "-m", "slow"]).ok();
+    assert_eq!(ground.told(&id), pair("done", "landed"));
+}
+
+/// What an earlier gate has left behind in the checkout decides nothing; what git ignores stays for the next build.
+#[test]
+fn gates_find_what_would_land_and_caches() {
+    let ground = Ground::new();
+    std::fs::write(ground.bench.repo().join(".gitignore"), "cache\n").unwrap();
+    let command = "test ! -e litter && touch litter && echo built >> cache";
+    ground.bench.jit(&["gate", "define", "clean", "--command", command]).ok();
+    ground.commit("a gate");
+    let agent = ground.agent("a");
+    for name in ["one", "two"] {
+        let id = ground.issue(name, &["--gate", "clean"]);
+        agent.begin(&id, name);
+        agent.run(&["finish", "-a", "-m", name]).ok();
+    }
+    let cache = ground.bench.root().join(".cache/jit");
+    let log = std::fs::read_dir(cache).unwrap().next().unwrap().unwrap().path();
+    assert_eq!(std::fs::read_to_string(log.join("landing-1/cache")).unwrap(), "built\nbuilt\n");
+}
+
+#[test]
+fn the_checkouts_are_where_they_are_configured() {
+    let ground = Ground::new();
+    let scratch = ground.bench.root().join("scratch");
+    ground.bench.jit(&["config", "set", "landing.scratch", scratch.to_str().unwrap()]).ok();
+    ground.bench.jit(&["gate", "define", "any", "--command", "true"]).ok();
+    ground.commit("a gate");
+    let id = ground.issue("one", &["--gate", "any"]);
+    let agent = ground.agent("a");
+    agent.begin(&id, "work");
+    agent.run(&["finish", "-a", "-m", "work"]).ok();
+    let log = std::fs::read_dir(scratch).unwrap().next().unwrap().unwrap().path();
+    assert!(log.join("landing-1/work").exists());
+}

@@ -1,0 +1,322 @@
+//! A register on a git remote: one ref, one commit a step, the previous head its only parent. A swap is a push that
+//! says which commit it replaces.
+//!
+//! Steps live in a bare repository of their own, so that no fetch of ours touches the user's. Answers are read from
+//! the flags of `--porcelain`, never from words. A server is believed, then checked: pushes that were answered ok are
+//! known to vanish while the server packs its refs.
+
+mod call;
+mod parse;
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use holdfast_git::Git;
+use holdfast_kernel::Millis;
+use holdfast_sys::Sys;
+use serde::Deserialize;
+
+use crate::register::{Found, Mark, Next, Past, Register, Swap, Unreachable, Version};
+use call::Caller;
+use parse::Flag;
+
+/// The ref that is used unless another one is configured.
+pub const REF: &str = "refs/jit/claims";
+
+/// What the head is called in a commit's tree, and the step beside it.
+const HEAD: &str = "head.json";
+const STEP: &str = "step.json";
+
+/// Where the last head that was fetched is kept.
+const SEEN: &str = "refs/jit/seen";
+
+/// Which register, and how to reach it.
+#[derive(Clone, Debug)]
+pub struct Access {
+    /// The git directory of the repository that is worked in.
+    pub git_dir: PathBuf,
+    /// The bare repository for the steps; made if it is not there.
+    pub engine: PathBuf,
+    /// The remote.
+    pub remote: String,
+    /// The ref.
+    pub name: String,
+    /// The user's ssh command, if the environment names one.
+    pub ssh_command: Option<String>,
+    /// How long one call of git may take.
+    pub limit: Duration,
+}
+
+/// A register on a git remote.
+pub struct GitRef {
+    sys: Sys,
+    caller: Caller,
+    name: String,
+    cut_every: u64,
+}
+
+/// After how many steps the history is cut.
+const CUT_EVERY: u64 = 10_000;
+
+type Asked<T> = Result<T, Unreachable>;
+
+impl GitRef {
+    /// The register that `access` names. Nothing is asked over the network yet.
+    ///
+    /// # Errors
+    /// When the remote is not configured, has several push URLs, or the repository for the steps cannot be made.
+    pub fn open(sys: &Sys, access: &Access) -> Asked<Self> {
+        if !parse::is_ref(&access.name) {
+            return Err(Unreachable(format!("'{}' cannot be the name of a ref", access.name.escape_debug())));
+        }
+        let (caller, name) = (Caller::open(sys, access)?, access.name.clone());
+        Ok(Self { sys: sys.clone(), caller, name, cut_every: CUT_EVERY })
+    }
+
+    /// This one, whose history is cut after so many steps.
+    #[must_use]
+    pub const fn cut_every(mut self, steps: u64) -> Self {
+        self.cut_every = steps;
+        self
+    }
+
+    /// The commit that the ref is on; none if there is no such ref.
+    fn remote_tip(&self) -> Asked<Option<String>> {
+        let said = self.caller.ask(&["ls-remote", "--refs", call::REMOTE, &self.name])?;
+        if said.code != Some(0) {
+            return Err(self.caller.unreachable(&said));
+        }
+        Ok(parse::listed(&said.stdout, &self.name))
+    }
+
+    /// The head on a commit that is here; none if it is not.
+    fn local(&self, commit: &str) -> Asked<Option<Vec<u8>>> {
+        let objects = self.caller.objects(&[format!("{commit}:{HEAD}")])?;
+        Ok(objects.into_iter().next().flatten())
+    }
+
+    /// Fetches the ref and everything that it needs.
+    fn fetch(&self, name: &str, to: &str) -> Asked<()> {
+        let spec = format!("+{name}:{to}");
+        let said = self.caller.ask(&[
+            "fetch",
+            "--quiet",
+            "--no-tags",
+            "--no-write-fetch-head",
+            "--no-auto-maintenance",
+            "--no-recurse-submodules",
+            call::REMOTE,
+            &spec,
+        ])?;
+        if said.code == Some(0) { Ok(()) } else { Err(self.caller.unreachable(&said)) }
+    }
+
+    /// Makes the commit of a step.
+    fn commit(&self, parent: Option<&str>, next: &Next<'_>) -> Asked<String> {
+        let stream = parse::import(parent, next);
+        let said = self.caller.give(&["fast-import", "--quiet", "--force", "--date-format=raw"], &stream)?;
+        let id = String::from_utf8_lossy(&said.stdout).trim().to_owned();
+        if said.code == Some(0) && parse::is_id(&id) { Ok(id) } else { Err(self.caller.unreachable(&said)) }
+    }
+
+    /// Pushes refs to where they belong, each only if it is still where it is expected: all of them or none.
+    fn push(&self, moves: &[Move<'_>], dry: bool) -> Asked<Option<Vec<(Flag, String)>>> {
+        let mut args: Vec<String> = [
+            "push",
+            "--porcelain",
+            "--no-verify",
+            "--no-follow-tags",
+            "--no-recurse-submodules",
+            "--no-signed",
+        ]
+        .map(str::to_owned)
+        .into();
+        if dry {
+            args.push("--dry-run".into());
+        }
+        if moves.len() > 1 {
+            args.push("--atomic".into());
+        }
+        for Move { name, expected, .. } in moves {
+            args.push(format!("--force-with-lease={name}:{}", expected.unwrap_or_default()));
+        }
+        args.push(call::REMOTE.into());
+        args.extend(moves.iter().map(|Move { name, to, .. }| format!("{to}:{name}")));
+        let args: Vec<&str> = args.iter().map(String::as_str).collect();
+        let Some(said) = self.caller.try_ask(&args)? else { return Ok(None) };
+        let words = self.caller.words(&said.stderr);
+        let flags = moves.iter().map(|Move { name, .. }| parse::flag(&said.stdout, name));
+        let flags: Option<Vec<_>> = flags.collect();
+        Ok(flags.map(|flags| {
+            flags.into_iter().map(|(flag, summary)| (flag, said_of(&summary, &words))).collect()
+        }))
+    }
+
+    /// Whether what was seen lies in the history before a cut, or before the cut before that.
+    fn descends_from_archive(&self, mut cut: u64, seen: &Mark) -> Asked<bool> {
+        const ARCHIVED: &str = "refs/jit/archived";
+        while cut > 0 && cut >= seen.height {
+            if self.fetch(&self.archive(cut), ARCHIVED).is_err() {
+                return Ok(false);
+            }
+            if self.caller.is_ancestor(&seen.version.0, ARCHIVED)? {
+                return Ok(true);
+            }
+            let Some(head) = self.local(ARCHIVED)? else { return Ok(false) };
+            let earlier: Heights =
+                serde_json::from_slice(&head).map_err(|error| Unreachable(error.to_string()))?;
+            if earlier.cut >= cut {
+                return Ok(false);
+            }
+            cut = earlier.cut;
+        }
+        Ok(false)
+    }
+
+    /// The ref that keeps the history up to a cut.
+    fn archive(&self, height: u64) -> String {
+        let (base, _) = self.name.rsplit_once('/').unwrap_or((&self.name, ""));
+        format!("{base}/archive/{height}")
+    }
+}
+
+fn said_of(summary: &str, words: &str) -> String {
+    let last = words.lines().map(str::trim).find(|line| line.starts_with("remote:")).unwrap_or_default();
+    if last.is_empty() { summary.to_owned() } else { format!("{summary}; {last}") }
+}
+
+/// One ref that a push moves.
+struct Move<'a> {
+    name: &'a str,
+    /// Where it is; none if it is not there.
+    expected: Option<&'a str>,
+    to: &'a str,
+}
+
+#[derive(Deserialize)]
+struct Heights {
+    cut: u64,
+}
+
+impl Register for GitRef {
+    fn name(&self) -> String {
+        format!("{} at {}", self.name, self.caller.shown())
+    }
+
+    fn place(&self) -> PathBuf {
+        PathBuf::from(Register::name(self))
+    }
+
+    fn read(&self) -> Asked<Option<Found>> {
+        let Some(mut tip) = self.remote_tip()? else { return Ok(None) };
+        let mut value = self.local(&tip)?;
+        if value.is_none() {
+            self.fetch(&self.name, SEEN)?;
+            // What was fetched may be later than what was listed.
+            tip = self.caller.resolve(SEEN)?.unwrap_or(tip);
+            value = self.local(&tip)?;
+        }
+        match value {
+            Some(value) => Ok(Some(Found { version: Version(tip), value })),
+            None => Err(Unreachable(format!("the commit {tip} has no {HEAD}: the ref is not a register"))),
+        }
+    }
+
+    fn confirms(&self, version: Option<&Version>) -> Asked<bool> {
+        let (expected, to) = match version {
+            Some(version) => (Some(version.0.as_str()), version.0.clone()),
+            None => {
+                let nothing = Next { height: 0, chain: "", head: b"{}", step: b"{}", title: "a question" };
+                (None, self.commit(None, &nothing)?)
+            }
+        };
+        let flags = self.push(&[Move { name: &self.name, expected, to: &to }], true)?;
+        let flag = flags.and_then(|flags| flags.into_iter().next());
+        match flag {
+            Some((Flag::Done, _)) => Ok(true),
+            Some((Flag::Refused, _)) => Ok(false),
+            Some((Flag::Silent, why)) => Err(Unreachable(why)),
+            None => Err(Unreachable("it did not answer".into())),
+        }
+    }
+
+    fn descends(&self, now: &Found, seen: &Mark) -> Asked<bool> {
+        if self.caller.is_ancestor(&seen.version.0, &now.version.0)? {
+            return Ok(true);
+        }
+        let heights: Heights =
+            serde_json::from_slice(&now.value).map_err(|error| Unreachable(error.to_string()))?;
+        self.descends_from_archive(heights.cut, seen)
+    }
+
+    fn swap(&self, expected: Option<&Version>, next: &Next<'_>) -> Swap {
+        let expected = expected.map(|version| version.0.as_str());
+        let cut = parse::cut(next);
+        let parent = expected.filter(|_| cut.is_none());
+        let commit = match self.commit(parent, next) {
+            Ok(commit) => commit,
+            // Nothing was sent.
+            Err(error) => return Swap::Lost(Some(error.0)),
+        };
+        let archive = cut.map(|height| self.archive(height));
+        let mut moves = vec![Move { name: &self.name, expected, to: &commit }];
+        if let (Some(archive), Some(before)) = (&archive, expected) {
+            moves.push(Move { name: archive, expected: None, to: before });
+        }
+        match self.push(&moves, false) {
+            Ok(Some(flags)) => match flags.into_iter().next() {
+                Some((Flag::Done, _)) => Swap::Swapped(Version(commit)),
+                Some((Flag::Refused, words)) => Swap::Lost(Some(words)),
+                Some((Flag::Silent, words)) => Swap::Unknown(words),
+                None => Swap::Unknown("git said nothing of the ref".into()),
+            },
+            Ok(None) => Swap::Unknown("no answer came in time".into()),
+            Err(error) => Swap::Unknown(error.0),
+        }
+    }
+
+    fn past(&self, now: &Found) -> Asked<Past> {
+        let commits = self.caller.history(&now.version.0)?;
+        let Some((first, rest)) = commits.split_first() else { return Err(Unreachable("no history".into())) };
+        let mut wanted = vec![format!("{first}:{HEAD}")];
+        wanted.extend(rest.iter().map(|commit| format!("{commit}:{STEP}")));
+        let objects: Option<Vec<Vec<u8>>> = self.caller.objects(&wanted)?.into_iter().collect();
+        let mut objects = objects.ok_or_else(|| Unreachable("a step is not there".into()))?.into_iter();
+        let first = objects.next().unwrap_or_default();
+        Ok(Past { first, steps: objects.collect() })
+    }
+
+    fn must_be_checked(&self) -> bool {
+        true
+    }
+
+    fn cut_after(&self) -> Option<u64> {
+        Some(self.cut_every)
+    }
+
+    fn wait(&self, version: &Version, most: Millis) -> Asked<bool> {
+        let pace = Millis::from_secs(2);
+        let mut waited = Millis::ZERO;
+        loop {
+            if self.remote_tip()?.as_deref() != Some(version.0.as_str()) {
+                return Ok(true);
+            }
+            if waited >= most {
+                return Ok(false);
+            }
+            self.sys.clock.sleep(pace.min(most));
+            waited = waited.plus(pace);
+        }
+    }
+}
+
+/// The bare repository for steps, in a control plane.
+#[must_use]
+pub fn engine_in(control: &Path) -> PathBuf {
+    control.join("engine.git")
+}
+
+/// Git where the steps are.
+fn git_in(engine: &Path) -> Git {
+    Git::in_dir(engine)
+}

@@ -1,0 +1,225 @@
+//! How git is called for steps: in their own repository, without prompts, hooks or the variables of a hook that may
+//! run around it, with the user's way to the remote. URLs and credentials go by the environment, never as arguments.
+
+use std::ffi::OsString;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use holdfast_git::Git;
+use holdfast_git::run::Output;
+use holdfast_store::whole;
+use holdfast_sys::Sys;
+
+use super::{Access, Asked, git_in, parse};
+use crate::register::Unreachable;
+
+/// What the remote is called in the repository for steps.
+pub(super) const REMOTE: &str = "register";
+
+/// What a hook or a caller may have set that would lead git elsewhere.
+const REMOVED: [&str; 14] = [
+    "GIT_WORK_TREE",
+    "GIT_INDEX_FILE",
+    "GIT_PREFIX",
+    "GIT_COMMON_DIR",
+    "GIT_OBJECT_DIRECTORY",
+    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+    "GIT_QUARANTINE_PATH",
+    "GIT_NAMESPACE",
+    "GIT_SHALLOW_FILE",
+    "GIT_GRAFT_FILE",
+    "GIT_CONFIG_PARAMETERS",
+    "GIT_PUSH_OPTION_COUNT",
+    "GIT_SSH_VARIANT",
+    "GIT_TRACE",
+];
+
+/// The settings of a repository that say how its remotes are reached.
+const WAYS: &str = r"^(http|credential|url|protocol|ssh)\.|^core\.(sshcommand|gitproxy)$";
+
+/// Calls git for one register.
+pub(super) struct Caller {
+    git: Git,
+    url: String,
+    limit: Duration,
+}
+
+impl Caller {
+    pub(super) fn open(sys: &Sys, access: &Access) -> Asked<Self> {
+        make(sys, access)?;
+        let url = push_url(access)?;
+        let mut settings = ways(access)?;
+        let ssh =
+            settings.iter().rev().find(|(key, _)| key == "core.sshcommand").map(|(_, value)| value.clone());
+        let ssh = access.ssh_command.clone().or(ssh).unwrap_or_else(|| "ssh".into());
+        settings.push((format!("remote.{REMOTE}.url"), url.clone()));
+        for (key, value) in [
+            ("core.askPass", ""),
+            ("gc.auto", "0"),
+            ("maintenance.auto", "false"),
+            ("core.hooksPath", "/dev/null"),
+            ("fetch.unpackLimit", "1000000"),
+            ("transfer.fsckObjects", "false"),
+            ("push.gpgSign", "false"),
+            ("commit.gpgSign", "false"),
+            ("protocol.version", "2"),
+        ] {
+            settings.push((key.into(), value.into()));
+        }
+        let mut git = git_in(&access.engine)
+            .env("GIT_DIR", Some(access.engine.clone().into_os_string()))
+            .env("LC_ALL", Some("C".into()))
+            .env("GIT_TERMINAL_PROMPT", Some("0".into()))
+            .env("GIT_ASKPASS", Some(OsString::new()))
+            .env("SSH_ASKPASS", Some(OsString::new()))
+            .env("GCM_INTERACTIVE", Some("never".into()))
+            .env("GIT_SSH_COMMAND", Some(format!("{ssh} -o BatchMode=yes").into()))
+            .env("GIT_CONFIG_COUNT", Some(settings.len().to_string().into()));
+        for name in REMOVED {
+            git = git.env(name, None);
+        }
+        for (at, (key, value)) in settings.into_iter().enumerate() {
+            git = git.env(format!("GIT_CONFIG_KEY_{at}"), Some(key.into()));
+            git = git.env(format!("GIT_CONFIG_VALUE_{at}"), Some(value.into()));
+        }
+        Ok(Self { git, url, limit: access.limit })
+    }
+
+    /// The URL without credentials.
+    pub(super) fn shown(&self) -> String {
+        parse::without_credentials(&self.url)
+    }
+
+    /// What git said, without credentials.
+    pub(super) fn words(&self, stderr: &[u8]) -> String {
+        let said = String::from_utf8_lossy(stderr).replace(&self.url, &self.shown());
+        match parse::credentials(&self.url) {
+            Some(secret) => said.replace(secret, "***"),
+            None => said,
+        }
+    }
+
+    pub(super) fn unreachable(&self, said: &Output) -> Unreachable {
+        let words = self.words(&said.stderr);
+        let words = words.trim();
+        Unreachable(if words.is_empty() { "git said nothing".into() } else { words.replace('\n', "; ") })
+    }
+
+    /// What git answers; none if it took too long.
+    pub(super) fn try_ask(&self, args: &[&str]) -> Asked<Option<Output>> {
+        self.git.ask_within(args, &[], self.limit).map_err(|error| Unreachable(error.to_string()))
+    }
+
+    pub(super) fn ask(&self, args: &[&str]) -> Asked<Output> {
+        self.give(args, &[])
+    }
+
+    pub(super) fn give(&self, args: &[&str], input: &[u8]) -> Asked<Output> {
+        let said =
+            self.git.ask_within(args, input, self.limit).map_err(|error| Unreachable(error.to_string()))?;
+        said.ok_or_else(|| Unreachable(format!("no answer within {} s", self.limit.as_secs())))
+    }
+
+    /// The contents of these objects; none for one that is not here.
+    pub(super) fn objects(&self, names: &[String]) -> Asked<Vec<Option<Vec<u8>>>> {
+        let said = self.give(&["cat-file", "--batch"], (names.join("\n") + "\n").as_bytes())?;
+        if said.code != Some(0) {
+            return Err(self.unreachable(&said));
+        }
+        parse::batch(&said.stdout, names.len())
+            .ok_or_else(|| Unreachable("git cat-file is not understood".into()))
+    }
+
+    /// The commit that a ref here is on.
+    pub(super) fn resolve(&self, name: &str) -> Asked<Option<String>> {
+        let said = self.ask(&["rev-parse", "--quiet", "--verify", name])?;
+        let id = String::from_utf8_lossy(&said.stdout).trim().to_owned();
+        Ok((said.code == Some(0) && parse::is_id(&id)).then_some(id))
+    }
+
+    /// Whether a commit comes before another one. One that is not here does not.
+    pub(super) fn is_ancestor(&self, before: &str, after: &str) -> Asked<bool> {
+        Ok(self.ask(&["merge-base", "--is-ancestor", before, after])?.code == Some(0))
+    }
+
+    /// The commits that led to this one, from the first one on.
+    pub(super) fn history(&self, commit: &str) -> Asked<Vec<String>> {
+        let said = self.ask(&["rev-list", "--reverse", "--first-parent", commit])?;
+        if said.code != Some(0) {
+            return Err(self.unreachable(&said));
+        }
+        Ok(String::from_utf8_lossy(&said.stdout).lines().map(str::to_owned).collect())
+    }
+}
+
+/// Makes the repository for steps, with the objects of the one that is worked in beside its own.
+fn make(sys: &Sys, access: &Access) -> Asked<()> {
+    let failed = |error: &dyn std::fmt::Display| {
+        Unreachable(format!("the repository for steps cannot be made: {error}"))
+    };
+    let alternates = access.engine.join("objects/info/alternates");
+    match sys.files.stat(&alternates) {
+        Ok(_) => return Ok(()),
+        Err(error) if error.kind() == ErrorKind::NotFound => {}
+        Err(error) => return Err(failed(&error)),
+    }
+    let engine = access.engine.to_string_lossy().into_owned();
+    let mut git = Git::in_dir(whole::parent(&access.engine)).env("GIT_DIR", None);
+    for name in REMOVED {
+        git = git.env(name, None);
+    }
+    let args = ["init", "--quiet", "--bare", "--object-format=sha1", "--template=", "--", &engine];
+    git.run(&args).map_err(|error| failed(&error))?;
+    let objects = access.git_dir.join("objects");
+    let info = whole::parent(&alternates);
+    match sys.files.create_dir(info, 0o755) {
+        Err(error) if error.kind() != ErrorKind::AlreadyExists => return Err(failed(&error)),
+        _ => {}
+    }
+    let line = format!("{}\n", objects.display());
+    whole::replace(sys, &alternates, line.as_bytes(), 0o644).map_err(|error| failed(&error))
+}
+
+fn work_git(access: &Access) -> Git {
+    Git::in_dir(&access.git_dir)
+        .env("GIT_DIR", Some(access.git_dir.clone().into_os_string()))
+        .env("LC_ALL", Some("C".into()))
+}
+
+/// The one URL that is read from and pushed to.
+fn push_url(access: &Access) -> Asked<String> {
+    let failed = |why: &str| Unreachable(format!("the remote '{}' {why}", access.remote.escape_debug()));
+    let args = ["remote", "get-url", "--push", "--all", "--", &access.remote];
+    let said = work_git(access).ask(&args, &[]).map_err(|error| failed(&error.to_string()))?;
+    let text = String::from_utf8_lossy(&said.stdout).into_owned();
+    let mut urls = text.lines();
+    match (urls.next(), urls.next()) {
+        (Some(url), None) if said.code == Some(0) => Ok(absolute(url, &access.git_dir)),
+        (Some(_), Some(_)) => Err(failed("has several push URLs: claims need one place that all agree on")),
+        _ => Err(failed("is not configured: git remote -v")),
+    }
+}
+
+/// A path that is relative is relative to the worktree, which the repository for steps is not in.
+fn absolute(url: &str, git_dir: &Path) -> String {
+    let is_path =
+        !url.contains("://") && url.split(['/', '\\']).next().is_some_and(|first| !first.contains(':'));
+    if !is_path || url.starts_with('/') {
+        return url.to_owned();
+    }
+    let root: PathBuf = git_dir.parent().unwrap_or(git_dir).to_path_buf();
+    root.join(url).to_string_lossy().into_owned()
+}
+
+/// How the repository reaches its remotes.
+fn ways(access: &Access) -> Asked<Vec<(String, String)>> {
+    let said = work_git(access).ask(&["config", "--local", "-z", "--get-regexp", WAYS], &[]);
+    let said = said.map_err(|error| Unreachable(error.to_string()))?;
+    let text = String::from_utf8_lossy(&said.stdout).into_owned();
+    let pair = |entry: &str| {
+        let (key, value) = entry.split_once('\n').unwrap_or((entry, "true"));
+        (key.to_owned(), value.to_owned())
+    };
+    Ok(text.split('\0').filter(|entry| !entry.is_empty()).map(pair).collect())
+}

@@ -1,0 +1,211 @@
+//! What is written to git and what comes back, as text. Nothing here starts anything.
+
+use crate::head::{Note, StepWire};
+use crate::register::Next;
+
+/// What a push says of one ref, by its flag.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Flag {
+    /// The ref is where it was to be.
+    Done,
+    /// It is not.
+    Refused,
+    /// The server did not say.
+    Silent,
+}
+
+/// The flag of a ref in what `push --porcelain` wrote, with its summary; none if there is no line for the ref.
+pub(super) fn flag(porcelain: &[u8], name: &str) -> Option<(Flag, String)> {
+    let text = String::from_utf8_lossy(porcelain);
+    text.lines().find_map(|line| {
+        let mut parts = line.splitn(3, '\t');
+        let (flag, refs) = (parts.next()?, parts.next()?);
+        let (_, to) = refs.rsplit_once(':')?;
+        if to != name {
+            return None;
+        }
+        let summary = parts.next().unwrap_or_default().to_owned();
+        let flag = match flag {
+            " " | "+" | "-" | "*" | "=" => Flag::Done,
+            "!" if summary.starts_with("[remote failure]") => Flag::Silent,
+            "!" => Flag::Refused,
+            _ => Flag::Silent,
+        };
+        Some((flag, summary))
+    })
+}
+
+/// The commit that `ls-remote` lists for a ref.
+pub(super) fn listed(output: &[u8], name: &str) -> Option<String> {
+    let text = String::from_utf8_lossy(output);
+    text.lines().find_map(|line| {
+        let (id, listed) = line.split_once('\t')?;
+        (listed == name && is_id(id)).then(|| id.to_owned())
+    })
+}
+
+/// The contents in what `cat-file --batch` wrote for so many names.
+pub(super) fn batch(output: &[u8], names: usize) -> Option<Vec<Option<Vec<u8>>>> {
+    let mut rest = output;
+    let mut found = Vec::with_capacity(names);
+    for _ in 0..names {
+        let end = rest.iter().position(|byte| *byte == b'\n')?;
+        let (line, after) = rest.split_at_checked(end)?;
+        let line = String::from_utf8_lossy(line).into_owned();
+        rest = after.get(1..)?;
+        if line.ends_with(" missing") {
+            found.push(None);
+            continue;
+        }
+        let size: usize = line.rsplit(' ').next()?.parse().ok()?;
+        found.push(Some(rest.get(..size)?.to_vec()));
+        rest = rest.get(size + 1..)?;
+    }
+    Some(found)
+}
+
+/// The commit of a step, for `fast-import`, which then says its id. Author and time are fixed: who did what and when
+/// stands in the step, and the id of the operation there makes the commit one of a kind.
+pub(super) fn import(parent: Option<&str>, next: &Next<'_>) -> Vec<u8> {
+    let mut out = Vec::with_capacity(next.head.len() + next.step.len() + 512);
+    let title: String = next.title.chars().filter(|c| !c.is_control()).take(200).collect();
+    // A ref of its own for each operation would be left behind, and one for all may be another process's.
+    let push = |out: &mut Vec<u8>, text: &str| out.extend_from_slice(text.as_bytes());
+    push(&mut out, "feature done\ncommit refs/jit/next\nmark :1\n");
+    push(&mut out, "committer jit <jit@localhost> 0 +0000\n");
+    push(&mut out, &format!("data {}\n{title}\n", title.len()));
+    if let Some(parent) = parent {
+        push(&mut out, &format!("from {parent}\n"));
+    }
+    push(&mut out, "deleteall\n");
+    for (name, bytes) in [(super::HEAD, next.head), (super::STEP, next.step)] {
+        push(&mut out, &format!("M 100644 inline {name}\ndata {}\n", bytes.len()));
+        out.extend_from_slice(bytes);
+        out.push(b'\n');
+    }
+    push(&mut out, "get-mark :1\ndone\n");
+    out
+}
+
+/// How many steps are cut off before this one, if it is a cut.
+pub(super) fn cut(next: &Next<'_>) -> Option<u64> {
+    let step: StepWire = serde_json::from_slice(next.step).ok()?;
+    step.notes.iter().find_map(|note| match note {
+        Note::Cut { height, .. } => Some(*height),
+        Note::Made
+        | Note::Published { .. }
+        | Note::Landed { .. }
+        | Note::Sealed
+        | Note::Moved { .. }
+        | Note::Recovered { .. } => None,
+    })
+}
+
+/// Whether this is the id of an object.
+pub(super) fn is_id(text: &str) -> bool {
+    matches!(text.len(), 40 | 64) && text.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
+/// Whether a ref can be called that, and a push of it cannot mean anything else.
+pub(super) fn is_ref(name: &str) -> bool {
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '/' | '-' | '_' | '.');
+    let parts_are_good = name.split('/').all(|part| {
+        !part.is_empty() && !part.starts_with(['.', '-']) && !part.ends_with('.') && !part.ends_with(".lock")
+    });
+    name.starts_with("refs/")
+        && name.split('/').count() >= 3
+        && name.chars().all(plain)
+        && parts_are_good
+        && !name.contains("..")
+}
+
+/// The credentials in a URL.
+pub(super) fn credentials(url: &str) -> Option<&str> {
+    let (_, rest) = url.split_once("://")?;
+    let authority = rest.split('/').next()?;
+    let (user, _) = authority.rsplit_once('@')?;
+    user.split_once(':').map(|(_, secret)| secret).or(Some(user)).filter(|secret| !secret.is_empty())
+}
+
+/// The URL without credentials.
+pub(super) fn without_credentials(url: &str) -> String {
+    let Some((scheme, rest)) = url.split_once("://") else { return url.to_owned() };
+    let (authority, path) = rest.split_once('/').map_or((rest, None), |(host, path)| (host, Some(path)));
+    let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
+    match path {
+        Some(path) => format!("{scheme}://{host}/{path}"),
+        None => format!("{scheme}://{host}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Flag, batch, credentials, flag, is_ref, listed, without_credentials};
+
+    #[test]
+    fn an_answer_is_read_by_its_flag_and_only_for_our_ref() {
+        let said = b"To /srv/origin.git\n!\tabc:refs/heads/main\t[rejected] (stale info)\n \tabc:refs/jit/claims\t1..2\nDone\n";
+        assert_eq!(flag(said, "refs/jit/claims"), Some((Flag::Done, "1..2".into())));
+        assert_eq!(flag(said, "refs/heads/main").map(|(flag, _)| flag), Some(Flag::Refused));
+        assert_eq!(flag(said, "refs/jit/other"), None);
+        let cut_off = b"!\tabc:refs/jit/claims\t[remote failure] (remote failed to report status)\n";
+        assert_eq!(flag(cut_off, "refs/jit/claims").map(|(flag, _)| flag), Some(Flag::Silent));
+        for done in [" ", "*", "=", "+"] {
+            let line = format!("{done}\ta:refs/jit/claims\tx\n");
+            assert_eq!(flag(line.as_bytes(), "refs/jit/claims").map(|(flag, _)| flag), Some(Flag::Done));
+        }
+        assert_eq!(
+            flag(b"?\ta:refs/jit/claims\tx\n", "refs/jit/claims").map(|(flag, _)| flag),
+            Some(Flag::Silent)
+        );
+    }
+
+    #[test]
+    fn a_ref_is_listed_by_its_whole_name() {
+        let id = "0123456789012345678901234567890123456789";
+        let said = format!("{id}\trefs/jit/claims-old\n{id}\trefs/jit/claims\n");
+        assert_eq!(listed(said.as_bytes(), "refs/jit/claims").as_deref(), Some(id));
+        assert_eq!(listed(said.as_bytes(), "refs/jit/claim"), None);
+        assert_eq!(listed(b"nothing\trefs/jit/claims\n", "refs/jit/claims"), None);
+    }
+
+    #[test]
+    fn objects_are_told_apart_by_their_sizes() {
+        let said = b"abc blob 3\na\nb\nx missing\nabc blob 0\n\n";
+        assert_eq!(batch(said, 3), Some(vec![Some(b"a\nb".to_vec()), None, Some(Vec::new())]));
+        assert_eq!(batch(&said[..12], 2), None, "it was cut off");
+    }
+
+    #[test]
+    fn credentials_are_found_and_left_out() {
+        for (url, shown, secret) in [
+            ("https://ann:s3cret@host/x.git", "https://host/x.git", Some("s3cret")),
+            ("https://token@host/x.git", "https://host/x.git", Some("token")),
+            ("https://host/a@b.git", "https://host/a@b.git", None),
+            ("git@host:x.git", "git@host:x.git", None),
+            ("/srv/x.git", "/srv/x.git", None),
+        ] {
+            assert_eq!((without_credentials(url).as_str(), credentials(url)), (shown, secret), "{url}");
+        }
+    }
+
+    #[test]
+    fn only_plain_names_are_refs() {
+        for name in ["refs/jit/claims", "refs/heads/jit/claims"] {
+            assert!(is_ref(name), "{name}");
+        }
+        for name in [
+            "jit/claims",
+            "refs/jit",
+            "refs/jit/",
+            "refs/jit/a b",
+            "refs/jit/a..b",
+            "refs/jit/a.lock",
+            "refs/jit/a:b",
+            "refs/-x/y",
+            "+refs/jit/x",
+        ] {
+            assert!(!is_ref(name), "{name}");
+        }
+    }
+}

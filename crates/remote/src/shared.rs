@@ -1,0 +1,413 @@
+//! The shared medium: leases in the value of a register that several machines reach.
+//!
+//! A grant may rest on any head, because the swap is the check; a refusal rests only on one that was read after the
+//! command began. A swap whose answer never came is not a failure: it is looked for in the session of this clone, and
+//! what cannot be found out is said as such. One operation of a clone is in flight at a time, under its lock, and what
+//! it is about to send is durable before it is sent.
+
+mod operate;
+mod past;
+mod read;
+
+use std::borrow::Cow;
+use std::sync::{Mutex, PoisonError};
+
+use holdfast_kernel::{
+    Acquire, Answer, Claim, Command, Event, Fence, Lease, LeaseId, Millis, Policy, Refusal, Stamp, Standing,
+    check, decide,
+};
+use holdfast_store::{
+    Checked, CounterId, Error, Guarding, Held, JournaledMedium, Medium, Projected, Record, Recovery, Result,
+    Trouble, View,
+};
+use holdfast_sys::{Guard, LockMode, Sys};
+
+pub use crate::watch::Trust;
+
+use crate::head::{Author, CloneId, Head, Note, OpId};
+use crate::local::Local;
+use crate::register::{Next, Register, Swap};
+use crate::watch;
+use operate::Decided;
+use read::Basis;
+
+/// How a register is used.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// What this machine believes of other machines' clocks.
+    pub trust: Trust,
+    /// How old what is known may be for a guarded write.
+    pub max_age: Millis,
+    /// The counter that the register must have.
+    pub counter: Option<CounterId>,
+    /// The largest fence of that counter that is known from elsewhere: the register must be past it.
+    pub floor: Option<Fence>,
+    /// Whether a look asks the register; otherwise what was seen last is enough.
+    pub fresh: bool,
+    /// How often the register is asked before it counts as out of reach.
+    pub tries: u32,
+    /// How long to wait before it is asked again, and twice as long the time after.
+    pub pause: Millis,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            trust: Trust::Watch,
+            max_age: Millis::from_secs(60),
+            counter: None,
+            floor: None,
+            fresh: true,
+            tries: 5,
+            pause: Millis::new(50),
+        }
+    }
+}
+
+/// Says whether this clone has a commit.
+pub type Knows = dyn Fn(&str) -> bool + Send + Sync;
+
+/// A handle on the leases in a register.
+pub struct Shared {
+    sys: Sys,
+    register: Box<dyn Register>,
+    local: Local,
+    settings: Settings,
+    knows: Option<Box<Knows>>,
+    guard: Mutex<Option<Guard>>,
+}
+
+/// What is known, and how well.
+#[derive(Clone, Debug)]
+pub struct Known {
+    /// The leases as this machine judges them.
+    pub view: View,
+    /// The head.
+    pub head: Head,
+    /// How long ago the register was asked for it.
+    pub age: Millis,
+    /// Who this clone is.
+    pub clone: CloneId,
+    /// For each lease of another clone: how long it was watched, of how long it has to be.
+    pub watched: Vec<(Lease, Millis, Millis)>,
+    /// What was sent and not heard of, for people.
+    pub unresolved: Option<String>,
+}
+
+impl Shared {
+    /// A handle on the leases in `register`, for the clone whose files are `local`.
+    #[must_use]
+    pub fn new(sys: Sys, register: Box<dyn Register>, local: Local, settings: Settings) -> Self {
+        Self { sys, register, local, settings, knows: None, guard: Mutex::new(None) }
+    }
+
+    /// This one, which grants only to a clone that `knows` what was landed last.
+    #[must_use]
+    pub fn granting_if(mut self, knows: impl Fn(&str) -> bool + Send + Sync + 'static) -> Self {
+        self.knows = Some(Box::new(knows));
+        self
+    }
+
+    /// The register.
+    #[must_use]
+    pub fn register(&self) -> &dyn Register {
+        &*self.register
+    }
+
+    /// Makes the register, with `next` as the first number; says whether it was this call that made it. An answer that
+    /// never came is resolved by reading, and the same call again is harmless.
+    ///
+    /// # Errors
+    /// When there is another one, or it cannot be made.
+    pub fn make(&self, counter: CounterId, next: Fence) -> Result<bool> {
+        self.exclusively(|| {
+            let identity = self.local.named(&self.sys)?;
+            let author = self.author(identity.clone, OpId(self.sys.entropy.nonce()?))?;
+            let step = Head::first(counter, next).then(&author, &[], &[Note::Made], Vec::new())?;
+            let mut refused = None;
+            for attempt in 0..self.settings.tries {
+                if let Some(found) = self.register.read().map_err(|error| self.unavailable(&error.0))? {
+                    let head = Head::decode(&found.value, &self.register.place())?;
+                    if head.counter != counter {
+                        let what = format!("{} has another register already", self.register.name());
+                        return Err(Trouble::Missing.because(what));
+                    }
+                    return Ok(head.sessions.get(&identity.clone).is_some_and(|made| made.op == author.op));
+                }
+                let sent = Next {
+                    height: step.head.height,
+                    chain: &step.head.chain,
+                    head: &step.value,
+                    step: &step.bytes,
+                    title: &step.title,
+                };
+                if let Swap::Lost(Some(words)) = self.register.swap(None, &sent) {
+                    refused = Some(words);
+                }
+                self.rest(attempt);
+            }
+            Err(match refused {
+                Some(words) => self.refused(&words),
+                None => self.unresolved("making the register"),
+            })
+        })
+    }
+
+    /// Decides commands one after the other and makes all their events one step. Each has an answer of its own; a
+    /// failure fails all of them.
+    ///
+    /// # Errors
+    /// When none of them could be decided.
+    pub fn transact_all(&self, policy: &Policy, commands: &[Command]) -> Result<Vec<Result<Answer>>> {
+        self.commit(policy, commands, &|_| false, &|answers| answers.iter().any(Result::is_err))
+    }
+
+    /// Makes a step of notes alone, if `allows` does not object to the leases as they are then.
+    ///
+    /// # Errors
+    /// What `allows` objects, or what failed.
+    pub fn note(&self, notes: &[Note], allows: &dyn Fn(&View) -> Result<()>) -> Result<()> {
+        let mut decide = |view: &View, _: &Head| {
+            allows(view)?;
+            Ok(Decided { events: Vec::new(), notes: notes.to_vec(), answers: Vec::new(), needs_fresh: true })
+        };
+        self.operate("a note", &mut decide).map(drop)
+    }
+
+    fn commit(
+        &self,
+        policy: &Policy,
+        commands: &[Command],
+        stop: &dyn Fn(&Result<Answer>) -> bool,
+        needs_fresh: &dyn Fn(&[Result<Answer>]) -> bool,
+    ) -> Result<Vec<Result<Answer>>> {
+        let what = commands.first().map_or("nothing", describe);
+        let clone = self.local.identity(&self.sys)?.map(|identity| identity.clone);
+        self.operate(what, &mut |view, head| {
+            let mut table = view.table.clone();
+            let mut events: Vec<Event> = Vec::new();
+            let mut answers = Vec::new();
+            for command in commands {
+                let next = view.next.plus(events.len() as u64).ok_or(Refusal::FencesExhausted)?;
+                let answer = match decide(&table, policy, &judging(command, head, clone), &view.now, next) {
+                    Ok(decision) => {
+                        for event in &decision.events {
+                            holdfast_kernel::apply(&mut table, event).map_err(|error| self.odd(&error))?;
+                        }
+                        events.extend(decision.events);
+                        Ok(decision.answer)
+                    }
+                    Err(refusal) => Err(Error::Refused(refusal)),
+                };
+                let enough = stop(&answer);
+                answers.push(answer);
+                if enough {
+                    break;
+                }
+            }
+            let needs_fresh = needs_fresh(&answers);
+            Ok(Decided { events, notes: Vec::new(), answers, needs_fresh })
+        })
+    }
+
+    /// What is known of the leases. Asks the register if `fresh`, or if nothing was ever seen; writes nothing.
+    ///
+    /// # Errors
+    /// When it cannot be asked.
+    pub fn known(&self, fresh: bool) -> Result<Known> {
+        let basis = self.look(fresh)?;
+        let identity = self.local.identity(&self.sys)?;
+        let clone = identity.map_or(CloneId(0), |identity| identity.clone);
+        let seen = self.local.seen(&self.sys)?;
+        let watched = seen.as_ref().map_or(&[][..], |seen| &seen.watched);
+        let view = self.view_of(&basis, clone, watched)?;
+        let theirs = basis.head.entries.values().filter(|entry| entry.stamped_by != clone);
+        let progress = theirs.filter_map(|entry| {
+            let (passed, needed) = watch::progress(&entry.lease, watched, &view.now)?;
+            Some((entry.lease.clone(), passed, needed))
+        });
+        let last = seen.as_ref().and_then(|seen| seen.last_op);
+        let intent = self.local.intent(&self.sys)?.filter(|intent| last != Some(intent.op));
+        let unresolved = intent.filter(|intent| intent.expected == basis.version.0).map(|intent| intent.what);
+        let age = view.now.since(&basis.asked).forward();
+        Ok(Known { age, clone, watched: progress.collect(), unresolved, head: basis.head, view })
+    }
+
+    /// Asks the register and remembers what it shows, so that looks are fresh and leases are watched.
+    ///
+    /// # Errors
+    /// When it cannot be asked.
+    pub fn refresh(&self) -> Result<()> {
+        self.exclusively(|| {
+            let mut memory = self.memory()?;
+            self.read(&mut memory).map(drop)
+        })
+    }
+
+    /// Gives this clone another id and forgets what it has seen: after a machine was copied.
+    ///
+    /// # Errors
+    /// When that cannot be written.
+    pub fn join(&self) -> Result<CloneId> {
+        self.exclusively(|| {
+            self.local.forget(&self.sys)?;
+            Ok(self.local.rename(&self.sys)?.clone)
+        })
+    }
+
+    fn view_of(&self, basis: &Basis, clone: CloneId, watched: &[crate::local::Watched]) -> Result<View> {
+        let now = self.sys.clock.now()?;
+        let table = watch::judged(&basis.head, clone, watched, &now, self.settings.trust);
+        let table = table.map_err(|error| self.odd(&error))?;
+        // Before the first number was drawn there is nothing to compare.
+        let counter = (basis.head.next > Fence::FIRST).then_some(basis.head.counter);
+        Ok(View { table, counter, next: basis.head.next, now })
+    }
+
+    fn author(&self, clone: CloneId, op: OpId) -> Result<Author> {
+        Ok(Author { clone, op, at_ms: self.sys.clock.now()?.wall_ms() })
+    }
+
+    /// Runs `work` while no other process of this clone has anything in flight.
+    fn exclusively<T>(&self, work: impl FnOnce() -> Result<T>) -> Result<T> {
+        self.locked(LockMode::Exclusive, work)
+    }
+
+    fn locked<T>(&self, mode: LockMode, work: impl FnOnce() -> Result<T>) -> Result<T> {
+        let mut guard = self.guard.lock().unwrap_or_else(PoisonError::into_inner);
+        if guard.is_none() {
+            *guard = Some(Guard::open(&self.sys, &self.local.guard(), self.local.mode())?);
+        }
+        let _section = match &mut *guard {
+            Some(guard) => guard.enter(&self.sys, mode)?,
+            None => return Err(self.odd(&"the lock is not open")),
+        };
+        work()
+    }
+
+    /// Waits a moment before the register is asked again, longer every time.
+    fn rest(&self, attempt: u32) {
+        let span = self.settings.pause.get().saturating_mul(1 << attempt.min(6));
+        self.sys.clock.sleep(Millis::new(span));
+    }
+
+    fn unavailable(&self, why: &str) -> Error {
+        Trouble::Unavailable.because(format!("{} cannot be reached: {why}", self.register.name()))
+    }
+
+    fn unresolved(&self, what: &str) -> Error {
+        let name = self.register.name();
+        Trouble::Unresolved
+            .because(format!("{name} did not say whether it took {what}: the next command finds out"))
+    }
+
+    fn refused(&self, words: &str) -> Error {
+        Trouble::Refused.because(format!("{} refuses every change: {words}", self.register.name()))
+    }
+
+    fn forked(&self, what: &str) -> Error {
+        let name = self.register.name();
+        Trouble::Forked.because(format!("the history of {name} is not the one that was seen: {what}"))
+    }
+
+    fn odd(&self, what: &dyn std::fmt::Display) -> Error {
+        let damage = holdfast_store::Damage { place: "the head".into(), what: what.to_string() };
+        Error::Damaged { path: self.register.place(), damage }
+    }
+}
+
+/// The command with those dead that are this clone's to judge: whether somebody lives on another machine cannot be seen
+/// from here.
+fn judging<'a>(command: &'a Command, head: &Head, clone: Option<CloneId>) -> Cow<'a, Command> {
+    match command {
+        Command::Acquire(wanted) if !wanted.dead.is_empty() => {
+            let is_own = |lease: &LeaseId| {
+                head.entries.get(lease).is_some_and(|entry| Some(entry.stamped_by) == clone)
+            };
+            let dead = wanted.dead.iter().copied().filter(is_own).collect();
+            Cow::Owned(Command::Acquire(Acquire { dead, ..wanted.clone() }))
+        }
+        command => Cow::Borrowed(command),
+    }
+}
+
+/// A command in few words.
+const fn describe(command: &Command) -> &'static str {
+    match command {
+        Command::Acquire(_) => "a grant",
+        Command::Renew { .. } => "a renewal",
+        Command::Beat { .. } => "a sign of life",
+        Command::Release { .. } => "a release",
+        Command::Transfer(_) => "a transfer",
+        Command::Evict { .. } => "an eviction",
+        Command::Sweep => "a sweep",
+        Command::Check(_) => "a check",
+    }
+}
+
+impl Medium for Shared {
+    fn transact(&self, policy: &Policy, command: &Command) -> Result<Answer> {
+        let mut answers = self.transact_all(policy, std::slice::from_ref(command))?;
+        answers.pop().unwrap_or_else(|| Err(self.odd(&"a command without an answer")))
+    }
+
+    fn guarded(&self, claim: &Claim, act: &mut dyn FnMut(&Held<'_>)) -> Result<()> {
+        self.locked(LockMode::Shared, || {
+            let known = self.known(false)?;
+            let known = match check(&known.view.table, claim, &known.view.now) {
+                Ok(lease) if known.age <= self.settings.max_age && has_time(lease, &known.view.now) => known,
+                _ => self.known(true)?,
+            };
+            let lease = check(&known.view.table, claim, &known.view.now)?;
+            act(&Held::vouch(lease, known.head.counter));
+            Ok(())
+        })
+    }
+
+    fn view(&self) -> Result<View> {
+        self.known(self.settings.fresh).map(|known| known.view)
+    }
+
+    fn guarding(&self) -> Guarding {
+        Guarding::Fenced
+    }
+}
+
+/// Whether a lease can be relied on without asking: until its deadline less the skew.
+fn has_time(lease: &Lease, now: &Stamp) -> bool {
+    match lease.standing(now) {
+        Standing::Live { left } => left > lease.skew,
+        Standing::Beating => true,
+        Standing::Stale { .. } | Standing::Lapsed { .. } | Standing::Open { .. } => false,
+    }
+}
+
+impl JournaledMedium for Shared {
+    fn transact_first(
+        &self,
+        policy: &Policy,
+        commands: &[Command],
+        passes: &dyn Fn(&Refusal) -> bool,
+    ) -> Result<Option<(usize, Answer)>> {
+        let passed = |answer: &Result<Answer>| matches!(answer, Err(Error::Refused(why)) if passes(why));
+        // What was passed over on the way to a yes is nobody's refusal.
+        let told_no = |answers: &[Result<Answer>]| answers.last().is_none_or(Result::is_err);
+        let answers = self.commit(policy, commands, &|answer| !passed(answer), &told_no)?;
+        let first = answers.into_iter().enumerate().find(|(_, answer)| !passed(answer));
+        first.map(|(at, answer)| answer.map(|answer| (at, answer))).transpose()
+    }
+
+    fn history(&self, visit: &mut dyn FnMut(&Record)) -> Result<Checked> {
+        self.replay(visit)
+    }
+
+    fn recover(&self, _: &Policy, _: &Projected, _: bool) -> Result<Recovery> {
+        // The history is checked link by link; a register that is wrong is for a person to decide on.
+        self.replay(&mut |_| ())?;
+        Ok(Recovery { findings: Vec::new(), repaired: false, kept: None })
+    }
+
+    fn as_medium(&self) -> &dyn Medium {
+        self
+    }
+}

@@ -1,0 +1,441 @@
+//! The register on a git remote, with real repositories: the medium's contract, and what a server may do to it.
+#![expect(clippy::disallowed_methods, reason = "tests start git and its daemon")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::expect_used,
+    reason = "a test that cannot go on shall stop"
+)]
+
+mod support;
+
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::time::Duration;
+
+use holdfast_kernel::{Answer, Command as Ask, Fence, Lease, LeaseId, Millis, Refusal};
+use holdfast_remote::gitref::{Access, GitRef, REF};
+use holdfast_remote::local::Local;
+use holdfast_remote::shared::Trust;
+use holdfast_remote::{Register, Settings, Shared};
+use holdfast_store::conformance::{self, Planted, Subject};
+use holdfast_store::{Error, JournaledMedium, Medium, Result, Trouble};
+use holdfast_sys::Sys;
+use support::{COUNTER, policy, trouble, wanted};
+
+fn git(dir: &Path, args: &[&str]) -> String {
+    let output = Command::new("git").current_dir(dir).args(args).env("LC_ALL", "C").output().expect("git");
+    assert!(output.status.success(), "git {args:?}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8_lossy(&output.stdout).trim().to_owned()
+}
+
+fn beside(dir: &Path, what: &str) -> PathBuf {
+    let mut name = dir.file_name().unwrap_or_default().to_os_string();
+    name.push(what);
+    dir.with_file_name(name)
+}
+
+/// A clone that is worked in, and where the register is.
+fn access(work: &Path, url: &str) -> Access {
+    if !work.exists() {
+        let parent = work.parent().unwrap();
+        git(parent, &["init", "-q", work.to_str().unwrap()]);
+        git(work, &["remote", "add", "origin", url]);
+    }
+    Access {
+        git_dir: work.join(".git"),
+        engine: work.join(".git/engine.git"),
+        remote: "origin".into(),
+        name: REF.into(),
+        ssh_command: None,
+        limit: Duration::from_secs(60),
+    }
+}
+
+fn settings() -> Settings {
+    Settings { max_age: Millis::ZERO, pause: Millis::new(20), trust: Trust::Clocks, ..Settings::default() }
+}
+
+fn open_at(sys: &Sys, dir: &Path, url: &str, settings: Settings) -> Shared {
+    let register = GitRef::open(sys, &access(&beside(dir, ".work"), url)).expect("a register");
+    Shared::new(sys.clone(), Box::new(register), Local::new(dir.to_path_buf(), 0o600), settings)
+}
+
+fn made(sys: &Sys, dir: &Path, url: &str) -> Shared {
+    let shared = open_at(sys, dir, url, settings());
+    if shared.register().read().unwrap().is_none() {
+        let maker = beside(dir, ".maker");
+        std::fs::create_dir_all(&maker).unwrap();
+        let register = GitRef::open(sys, &access(&beside(dir, ".work"), url)).unwrap();
+        let local = Local::new(maker, 0o600);
+        Shared::new(sys.clone(), Box::new(register), local, settings()).make(COUNTER, Fence::FIRST).unwrap();
+    }
+    shared
+}
+
+fn bare(origin: &Path, format: &str) -> bool {
+    let made = Command::new("git")
+        .args(["init", "-q", "--bare", &format!("--ref-format={format}")])
+        .arg(origin)
+        .stderr(Stdio::null())
+        .status();
+    made.is_ok_and(|status| status.success())
+}
+
+fn open_files(sys: &Sys, dir: &Path) -> Box<dyn Medium> {
+    let origin = beside(dir, ".git");
+    if !origin.exists() {
+        assert!(bare(&origin, "files"));
+    }
+    Box::new(made(sys, dir, origin.to_str().unwrap()))
+}
+
+fn open_reftable(sys: &Sys, dir: &Path) -> Box<dyn Medium> {
+    let origin = beside(dir, ".git");
+    if !origin.exists() {
+        assert!(bare(&origin, "reftable"));
+    }
+    Box::new(made(sys, dir, origin.to_str().unwrap()))
+}
+
+/// Contents of a clone's memory that are refused by name: a few, since each costs several calls of git.
+fn hostile(dir: &Path) -> Vec<Planted> {
+    support::hostile(dir).into_iter().filter(|(_, bytes)| bytes.len() < 12).take(6).collect()
+}
+
+const FILES: Subject = Subject { open: open_files, resources: &["one", "two"], shared: true, hostile };
+const REFTABLE: Subject = Subject { open: open_reftable, ..FILES };
+
+fn long() -> bool {
+    std::env::var_os("HOLDFAST_LONG").is_some()
+}
+
+#[test]
+fn it_keeps_to_the_contract_on_a_bare_repository() {
+    let scratch = tempfile::tempdir().unwrap();
+    conformance::on_real_files(&FILES, scratch.path());
+    let probe = scratch.path().join("probe.git");
+    if long() && bare(&probe, "reftable") {
+        let scratch = tempfile::tempdir().unwrap();
+        conformance::on_real_files(&REFTABLE, scratch.path());
+    }
+}
+
+fn take(shared: &Shared, resource: &str, who: &str) -> Result<Lease> {
+    match shared.transact(&policy(), &wanted(resource, who))? {
+        Answer::Granted(lease) | Answer::AlreadyHeld(lease) => Ok(lease),
+        other => panic!("a grant was due, not {other:?}"),
+    }
+}
+
+/// Two clones of one origin.
+struct Two {
+    scratch: tempfile::TempDir,
+    origin: PathBuf,
+    ann: Shared,
+    bob: Shared,
+}
+
+impl Two {
+    fn new() -> Self {
+        let scratch = tempfile::tempdir().unwrap();
+        let origin = scratch.path().join("origin.git");
+        assert!(bare(&origin, "files"));
+        let [ann, bob] = ["ann", "bob"].map(|who| {
+            let dir = scratch.path().join(who);
+            std::fs::create_dir(&dir).unwrap();
+            made(&Sys::os(), &dir, origin.to_str().unwrap())
+        });
+        Self { scratch, origin, ann, bob }
+    }
+
+    fn tip(&self) -> String {
+        git(&self.origin, &["rev-parse", REF])
+    }
+}
+
+#[test]
+fn two_clones_do_not_get_the_same_thing_and_the_history_has_both() {
+    let two = Two::new();
+    let anns = take(&two.ann, "one", "ann").unwrap();
+    let refusal = take(&two.bob, "one", "bob");
+    assert!(matches!(refusal, Err(Error::Refused(Refusal::Held { .. }))), "{refusal:?}");
+    // A grant may rest on an old head: the swap finds out, and decides again.
+    let bobs = take(&two.bob, "two", "bob").unwrap();
+    let anns_other = take(&two.ann, "three", "ann").unwrap();
+    assert!(anns.fence < bobs.fence && bobs.fence < anns_other.fence);
+    let mut seen = Vec::new();
+    let checked = two.bob.history(&mut |record| seen.push(record.lease.resource.to_string())).unwrap();
+    assert_eq!((checked.records, seen), (3, vec!["one".to_owned(), "two".into(), "three".into()]));
+}
+
+#[test]
+fn what_a_clone_knows_and_how_old_it_is_can_be_asked() {
+    let two = Two::new();
+    take(&two.ann, "one", "ann").unwrap();
+    let known = two.bob.known(true).unwrap();
+    assert_eq!(known.view.table.len(), 1);
+    assert!(known.age < Millis::from_secs(60) && known.unresolved.is_none());
+    assert_eq!(known.watched.len(), 1, "ann's lease is another clone's");
+}
+
+#[test]
+fn a_ref_that_was_set_back_or_deleted_stops_everything() {
+    let two = Two::new();
+    let before = two.tip();
+    take(&two.ann, "one", "ann").unwrap();
+    let after = two.tip();
+    git(&two.origin, &["update-ref", REF, &before]);
+    assert_eq!(trouble(take(&two.ann, "two", "ann")), Trouble::Forked);
+    assert_eq!(trouble(two.ann.known(true)), Trouble::Forked);
+    // Whoever had not seen the lost step cannot know of it, and goes on; the one who had still stops.
+    take(&two.bob, "one", "bob").unwrap();
+    take(&two.bob, "two", "bob").unwrap();
+    assert_eq!(trouble(take(&two.ann, "three", "ann")), Trouble::Forked);
+    git(&two.origin, &["update-ref", REF, &after]);
+    assert_eq!(trouble(take(&two.bob, "three", "bob")), Trouble::Forked);
+    take(&two.ann, "two", "ann").unwrap();
+    git(&two.origin, &["update-ref", "-d", REF]);
+    assert_eq!(trouble(take(&two.ann, "three", "ann")), Trouble::Forked);
+}
+
+#[test]
+fn nothing_is_made_because_it_is_missing_and_another_counter_is_not_taken() {
+    let scratch = tempfile::tempdir().unwrap();
+    let origin = scratch.path().join("origin.git");
+    assert!(bare(&origin, "files"));
+    let (dir, sys) = (scratch.path().join("ann"), Sys::os());
+    std::fs::create_dir(&dir).unwrap();
+    let shared = open_at(&sys, &dir, origin.to_str().unwrap(), settings());
+    assert_eq!(trouble(take(&shared, "one", "ann")), Trouble::Missing);
+    assert_eq!(git(&origin, &["for-each-ref"]), "");
+    shared.make(COUNTER, Fence::FIRST).unwrap();
+    assert!(!shared.make(COUNTER, Fence::FIRST).unwrap(), "it is there already");
+    let other = holdfast_store::CounterId::new(LeaseId::new(8));
+    assert_eq!(trouble(shared.make(other, Fence::FIRST)), Trouble::Missing);
+    let strict = Settings { counter: Some(other), ..settings() };
+    let strict = open_at(&sys, &dir, origin.to_str().unwrap(), strict);
+    assert_eq!(trouble(strict.known(true)), Trouble::Missing);
+    let floor = Settings { floor: Some(Fence::new(99).unwrap()), ..settings() };
+    let floor = open_at(&sys, &dir, origin.to_str().unwrap(), floor);
+    assert_eq!(trouble(floor.known(true)), Trouble::Forked);
+}
+
+#[test]
+fn a_server_that_refuses_is_quoted_and_one_that_is_gone_is_unavailable() {
+    let two = Two::new();
+    take(&two.ann, "one", "ann").unwrap();
+    git(&two.origin, &["config", "receive.hideRefs", "refs/jit"]);
+    assert_eq!(trouble(take(&two.ann, "two", "ann")), Trouble::Refused);
+    git(&two.origin, &["config", "--unset", "receive.hideRefs"]);
+    let hook = two.origin.join("hooks/update");
+    std::fs::create_dir_all(hook.parent().unwrap()).unwrap();
+    std::fs::write(&hook, "#!/bin/sh\necho 'no pushes today' >&2\nexit 1\n").unwrap();
+    std::fs::set_permissions(&hook, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let Err(Error::Shared { trouble: Trouble::Refused, what }) = take(&two.ann, "two", "ann") else {
+        panic!("a hook refused the push")
+    };
+    assert!(what.contains("no pushes today"), "{what}");
+    std::fs::remove_file(&hook).unwrap();
+    take(&two.ann, "in between", "ann").unwrap();
+    let aside = two.scratch.path().join("aside.git");
+    std::fs::rename(&two.origin, &aside).unwrap();
+    assert_eq!(trouble(two.ann.known(true)), Trouble::Unavailable);
+    // A push that cannot be made may have been: that is what the next command finds out.
+    assert_eq!(trouble(take(&two.ann, "two", "ann")), Trouble::Unresolved);
+    std::fs::rename(&aside, &two.origin).unwrap();
+    take(&two.ann, "two", "ann").unwrap();
+    assert_eq!(two.ann.known(true).unwrap().view.table.len(), 3);
+}
+
+#[test]
+fn a_history_that_is_cut_goes_on_and_is_still_known_to_whoever_saw_it_before() {
+    let two = Two::new();
+    let cutting = |who: &str| {
+        let dir = two.scratch.path().join(who);
+        let access = access(&beside(&dir, ".work"), two.origin.to_str().unwrap());
+        let register = GitRef::open(&Sys::os(), &access).unwrap().cut_every(3);
+        Shared::new(Sys::os(), Box::new(register), Local::new(dir, 0o600), settings())
+    };
+    let (ann, bob) = (cutting("ann"), cutting("bob"));
+    take(&bob, "zero", "bob").unwrap();
+    for resource in ["one", "two", "three", "four", "five"] {
+        take(&ann, resource, "ann").unwrap();
+    }
+    assert_eq!(
+        git(&two.origin, &["for-each-ref", "--format=%(refname)", "refs/jit/archive"]),
+        "refs/jit/archive/3\nrefs/jit/archive/6"
+    );
+    assert_eq!(git(&two.origin, &["rev-list", "--count", REF]), "1");
+    // Bob last saw a step that lies two cuts back.
+    assert_eq!(bob.known(true).unwrap().view.table.len(), 6);
+    assert!(matches!(take(&bob, "one", "bob"), Err(Error::Refused(Refusal::Held { .. }))));
+    take(&bob, "six", "bob").unwrap();
+    assert_eq!(two.ann.history(&mut |_| ()).unwrap().records, 1, "what is before the cut is in the archive");
+}
+
+#[test]
+fn a_copied_clone_gets_a_new_id_and_stops_once() {
+    let two = Two::new();
+    take(&two.ann, "one", "ann").unwrap();
+    let (from, to) = (two.scratch.path().join("ann"), two.scratch.path().join("copy"));
+    std::fs::create_dir(&to).unwrap();
+    for file in std::fs::read_dir(&from).unwrap() {
+        let file = file.unwrap();
+        std::fs::copy(file.path(), to.join(file.file_name())).unwrap();
+    }
+    let copy = made(&Sys::os(), &to, two.origin.to_str().unwrap());
+    take(&two.ann, "two", "ann").unwrap();
+    assert_eq!(trouble(take(&copy, "three", "copy")), Trouble::Copied);
+    take(&copy, "three", "copy").unwrap();
+    take(&two.ann, "four", "ann").unwrap();
+    assert_ne!(copy.known(true).unwrap().clone, two.ann.known(true).unwrap().clone);
+}
+
+#[test]
+fn several_push_urls_are_refused_and_credentials_are_not_shown() {
+    let scratch = tempfile::tempdir().unwrap();
+    let work = scratch.path().join("work");
+    let mut access = access(&work, "http://ann:s3cret@127.0.0.1:1/x.git");
+    access.limit = Duration::from_secs(20);
+    let register = GitRef::open(&Sys::os(), &access).unwrap();
+    assert!(!Register::name(&register).contains("s3cret"), "{}", Register::name(&register));
+    let why = register.read().unwrap_err().to_string();
+    assert!(!why.contains("s3cret"), "{why}");
+    git(&work, &["remote", "set-url", "--add", "--push", "origin", "/a"]);
+    git(&work, &["remote", "set-url", "--add", "--push", "origin", "/b"]);
+    let why = GitRef::open(&Sys::os(), &access).err().expect("two URLs").to_string();
+    assert!(why.contains("several push URLs"), "{why}");
+}
+
+/// A git daemon on a port that the system chose.
+struct Daemon {
+    child: Child,
+    port: u16,
+}
+
+impl Daemon {
+    fn start(base: &Path) -> Option<Self> {
+        for _ in 0..20 {
+            let port = std::net::TcpListener::bind("127.0.0.1:0").ok()?.local_addr().ok()?.port();
+            // Started by git itself, it would be a child that lives on.
+            let daemon = Path::new(&git(base, &["--exec-path"])).join("git-daemon");
+            let mut child = Command::new(daemon)
+                .args(["--reuseaddr", "--export-all", "--enable=receive-pack", "--listen=127.0.0.1"])
+                .arg(format!("--port={port}"))
+                .arg(format!("--base-path={}", base.display()))
+                .stderr(Stdio::null())
+                .spawn()
+                .ok()?;
+            for _ in 0..500 {
+                if std::net::TcpStream::connect(("127.0.0.1", port)).is_ok() {
+                    return Some(Self { child, port });
+                }
+                if child.try_wait().ok()?.is_some() {
+                    break;
+                }
+                Sys::os().clock.sleep(Millis::new(10));
+            }
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+        None
+    }
+}
+
+impl Drop for Daemon {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+#[test]
+fn clones_that_reach_it_by_a_daemon_exclude_each_other_too() {
+    let scratch = tempfile::tempdir().unwrap();
+    let origin = scratch.path().join("origin.git");
+    assert!(bare(&origin, "reftable") || bare(&origin, "files"));
+    let daemon = Daemon::start(scratch.path()).expect("git daemon");
+    let url = format!("git://127.0.0.1:{}/origin.git", daemon.port);
+    let [ann, bob] = ["ann", "bob"].map(|who| {
+        let dir = scratch.path().join(who);
+        std::fs::create_dir(&dir).unwrap();
+        made(&Sys::os(), &dir, &url)
+    });
+    let lease = take(&ann, "one", "ann").unwrap();
+    assert!(matches!(take(&bob, "one", "bob"), Err(Error::Refused(Refusal::Held { .. }))));
+    ann.transact(&policy(), &Ask::Release { lease: lease.id, holder: lease.holder }).unwrap();
+    assert!(take(&bob, "one", "bob").unwrap().fence > lease.fence);
+    drop(daemon);
+    assert_eq!(trouble(ann.known(true)), Trouble::Unavailable);
+}
+
+/// Four clones take and give back while the server packs its refs without end: whoever is told yes holds it alone, or
+/// somebody is told that the server forgot a step.
+#[test]
+fn nobody_is_told_yes_twice_while_the_server_packs_its_refs() {
+    let scratch = tempfile::tempdir().unwrap();
+    let origin = scratch.path().join("origin.git");
+    assert!(bare(&origin, "files"));
+    let rounds = if long() { 40 } else { 2 };
+    let clones: Vec<Shared> = (0..4)
+        .map(|who| {
+            let dir = scratch.path().join(format!("clone-{who}"));
+            std::fs::create_dir(&dir).unwrap();
+            let mut patient = settings();
+            patient.tries = 12;
+            made(&Sys::os(), &dir, origin.to_str().unwrap());
+            open_at(&Sys::os(), &dir, origin.to_str().unwrap(), patient)
+        })
+        .collect();
+    let (busy, done) = (Arc::new(std::sync::Mutex::new(())), std::sync::atomic::AtomicBool::new(false));
+    std::thread::scope(|scope| {
+        let packer = scope.spawn(|| {
+            while !done.load(std::sync::atomic::Ordering::SeqCst) {
+                let _ = Command::new("git").current_dir(&origin).args(["pack-refs", "--all"]).output();
+            }
+        });
+        let workers: Vec<_> = clones
+            .iter()
+            .enumerate()
+            .map(|(who, shared)| {
+                let busy = Arc::clone(&busy);
+                scope.spawn(move || turns(shared, &format!("agent-{who}"), rounds, &busy))
+            })
+            .collect();
+        let ended: Vec<_> = workers.into_iter().map(|worker| worker.join().expect("a worker")).collect();
+        done.store(true, std::sync::atomic::Ordering::SeqCst);
+        packer.join().unwrap();
+        assert!(ended.iter().any(|turns| *turns > 0), "nobody ever got a turn");
+    });
+}
+
+/// Takes the same thing again and again; says how often it had it.
+fn turns(shared: &Shared, who: &str, rounds: u32, busy: &std::sync::Mutex<()>) -> u32 {
+    let mut had = 0;
+    while had < rounds {
+        let lease = match take(shared, "one", who) {
+            Ok(lease) => lease,
+            Err(Error::Refused(Refusal::Held { .. })) => continue,
+            // The server lost what it had confirmed, and says so instead of having two.
+            Err(Error::Shared { trouble: Trouble::Forked, .. }) => return had,
+            Err(Error::Shared {
+                trouble: Trouble::Unresolved | Trouble::Refused | Trouble::Unavailable,
+                ..
+            }) => continue,
+            Err(error) => panic!("{who}: {error}"),
+        };
+        drop(busy.try_lock().expect("somebody else was told yes too"));
+        had += 1;
+        let release = Ask::Release { lease: lease.id, holder: lease.holder };
+        for _ in 0..20 {
+            match shared.transact(&policy(), &release) {
+                Ok(_) | Err(Error::Refused(_)) => break,
+                Err(Error::Shared { trouble: Trouble::Forked, .. }) => return had,
+                Err(_) => {}
+            }
+        }
+    }
+    had
+}

@@ -1,0 +1,281 @@
+//! Wrong ways to use a register that compares and swaps: each is the shared medium without one of its rules.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use holdfast_kernel::{
+    Acquire, Answer, Claim, Command, Decision, Event, Fence, LeaseId, Policy, Refusal, Stamp, Table, check,
+    decide,
+};
+use holdfast_remote::head::{Author, Head};
+use holdfast_remote::local::Local;
+use holdfast_remote::register::Next;
+use holdfast_remote::simulated::{Calm, ReadFault, Rough, Simulated, SwapFault};
+use holdfast_remote::{CloneId, Found, OpId, Register, Settings, Shared, Swap};
+use holdfast_store::{CounterId, Held, Medium, Result, Trouble, View};
+use holdfast_sys::Sys;
+
+use crate::scaffold::{ROOT, make};
+
+/// What is wrong.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Twin {
+    /// Nothing: what this way of looking for bugs must not find any in.
+    None,
+    /// A timeout is taken for a no.
+    TimeoutIsFailure,
+    /// After a timeout the same is asked as another operation, without looking what became of the first.
+    RetryAnew,
+    /// A no is believed without looking at the session.
+    LostBelieved,
+    /// A refusal rests on what was read before the command began.
+    RefusalFromCache,
+    /// Reads are served by whoever has an old copy.
+    SerializableRead,
+    /// An expired lease is removed in one step, whatever is there by then, and the new one made in another.
+    DeletedThenCreated,
+    /// Any answer is taken for a yes.
+    SucceededAlone,
+    /// The server drops a lease at its deadline.
+    RecordOnServerLease,
+}
+
+impl Twin {
+    /// All of them.
+    pub const ALL: [Self; 9] = [
+        Self::None,
+        Self::TimeoutIsFailure,
+        Self::RetryAnew,
+        Self::LostBelieved,
+        Self::RefusalFromCache,
+        Self::SerializableRead,
+        Self::DeletedThenCreated,
+        Self::SucceededAlone,
+        Self::RecordOnServerLease,
+    ];
+
+    /// What it is called.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::None => "register-as-it-should-be",
+            Self::TimeoutIsFailure => "timeout-is-failure",
+            Self::RetryAnew => "retry-anew",
+            Self::LostBelieved => "lost-believed",
+            Self::RefusalFromCache => "refusal-from-cache",
+            Self::SerializableRead => "serializable-read",
+            Self::DeletedThenCreated => "deleted-then-created",
+            Self::SucceededAlone => "succeeded-alone",
+            Self::RecordOnServerLease => "record-on-server-lease",
+        }
+    }
+}
+
+const COUNTER: CounterId = CounterId::new(LeaseId::new(7));
+
+/// The directory of the server, with a register in it.
+pub(crate) fn server(sys: &Sys) -> Result<PathBuf> {
+    make(sys, Path::new(ROOT))?;
+    let dir = Path::new(ROOT).join("server");
+    if sys.files.stat(&dir.join("head.json")).is_err() {
+        let calm = Simulated::new(sys, &dir, Arc::new(Calm));
+        calm.start().map_err(|error| Trouble::Unavailable.because(error.0))?;
+        let maker = Local::new(dir.clone(), 0o600);
+        Shared::new(sys.clone(), Box::new(calm), maker, Settings::default()).make(COUNTER, Fence::FIRST)?;
+    }
+    Ok(dir)
+}
+
+/// A medium that uses the register in this way.
+///
+/// # Errors
+/// When the server cannot be started.
+pub fn open(sys: &Sys, twin: Twin) -> Result<Box<dyn Medium>> {
+    let (swaps, reads) = match twin {
+        Twin::SerializableRead => (Vec::new(), vec![ReadFault::Stale]),
+        Twin::DeletedThenCreated | Twin::RecordOnServerLease | Twin::RefusalFromCache => {
+            (Vec::new(), Vec::new())
+        }
+        _ => (
+            vec![SwapFault::UnknownDone, SwapFault::Later, SwapFault::Doubled, SwapFault::UnknownNot],
+            Vec::new(),
+        ),
+    };
+    let register = Simulated::new(sys, &server(sys)?, Arc::new(Rough { percent: 25, swaps, reads }));
+    let clone = CloneId(sys.entropy.nonce()?);
+    Ok(Box::new(Naive { sys: sys.clone(), register, twin, clone, cache: Mutex::default() }))
+}
+
+struct Naive {
+    sys: Sys,
+    register: Simulated,
+    twin: Twin,
+    clone: CloneId,
+    cache: Mutex<Option<Found>>,
+}
+
+impl Naive {
+    fn head(&self, cached: bool) -> Result<(Found, Head)> {
+        let mut cache = self.cache.lock().unwrap_or_else(PoisonError::into_inner);
+        let found = match &*cache {
+            Some(found) if cached => found.clone(),
+            _ => {
+                let found = self.register.read().map_err(|error| Trouble::Unavailable.because(error.0))?;
+                found.ok_or_else(|| Trouble::Missing.because("it is gone"))?
+            }
+        };
+        *cache = Some(found.clone());
+        let head = Head::decode(&found.value, &self.register.place())?;
+        Ok((found, head))
+    }
+
+    fn table(&self, head: &Head, now: &Stamp) -> Result<Table> {
+        let table = head.table().map_err(|what| Trouble::Missing.because(what))?;
+        if self.twin != Twin::RecordOnServerLease {
+            return Ok(table);
+        }
+        let kept = table.iter().filter(|lease| !lease.standing(now).is_over()).cloned();
+        Table::restore(kept).map_err(|error| Trouble::Missing.because(error.to_string()))
+    }
+
+    /// Sends what was decided; none if it has to be decided again.
+    fn send(&self, found: &Found, head: &Head, op: OpId, events: &[Event], answer: &Answer) -> Result<Sent> {
+        let at_ms = self.sys.clock.now()?.wall_ms();
+        let author = Author { clone: self.clone, op, at_ms };
+        let step = head.then(&author, events, &[], vec![(0, answer.clone())])?;
+        let next = Next {
+            height: step.head.height,
+            chain: &step.head.chain,
+            head: &step.value,
+            step: &step.bytes,
+            title: "",
+        };
+        let said = self.register.swap(Some(&found.version), &next);
+        Ok(match (self.twin, said) {
+            (_, Swap::Swapped(_)) | (Twin::SucceededAlone, _) => Sent::Done,
+            (Twin::TimeoutIsFailure, Swap::Unknown(_)) => return Err(Refusal::FencesExhausted.into()),
+            (Twin::RetryAnew, Swap::Unknown(_)) => Sent::Anew,
+            (Twin::LostBelieved, Swap::Lost(_)) => Sent::Anew,
+            (_, Swap::Lost(_) | Swap::Unknown(_)) => Sent::Look,
+        })
+    }
+
+    fn decided(&self, policy: &Policy, command: &Command, head: &Head) -> Result<Decision> {
+        let now = self.sys.clock.now()?;
+        let table = self.table(head, &now)?;
+        let mut decision = decide(&table, policy, command, &now, head.next)?;
+        if self.twin == Twin::RecordOnServerLease {
+            // What the server dropped has no end on record; the table would not take the grant otherwise.
+            let gone = head.entries.keys().filter(|id| table.get(**id).is_none());
+            let ends =
+                gone.map(|id| Event::Evicted { lease: *id, at: now, cause: holdfast_kernel::Cause::Expired });
+            decision.events = renumbered(ends.collect(), decision.events, head.next);
+            decision.answer = answered(&decision.events, decision.answer);
+        }
+        Ok(decision)
+    }
+
+    /// Removes what stands in the way and is over, whatever else is there by then.
+    fn remove_expired(&self, wanted: &Acquire) -> Result<()> {
+        let (_, head) = self.head(false)?;
+        let now = self.sys.clock.now()?;
+        let table = self.table(&head, &now)?;
+        let over = |lease: &&holdfast_kernel::Lease| {
+            lease.holder != wanted.holder
+                && matches!(lease.standing(&now), holdfast_kernel::Standing::Open { .. })
+        };
+        if !table.on(&wanted.resource).any(|lease| over(&lease)) {
+            return Ok(());
+        }
+        loop {
+            let (found, head) = self.head(false)?;
+            let on = head.entries.values().filter(|entry| entry.lease.resource == wanted.resource);
+            let cause = || holdfast_kernel::Cause::Expired;
+            let ends: Vec<Event> =
+                on.map(|entry| Event::Evicted { lease: entry.lease.id, at: now, cause: cause() }).collect();
+            let op = OpId(self.sys.entropy.nonce()?);
+            if ends.is_empty()
+                || matches!(self.send(&found, &head, op, &ends, &Answer::Swept(Vec::new()))?, Sent::Done)
+            {
+                return Ok(());
+            }
+        }
+    }
+}
+
+/// The events one after the other, with the fence that a grant has at its place.
+fn renumbered(mut ends: Vec<Event>, events: Vec<Event>, next: Fence) -> Vec<Event> {
+    let before = ends.len() as u64;
+    ends.extend(events.into_iter().enumerate().map(|(at, event)| match event {
+        Event::Granted { mut lease } => {
+            lease.fence = next.plus(before + at as u64).unwrap_or(lease.fence);
+            Event::Granted { lease }
+        }
+        event => event,
+    }));
+    ends
+}
+
+fn answered(events: &[Event], answer: Answer) -> Answer {
+    match (events.last(), answer) {
+        (Some(Event::Granted { lease }), Answer::Granted(_)) => Answer::Granted(lease.clone()),
+        (_, answer) => answer,
+    }
+}
+
+enum Sent {
+    Done,
+    /// To be decided again as if it had never been sent.
+    Anew,
+    /// To be looked for in the session.
+    Look,
+}
+
+impl Medium for Naive {
+    fn transact(&self, policy: &Policy, command: &Command) -> Result<Answer> {
+        if let (Twin::DeletedThenCreated, Command::Acquire(wanted)) = (self.twin, command) {
+            self.remove_expired(wanted)?;
+        }
+        let op = OpId(self.sys.entropy.nonce()?);
+        let looks = !matches!(self.twin, Twin::RetryAnew | Twin::LostBelieved);
+        let (mut cached, mut unheard) = (self.twin == Twin::RefusalFromCache, None);
+        loop {
+            let (found, head) = self.head(cached)?;
+            cached = false;
+            let session = head.sessions.get(&self.clone).filter(|session| looks && session.op == op);
+            if let Some((_, answer)) = session.and_then(|session| session.answers.first()) {
+                return Ok(answer.clone());
+            }
+            let decision = match self.decided(policy, command, &head) {
+                // What was sent may still arrive.
+                Err(_) if unheard.as_ref() == Some(&found.version) => {
+                    return Err(Trouble::Unresolved.because("nobody knows"));
+                }
+                decision => decision?,
+            };
+            if decision.events.is_empty() {
+                return Ok(decision.answer);
+            }
+            match self.send(&found, &head, op, &decision.events, &decision.answer)? {
+                Sent::Done => return Ok(decision.answer),
+                Sent::Anew => {}
+                Sent::Look => unheard = Some(found.version),
+            }
+        }
+    }
+
+    fn guarded(&self, claim: &Claim, act: &mut dyn FnMut(&Held<'_>)) -> Result<()> {
+        let (_, head) = self.head(false)?;
+        let now = self.sys.clock.now()?;
+        let table = self.table(&head, &now)?;
+        let lease = check(&table, claim, &now)?;
+        act(&Held::vouch(lease, COUNTER));
+        Ok(())
+    }
+
+    fn view(&self) -> Result<View> {
+        let (_, head) = self.head(false)?;
+        let now = self.sys.clock.now()?;
+        Ok(View { table: self.table(&head, &now)?, counter: Some(COUNTER), next: head.next, now })
+    }
+}

@@ -1,0 +1,36 @@
+//! The shared medium over a register that loses, doubles, delays and does not answer; and every wrong way to use such a
+//! register, which must be found out.
+
+use holdfast_sim::explore::random::{Campaign, campaign, failing};
+use holdfast_sim::subject::Subject;
+use holdfast_sim::subjects;
+
+fn nothing_breaks(subject: Subject, seeds: u64) {
+    let tried = Campaign { subjects: vec![subject], start: 0, seeds, threads: 2 };
+    let summary = campaign(&tried, &|line| println!("{line}"));
+    assert_eq!(summary.broken, []);
+    assert_eq!(summary.runs, tried.seeds);
+    assert!(summary.calls > 100 * summary.runs, "hardly anything was called");
+}
+
+#[test]
+#[expect(clippy::disallowed_methods, reason = "the test command says how many seeds")]
+fn no_seed_breaks_the_shared_medium() {
+    let seeds = if std::env::var_os("HOLDFAST_LONG").is_some() { 20_000 } else { 400 };
+    nothing_breaks(subjects::shared(), seeds);
+}
+
+#[test]
+fn every_wrong_way_to_use_a_register_is_found_and_the_right_one_is_not() {
+    for subject in subjects::register_twins() {
+        let name = subject.name();
+        let found = (0..400).find_map(|seed| failing(&subject, seed).map(|failing| (seed, failing)));
+        match found {
+            None => assert_eq!(name, "register-as-it-should-be", "{name} is wrong, and nobody saw it"),
+            Some((seed, failing)) => {
+                println!("{name}: seed {seed}: {}", failing.violation);
+                assert_ne!(name, "register-as-it-should-be", "seed {seed}: {}", failing.violation);
+            }
+        }
+    }
+}
