@@ -41,6 +41,7 @@ scripts!(
     claim_refused,
     config,
     demo,
+    dispatch,
     dep,
     doc,
     gate,

@@ -41,7 +41,7 @@ pub(super) enum Told {
 #[derive(Debug)]
 pub(super) enum Heard {
     /// Its run tells something.
-    Told(Told),
+    Told(Box<Told>),
     /// Its run is about to end; these were its last words, if it had any.
     Gone(Option<String>),
 }
@@ -166,7 +166,7 @@ impl Lane {
             let last = std::thread::spawn(move || errors.and_then(last_words));
             for line in output.into_iter().flat_map(lines) {
                 if let Ok(told) = serde_json::from_str(&line) {
-                    let _ = tell.send((number, Heard::Told(told)));
+                    let _ = tell.send((number, Heard::Told(Box::new(told))));
                     waker.wake();
                 }
             }

@@ -196,8 +196,10 @@ impl<'a> Pool<'a> {
         while let Ok((number, heard)) = self.heard.try_recv() {
             changed = true;
             match heard {
-                Heard::Told(Told::Claimed(ran)) => self.claimed(now, number, ran, watcher),
-                Heard::Told(Told::Ended(ran)) => self.ended(now, number, ran, watcher),
+                Heard::Told(told) => match *told {
+                    Told::Claimed(ran) => self.claimed(now, number, ran, watcher),
+                    Told::Ended(ran) => self.ended(now, number, ran, watcher),
+                },
                 Heard::Gone(words) => self.gone(now, number, words, watcher),
             }
         }
