@@ -10,6 +10,7 @@ pub mod stats;
 pub mod table;
 
 mod acquire;
+mod agents;
 mod depth;
 mod fixture;
 mod group;
@@ -36,7 +37,7 @@ pub struct Bench {
 }
 
 /// All benchmarks, in the order of the table.
-pub const BENCHES: [Bench; 12] = [
+pub const BENCHES: [Bench; 13] = [
     Bench { name: "acquire", run: acquire::run },
     Bench { name: "group", run: group::run },
     Bench { name: "depth", run: depth::run },
@@ -45,6 +46,7 @@ pub const BENCHES: [Bench; 12] = [
     Bench { name: "jit", run: jit::run },
     Bench { name: "hooks", run: hooks::run },
     Bench { name: "issues", run: issues::run },
+    Bench { name: "agents", run: agents::run },
     Bench { name: "named", run: named::run },
     Bench { name: "simulation", run: simulation::run },
     Bench { name: "kc-turns", run: turns::run },

@@ -1,5 +1,5 @@
-//! The browser package: its tests and its benchmark, through npm. What is not there is installed if npm can,
-//! and said otherwise.
+//! The packages that npm runs: the browser's tests and benchmark, and the official clients that judge `jit mcp`. What is not
+//! there is installed if npm can, and said otherwise.
 
 use std::path::{Path, PathBuf};
 
@@ -19,7 +19,15 @@ impl Package {
     /// # Errors
     /// What is missing, and what to do about it.
     pub(crate) fn prepare(root: &Path) -> Result<Self, String> {
-        let folder = root.join("packages/project-lock");
+        Self::named(root, "project-lock")
+    }
+
+    /// As [`Package::prepare`], for the package of this name.
+    ///
+    /// # Errors
+    /// What is missing, and what to do about it.
+    pub(crate) fn named(root: &Path, name: &str) -> Result<Self, String> {
+        let folder = root.join("packages").join(name);
         let node = Child::new(&folder, "node", &["--version"]).quiet().run();
         if !is_there("npm") || major(&node.out).is_none_or(|major| major < OLDEST_NODE) {
             return Err(format!(

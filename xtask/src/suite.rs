@@ -52,7 +52,7 @@ impl Length {
 type Step = (&'static str, fn(&Path, Length) -> Outcome);
 
 /// What is shown as it happens, in turn: the checks that fail fastest come first.
-const STEPS: [Step; 14] = [
+const STEPS: [Step; 15] = [
     ("tools", |root, _| tools::check(root)),
     ("format", |root, _| steps::format(root)),
     ("tidy", |root, _| tidy::step(root)),
@@ -63,6 +63,7 @@ const STEPS: [Step; 14] = [
     ("documentation", |root, _| steps::documentation(root)),
     ("commands in the docs", |root, _| readme::run(root, None)),
     ("licences", |root, _| steps::licences(root)),
+    ("clients of jit mcp", steps::protocol_clients),
     // Pages that are frozen and clocks that are set want a machine that is not busy with something else.
     ("project lock in Chromium", steps::project_lock_in_chromium),
     ("project lock in Firefox", steps::project_lock_in_firefox),

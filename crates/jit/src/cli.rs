@@ -11,8 +11,11 @@ mod gate;
 mod heartbeat;
 mod hooks;
 mod issue;
+mod mcp;
+mod prime;
 mod query;
 mod run;
+mod setup;
 mod shell;
 mod validate;
 mod work;
@@ -28,14 +31,17 @@ pub use config::Config;
 pub use deferred::Deferred;
 pub use demo::Demo;
 pub use dep::{Dep, Label};
-pub use dispatch::{AboutPool, Client, Dispatch, Pool};
+pub use dispatch::{AboutPool, Client as Headless, Dispatch, Pool};
 pub use doc::{Doc, Export, Import};
 pub use gate::{DefineGate, Gate};
 pub use heartbeat::Heartbeat;
 pub use hooks::{Commit, Hook, Hooks, MergeDriver};
 pub use issue::{CreateIssue, Issue, UpdateIssue};
+pub use mcp::Mcp;
+pub use prime::{HookOf, Prime};
 pub use query::{Filters, Graph, GraphFormat, Query, Search};
 pub use run::{Guardian, Run};
+pub use setup::{Client, Setup};
 pub use shell::{Man, Schema, Shell};
 pub use validate::Validate;
 pub use work::{Drop, Finish, Land, Start};
@@ -59,8 +65,12 @@ impl Cli {
     /// # Errors
     /// What is wrong with it, or the help that was asked for.
     pub fn typed(arguments: &[OsString]) -> Result<Self, clap::Error> {
-        match Hook::of_commit(arguments) {
-            Some(hook) => Ok(Self { global: Global::default(), command: Command::Hook(Deferred(hook)) }),
+        let global = Global::default;
+        if let Some(hook) = Hook::of_commit(arguments) {
+            return Ok(Self { global: global(), command: Command::Hook(Deferred(hook)) });
+        }
+        match Prime::of_hook(arguments) {
+            Some(prime) => Ok(Self { global: global(), command: Command::Typed(Typed::Prime(prime)) }),
             None => Self::try_parse_from(arguments),
         }
     }
@@ -99,6 +109,26 @@ pub enum Command {
 pub enum Typed {
     /// Start tracking issues here
     Init,
+    /// Print what a coding agent must know now, in at most 2,048 bytes
+    #[command(
+        after_help = "Where no issues are tracked it prints nothing and succeeds, so that it can stand in the hook of \
+        every session.\n\nExamples:\n  jit prime\n  jit prime --hook claude"
+    )]
+    Prime(Prime),
+    /// Have a coding client know of jit, by the files that it reads here
+    #[command(
+        after_help = "Everything else in those files stays as it is. Exits with 7 if something is missing (--check), or has \
+        to be done by hand.\n\nExamples:\n  jit setup claude\n  jit setup codex --dry-run\n  jit setup agents-md --check\n  \
+        jit setup cursor --remove\n  jit setup gemini --print"
+    )]
+    Setup(Setup),
+    /// Serve a coding client by the Model Context Protocol, on standard input and output
+    #[command(
+        after_help = "Clients start it themselves; jit setup writes that into their files. While it lives it renews what was \
+        claimed through it; a minute after it is gone, others may take that over.\n\nExamples:\n  jit mcp\n  \
+        jit mcp --answer-within 20"
+    )]
+    Mcp(Mcp),
     /// Watch a pool land changes while one worker is killed and one sleeps, in a repository of its own
     #[command(after_help = "Examples:\n  jit demo\n  jit demo --keep")]
     Demo(Demo),

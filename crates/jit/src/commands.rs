@@ -18,12 +18,15 @@ pub mod import;
 pub mod init;
 pub mod issue;
 pub mod label;
+pub mod mcp;
 pub mod merge_driver;
+pub mod prime;
 pub mod query;
 pub mod recover;
 pub mod run;
 pub mod schema;
 pub mod search;
+pub mod setup;
 pub mod shell;
 pub mod status;
 pub mod validate;
@@ -51,6 +54,9 @@ pub fn run(context: &Context, command: Command) -> Result<Report> {
 fn typed(context: &Context, command: Typed) -> Result<Report> {
     match command {
         Typed::Init => init::run(context),
+        Typed::Prime(typed) => prime::run(context, &typed),
+        Typed::Setup(typed) => setup::run(context, &typed),
+        Typed::Mcp(typed) => mcp::run(context, run, &typed),
         Typed::Demo(typed) => demo::run(context, &typed),
         Typed::Start(typed) => work::start(context, &typed),
         Typed::Finish(typed) => work::finish(context, &typed),

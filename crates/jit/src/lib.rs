@@ -8,7 +8,10 @@ pub mod cli;
 pub mod commands;
 pub mod context;
 pub mod interrupt;
+pub mod mcp;
 pub mod output;
+pub mod prime;
+pub mod setup;
 pub mod vars;
 
 use std::ffi::OsString;

@@ -240,7 +240,9 @@ impl Shared {
     pub fn refresh(&self) -> Result<()> {
         self.exclusively(|| {
             let mut memory = self.memory()?;
-            self.read(&mut memory).map(drop)
+            self.read(&mut memory)?;
+            // A head that is no news has still been asked for anew.
+            memory.seen.as_ref().map_or(Ok(()), |seen| self.local.remember(&self.sys, seen))
         })
     }
 

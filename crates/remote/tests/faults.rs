@@ -12,11 +12,11 @@ mod support;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-use holdfast_kernel::{Acquire, Answer, Command, Lease, Millis, Refusal};
-use holdfast_remote::head::Head;
+use holdfast_kernel::{Acquire, Answer, Command, Fence, Lease, Millis, Refusal};
+use holdfast_remote::head::{Author, Head};
 use holdfast_remote::local::Local;
 use holdfast_remote::simulated::{Calm, Faults, ReadFault, SwapFault};
-use holdfast_remote::{Register, Settings, Shared};
+use holdfast_remote::{CloneId, Note, OpId, Register, Settings, Shared};
 use holdfast_store::conformance::ManualClock;
 use holdfast_store::{Error, JournaledMedium, Medium, Trouble};
 use holdfast_sys::Sys;
@@ -310,4 +310,33 @@ fn a_head_of_a_later_version_or_with_something_unknown_is_refused_and_left_alone
         assert!(Head::decode(&good[..cut], Path::new("x")).is_err());
     }
     assert_eq!(Head::decode(&good, Path::new("x")).unwrap().encode().unwrap(), good);
+}
+
+#[test]
+fn the_same_act_of_two_machines_at_one_moment_is_two_different_steps() {
+    let first = Head::first(support::COUNTER, Fence::FIRST);
+    let step = |clone, op| {
+        let author = Author { clone: CloneId(clone), op: OpId(op), at_ms: 5 };
+        first.then(&author, &[], &[Note::Sealed], Vec::new()).unwrap()
+    };
+    let one = step(1, 1);
+    for other in [step(1, 2), step(2, 1)] {
+        assert_ne!(one.bytes, other.bytes);
+        assert_ne!(one.value, other.value);
+        assert_ne!(one.head.chain, other.head.chain);
+    }
+    assert_eq!(one.value, step(1, 1).value, "what is sent again is the same");
+}
+
+#[test]
+fn asking_anew_makes_what_is_known_young() {
+    let place = Place::new();
+    let now = Sys::os().clock.now().unwrap();
+    let sys = Sys { clock: Arc::new(ManualClock::new(now)), ..Sys::os() };
+    let ann = clone(&sys, &place.dir("ann"), &place.server(), Arc::new(Calm), settings());
+    granted(ann.transact(&policy(), &wanted("one", "ann")));
+    sys.clock.sleep(Millis::from_secs(90));
+    assert_eq!(ann.known(false).unwrap().age, Millis::from_secs(90));
+    ann.refresh().unwrap();
+    assert_eq!(ann.known(false).unwrap().age, Millis::ZERO);
 }

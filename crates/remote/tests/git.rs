@@ -394,6 +394,9 @@ fn nobody_is_told_yes_twice_while_the_server_packs_its_refs() {
         let packer = scope.spawn(|| {
             while !done.load(std::sync::atomic::Ordering::SeqCst) {
                 let _ = Command::new("git").current_dir(&origin).args(["pack-refs", "--all"]).output();
+                if long() {
+                    let _ = Command::new("git").current_dir(&origin).args(["gc", "-q"]).output();
+                }
             }
         });
         let workers: Vec<_> = clones
@@ -407,7 +410,7 @@ fn nobody_is_told_yes_twice_while_the_server_packs_its_refs() {
         let ended: Vec<_> = workers.into_iter().map(|worker| worker.join().expect("a worker")).collect();
         done.store(true, std::sync::atomic::Ordering::SeqCst);
         packer.join().unwrap();
-        assert!(ended.iter().any(|turns| *turns > 0), "nobody ever got a turn");
+        assert!(ended.iter().any(|turns| *turns > 0), "nobody ever got a turn: {ended:?}");
     });
 }
 
@@ -426,8 +429,11 @@ fn turns(shared: &Shared, who: &str, rounds: u32, busy: &std::sync::Mutex<()>) -
             }) => continue,
             Err(error) => panic!("{who}: {error}"),
         };
-        drop(busy.try_lock().expect("somebody else was told yes too"));
+        // Whoever was told yes has it until it begins to give it back.
+        let turn = busy.try_lock().expect("somebody else was told yes too");
+        Sys::os().clock.sleep(Millis::new(20));
         had += 1;
+        drop(turn);
         let release = Ask::Release { lease: lease.id, holder: lease.holder };
         for _ in 0..20 {
             match shared.transact(&policy(), &release) {

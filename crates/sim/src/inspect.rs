@@ -2,6 +2,7 @@
 //! own files, show what its records say, and give every resource to somebody who waits long enough.
 
 use holdfast_kernel::{Holder, Mode, Name};
+use holdfast_store::{Result, View};
 use holdfast_sys::Sys;
 
 use crate::actor::{Performer, Stage};
@@ -49,11 +50,28 @@ fn word(text: &str) -> Name {
 }
 
 fn compare(stage: &Stage, sys: &Sys) {
-    let shown = stage.subject.open(sys).and_then(|medium| medium.view());
-    match (shown, stage.subject.replay(sys)) {
+    let look = || stage.subject.open(sys).and_then(|medium| medium.view());
+    let mut shown = look();
+    let mut replayed = stage.subject.replay(sys);
+    while stage.subject.is_far_away() {
+        // What was on its way may have arrived between the two looks; then they are of different states.
+        let after = look();
+        if !has_moved(&shown, &after) {
+            break;
+        }
+        (shown, replayed) = (after, stage.subject.replay(sys));
+    }
+    match (shown, replayed) {
         (Ok(shown), Some(Ok(replayed))) => stage.recorder.replayed(shown, replayed),
         (_, Some(Err(error))) => stage.recorder.trouble(format!("the records cannot be replayed: {error}")),
         (Err(error), _) => stage.recorder.trouble(format!("the medium cannot be looked at: {error}")),
         (Ok(_), None) => {}
+    }
+}
+
+fn has_moved(before: &Result<View>, after: &Result<View>) -> bool {
+    match (before, after) {
+        (Ok(before), Ok(after)) => (&before.table, before.next) != (&after.table, after.next),
+        _ => false,
     }
 }

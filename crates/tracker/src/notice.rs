@@ -127,6 +127,13 @@ pub enum Notice {
     ConfigNotUsed(String),
     /// Something that is tried again later has failed.
     Failed(String),
+    /// Every gate of an issue is passed, and a branch has its work.
+    PassedElsewhere {
+        /// What the issue is called.
+        issue: String,
+        /// The branch.
+        branch: String,
+    },
     /// An issue is waited for that somebody else holds.
     WaitingFor {
         /// The issue.
@@ -203,6 +210,9 @@ impl fmt::Display for Notice {
             Self::HookWarning { message, hint } => write!(f, "{message}; {hint}"),
             Self::MoreHookWarnings(more) => write!(f, "and {more} more like these"),
             Self::ConfigNotUsed(why) => write!(f, "the configuration on HEAD is not used: {why}"),
+            Self::PassedElsewhere { issue, branch } => {
+                write!(f, "every gate of {issue} is passed, and {branch} has the work: jit land {issue}")
+            }
             Self::WaitingFor { issue, lease, left } => {
                 write!(f, "waiting for {issue}: held by {}, {left}", lease.holder)
             }

@@ -310,7 +310,10 @@ impl Session {
     }
 
     /// Whether this worktree has an identity, so that somebody can hold something here.
-    fn has_identity(&self) -> Result<bool> {
+    ///
+    /// # Errors
+    /// When that cannot be told.
+    pub fn has_identity(&self) -> Result<bool> {
         if self.worktree.get().is_some() {
             return Ok(true);
         }

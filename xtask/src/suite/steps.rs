@@ -86,6 +86,21 @@ pub(super) fn project_lock(root: &Path) -> Outcome {
     }
 }
 
+/// The official clients of the Model Context Protocol against `jit mcp`.
+/// In a long run also the coding clients in use, which weigh over a gigabyte.
+pub(super) fn protocol_clients(root: &Path, length: Length) -> Outcome {
+    let built = Child::cargo(root, &["build", "--quiet", "--package", "holdfast-jit"]).run();
+    if !built.ok {
+        return verdict(&[built]);
+    }
+    let program = programs::target(root).join("debug/jit");
+    let script = if length.cases.is_some() { "test:all" } else { "test" };
+    match Package::named(root, "mcp-trial") {
+        Ok(package) => tally::outcome(&package.script(script).env("JIT", &program.to_string_lossy()).run()),
+        Err(why) => Outcome::skipped(why),
+    }
+}
+
 /// The browser package in Chromium: many tabs, killed, stopped and cached ones.
 pub(super) fn project_lock_in_chromium(root: &Path, length: Length) -> Outcome {
     let rounds = length.rounds.to_string();

@@ -42,7 +42,10 @@ pub fn run(context: &Context) -> Result<Report> {
     layout::lay_out(&context.caller.sys, &data)?;
     let identity = session.worktree()?.clone();
     let verb = if known { "issues are already tracked" } else { "issues are tracked" };
-    let text = format!("{verb} in {} (worktree {})\n", data.display(), identity.worktree_id);
+    let mut text = format!("{verb} in {} (worktree {})\n", data.display(), identity.worktree_id);
+    if !known {
+        text.push_str("for coding agents: jit setup claude (or codex, cursor, opencode, agents-md)\n");
+    }
     let path = data.to_string_lossy().into_owned();
     let control = session.control().to_string_lossy().into_owned();
     let jit = Home { path: path.clone(), control, created: !known };

@@ -16,7 +16,7 @@ use crate::commands::gate::{check, define};
 use crate::commands::issue::{create, delete, show, update};
 use crate::commands::{
     claim, commit, dep, dispatch, doc, export, gate, guardian, heartbeat, hook, hooks, import, init, issue,
-    merge_driver, recover, shell, status, validate, work, worktree,
+    mcp, merge_driver, prime, recover, setup, shell, status, validate, work, worktree,
 };
 use crate::output::Report;
 use holdfast_tracker::claims::lease::{Beaten, Evicted, Many, One, Released, Renewed, Transferred};
@@ -101,7 +101,9 @@ pub const OUTPUTS: &[Output] = &[
     ("land", of::<work::LandOutput>),
     ("list", of::<Items<'static>>),
     ("man", of::<shell::Page>),
+    ("mcp", of::<mcp::McpOutput>),
     ("merge-driver", of::<merge_driver::MergeDriverOutput>),
+    ("prime", of::<prime::PrimeOutput>),
     ("query all", of::<Items<'static>>),
     ("query available", of::<Items<'static>>),
     ("query blocked", of::<Items<'static>>),
@@ -110,6 +112,7 @@ pub const OUTPUTS: &[Output] = &[
     ("run", of::<commands::run::RunOutput>),
     ("schema", of::<All>),
     ("search", of::<search::Results>),
+    ("setup", of::<setup::SetupOutput>),
     ("show", of::<show::ShowOutput>),
     ("start", of::<work::StartOutput>),
     ("status", of::<status::StatusOutput>),

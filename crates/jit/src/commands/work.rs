@@ -8,6 +8,7 @@ use holdfast_tracker::ids::IssueId;
 use holdfast_tracker::issues::{Issue, Issues, Scope, Standing, State};
 use holdfast_tracker::land::{self, Asked, Begun, Briefing, How, Outcome, Wanted};
 use holdfast_tracker::take::Patience;
+use holdfast_tracker::writes::results_of;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -241,12 +242,14 @@ fn land_all(context: &Context, session: &Session, with: &[IssueId]) -> Result<Ve
     loop {
         let issues = Issues::new(session);
         let on_branch = |seen: &holdfast_tracker::issues::Seen<'_>| {
-            let waits = matches!(seen.standing, Standing::OnBranch { .. }) && seen.issue.state == State::Done;
-            waits.then_some(seen.id)
+            matches!(seen.standing, Standing::OnBranch { .. }).then_some((seen.id, seen.issue.state))
         };
         let (mut landed, mut stayed) = (Vec::new(), Vec::new());
         let mut warnings = Vec::new();
-        for id in issues.scan(Scope::All, on_branch)?.found {
+        for (id, state) in issues.scan(Scope::All, on_branch)?.found {
+            if state == State::Gated && !is_passed(&issues, id)? {
+                continue;
+            }
             // It may have landed with one of those before it.
             match land::land(session, id, with) {
                 Ok(outcome) if matches!(outcome.how, How::Landed { .. }) => landed.push(outcome),
@@ -266,6 +269,13 @@ fn land_all(context: &Context, session: &Session, with: &[IssueId]) -> Result<Ve
             return Ok(outcomes);
         }
     }
+}
+
+/// Whether every gate of an issue is passed.
+fn is_passed(issues: &Issues<'_>, id: IssueId) -> Result<bool> {
+    let gates = issues.read(id)?.gates;
+    let results = results_of(issues, id, &gates)?;
+    Ok(gates.iter().all(|key| results.passed(key)))
 }
 
 /// What a sync has done, as one JSON object.

@@ -35,6 +35,7 @@ mod input;
 mod kill;
 mod landed;
 mod landing;
+mod mcp;
 mod mending;
 mod merge;
 mod names;

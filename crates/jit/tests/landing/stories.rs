@@ -327,3 +327,79 @@ fn the_checkouts_are_where_they_are_configured() {
     let log = std::fs::read_dir(scratch).unwrap().next().unwrap().unwrap().path();
     assert!(log.join("landing-1/work").exists());
 }
+
+/// Somebody reviews on main what waits on a branch: the word done does not come to main without the work.
+#[test]
+fn a_gate_that_is_passed_elsewhere_lands_the_work_with_the_word() {
+    let ground = Ground::new();
+    for gate in ["review", "security"] {
+        ground.bench.jit(&["gate", "define", gate, "--manual"]).ok();
+    }
+    ground.commit("gates");
+    let id = ground.issue("gated", &["--gate", "review", "--gate", "security"]);
+    let agent = ground.agent("a");
+    agent.begin(&id, "work");
+    agent.run(&["finish", "-a", "-m", "work"]).ok();
+    assert_eq!(ground.told(&id), pair("gated", "on_branch"));
+    for (reviewer, gate) in [("person:ann", "review"), ("person:bob", "security")] {
+        ground.bench.run(reviewer, &["claim", "acquire", &id]).ok();
+        let passed = ground.bench.run(reviewer, &["gate", "pass", &id, gate]).ok();
+        assert_eq!(passed.stderr.contains("jit land"), gate == "security", "{passed}");
+        ground.bench.run(reviewer, &["claim", "release", &id]).ok();
+        assert_eq!(ground.told(&id), pair("gated", "on_branch"));
+        ground.bench.run("agent:c", &["claim", "next"]).fails(3);
+    }
+    // Also if what was judged is committed there first.
+    ground.commit("judged");
+    assert_eq!(ground.told(&id), pair("gated", "on_branch"));
+    ground.bench.jit(&["land", "--all"]).ok();
+    assert_eq!(ground.told(&id), pair("done", "landed"));
+    assert_eq!(ground.main(&["show", "main:work"]), "by agent:a");
+    assert!(ground.is_clean());
+}
+
+#[test]
+fn sync_follows_the_target_and_puts_the_branch_on_top() {
+    let ground = Ground::with_origin();
+    let id = ground.issue("mine", &[]);
+    ground.main(&["push", "-q", "origin", "main"]);
+    let agent = ground.agent("a");
+    agent.begin(&id, "mine");
+    agent.run(&["label", "add", &id, "by:a"]).ok();
+    agent.git(&["add", "-A"]);
+    agent.git(&["commit", "-q", "-m", "mine"]);
+    // Elsewhere somebody lands something.
+    let other = ground.bench.root().join("other");
+    ground.git(&["clone", "-q", ground.origin().to_str().unwrap(), "other"], ground.bench.root());
+    std::fs::write(other.join("theirs"), "").unwrap();
+    ground.git(&["add", "-A"], &other);
+    ground.git(&["commit", "-q", "-m", "theirs"], &other);
+    ground.git(&["push", "-q", "origin", "main"], &other);
+    let synced = agent.run(&["--json", "sync"]).ok().json();
+    assert_eq!(synced["moved"].as_array().unwrap().len(), 2, "{synced}");
+    assert!(agent.at.join("theirs").exists() && ground.bench.repo().join("theirs").exists());
+    assert_eq!(agent.git(&["log", "--format=%s", "-2"]), "mine\ntheirs");
+    assert!(ground.is_clean());
+    assert_eq!(agent.run(&["--json", "sync"]).ok().json()["moved"].as_array().unwrap().len(), 0);
+    agent.run(&["finish", "-a", "-m", "mine"]).ok();
+    assert_eq!(ground.told(&id), pair("done", "landed"));
+}
+
+/// What cannot be put together stays as it was.
+#[test]
+fn sync_leaves_alone_what_conflicts() {
+    let ground = Ground::new();
+    let id = ground.issue("mine", &[]);
+    let agent = ground.agent("a");
+    agent.run(&["start", &id]).ok();
+    agent.write("code", "one\nmine\nthree\n");
+    agent.git(&["add", "code"]);
+    agent.git(&["commit", "-q", "-m", "mine"]);
+    std::fs::write(ground.bench.repo().join("code"), "one\ntheirs\nthree\n").unwrap();
+    ground.commit("theirs");
+    let before = agent.git(&["rev-parse", "HEAD"]);
+    let refused = agent.run(&["--json", "sync"]).fails(4).json();
+    assert_eq!(refused["error"]["code"], "LAND_CONFLICT");
+    assert_eq!(agent.git(&["rev-parse", "HEAD"]), before);
+    assert_eq!(agent.git(&["status", "--porcelain", "--", ":!.jit"]), "");
+}

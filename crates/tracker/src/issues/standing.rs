@@ -101,6 +101,9 @@ pub(crate) struct FinishedNote {
     pub(crate) fence: u64,
     pub(crate) fence_log: String,
     pub(crate) released: bool,
+    /// The grant under which the work was done, if this one only judged it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) work: Option<u64>,
 }
 
 impl FinishedNote {
@@ -171,7 +174,11 @@ impl<'a> Landing<'a> {
             State::Done if !self.is_tracked => self.untracked(id, issue),
             State::Done if landed.local && self.has_remote() => Standing::NotPushed,
             State::Done if landed.local => Standing::Landed,
-            State::Gated if !self.is_tracked || same.any() => Standing::Open,
+            State::Gated if !self.is_tracked => Standing::Open,
+            State::Gated if same.any() => match self.judged_branch(id, issue) {
+                Some(branch) => Standing::OnBranch { branch },
+                None => Standing::Open,
+            },
             State::Done | State::Gated => self.elsewhere(id, issue, layer),
             State::Backlog | State::Ready | State::InProgress => Standing::Open,
         }
@@ -194,7 +201,7 @@ impl<'a> Landing<'a> {
 
     /// How work stands that the target does not have.
     fn elsewhere(&self, id: IssueId, issue: &Outline<'_>, layer: Layer) -> Standing {
-        if let Some(branch) = self.branch(id, issue) {
+        if let Some(branch) = self.branch(id, issue).or_else(|| self.judged_branch(id, issue)) {
             return Standing::OnBranch { branch };
         }
         let gated = issue.state == State::Gated;
@@ -206,12 +213,30 @@ impl<'a> Landing<'a> {
 
     /// The branch that has the issue in this state, at this fence.
     fn branch(&self, id: IssueId, issue: &Outline<'_>) -> Option<String> {
+        self.branch_at(id, issue, issue.state, issue.fence)
+    }
+
+    /// The branch that has the work of an issue whose gates somebody judged elsewhere.
+    fn judged_branch(&self, id: IssueId, issue: &Outline<'_>) -> Option<String> {
+        let note = FinishedNote::read(self.session, id)?;
+        let is_this = Some(note.fence) == issue.fence && Some(&*note.fence_log) == issue.fence_log.as_deref();
+        let work = note.work.filter(|_| is_this)?;
+        self.branch_at(id, issue, State::Gated, Some(work))
+    }
+
+    fn branch_at(
+        &self,
+        id: IssueId,
+        issue: &Outline<'_>,
+        state: State,
+        fence: Option<u64>,
+    ) -> Option<String> {
         let text = id.to_string();
         let has = |branch: &&Branch| {
             branch.finished.iter().any(|finished| {
                 finished.issue == text
-                    && finished.state == issue.state
-                    && finished.fence == issue.fence
+                    && finished.state == state
+                    && finished.fence == fence
                     && finished.fence_log.as_deref() == issue.fence_log.as_deref()
             })
         };

@@ -192,6 +192,12 @@ impl Draft {
         }
     }
 
+    /// The grant under which the work was finished before this, if it was.
+    pub(super) fn finished_before(&self) -> Option<u64> {
+        let is_finished = matches!(self.state_before(), Some(State::Gated | State::Done));
+        self.before.fence.filter(|_| is_finished)
+    }
+
     /// The state that it had; none if it is made by this.
     pub(super) const fn state_before(&self) -> Option<State> {
         if self.fresh { None } else { Some(self.before.state) }

@@ -5,7 +5,7 @@ use super::draft::Draft;
 use super::graph::open_dependencies;
 use super::writer::Writer;
 use crate::error::{Result, WriteError};
-use crate::issues::State;
+use crate::issues::{Scope, Standing, State};
 use crate::notice::Notice;
 
 impl Writer<'_> {
@@ -45,7 +45,20 @@ impl Writer<'_> {
         if draft.strict && asked == State::Done && settled == State::Gated {
             return Err(WriteError::GatesOpen { issue: draft.issue().id.clone(), gates }.into());
         }
+        // The word done comes with the work: what is on a branch says it when that lands.
+        if is_promoted && let Some(branch) = self.work_elsewhere(draft)? {
+            self.notice(&Notice::PassedElsewhere { issue: self.issues.handle(draft.id()), branch });
+            return Ok(());
+        }
         draft.edit().state = settled;
         Ok(())
+    }
+
+    /// The branch that has the work of an issue that is finished, if that is not the one of this worktree.
+    fn work_elsewhere(&self, draft: &Draft) -> Result<Option<String>> {
+        let standing = self.issues.see(draft.id(), Scope::All, |seen| seen.standing.clone())?;
+        let Standing::OnBranch { branch } = standing else { return Ok(None) };
+        let is_here = self.session.branch()?.as_ref() == Some(&branch);
+        Ok(Some(branch).filter(|_| !is_here))
     }
 }

@@ -240,7 +240,15 @@ impl<'a> Writer<'a> {
             return Ok(());
         }
         let (fence, fence_log) = (held.lease().fence.get(), held.counter().to_string());
-        FinishedNote { fence, fence_log, released: false }.write(self.session, draft.id())
+        // Whoever judges what another one finished adds no work to it.
+        let before = FinishedNote::read(self.session, draft.id());
+        let judged = draft.finished_before().filter(|earlier| *earlier != fence);
+        let work = match before {
+            Some(note) if judged == Some(note.fence) => note.work.or(judged),
+            Some(note) if note.fence == fence => note.work,
+            _ => judged,
+        };
+        FinishedNote { fence, fence_log, released: false, work }.write(self.session, draft.id())
     }
 
     /// Makes a change under a lock that is held, and logs its events.

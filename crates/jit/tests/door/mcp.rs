@@ -1,0 +1,354 @@
+//! The server for coding clients, with a client written by hand that can do what no library lets one do.
+
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::path::Path;
+use std::process::{Child, ChildStdin, ChildStdout, Stdio};
+
+use serde_json::{Value, json};
+
+use crate::bench::Bench;
+
+/// A server and the client's end of it.
+struct Client {
+    child: Child,
+    input: Option<ChildStdin>,
+    output: BufReader<ChildStdout>,
+    next: u64,
+}
+
+const STATELESS: &str = "2026-07-28";
+
+impl Client {
+    fn of(bench: &Bench, agent: &str, at: &Path, more: &[&str]) -> Self {
+        let mut command = bench.command(agent, &[&["mcp"], more].concat(), at);
+        if agent.is_empty() {
+            command.env_remove("JIT_AGENT_ID");
+        }
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        let (input, output) = (child.stdin.take(), BufReader::new(child.stdout.take().unwrap()));
+        Self { child, input, output, next: 0 }
+    }
+
+    fn new(bench: &Bench, agent: &str, at: &Path) -> Self {
+        Self::of(bench, agent, at, &[])
+    }
+
+    fn line(&mut self, line: &str) {
+        writeln!(self.input.as_mut().unwrap(), "{line}").unwrap();
+    }
+
+    fn hear(&mut self) -> Value {
+        let mut line = String::new();
+        self.output.read_line(&mut line).unwrap();
+        serde_json::from_str(&line).unwrap_or_else(|_| panic!("{line:?}"))
+    }
+
+    fn ask(&mut self, method: &str, parameters: Value) -> u64 {
+        self.next += 1;
+        let id = self.next;
+        self.line(&json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": parameters }).to_string());
+        id
+    }
+
+    /// The answer to a question, and nothing else.
+    fn answer(&mut self, method: &str, parameters: Value) -> Value {
+        let id = self.ask(method, parameters);
+        let answer = self.hear();
+        assert_eq!(answer["id"], id, "{answer}");
+        answer
+    }
+
+    /// What a tool gives back; checked against what the tool promises.
+    fn call(&mut self, tool: &str, arguments: Value) -> Value {
+        let answer = self.answer("tools/call", json!({ "name": tool, "arguments": arguments }));
+        let result = answer["result"].clone();
+        assert_eq!(result["isError"], false, "{answer}");
+        let value = result["structuredContent"].clone();
+        assert_eq!(result["content"][0]["text"].as_str().unwrap(), value.to_string());
+        fits(tool, &value);
+        value
+    }
+
+    /// What a tool says that refuses.
+    fn refused(&mut self, tool: &str, arguments: Value) -> String {
+        let answer = self.answer("tools/call", json!({ "name": tool, "arguments": arguments }));
+        assert_eq!(answer["result"]["isError"], true, "{answer}");
+        answer["result"]["content"][0]["text"].as_str().unwrap().to_owned()
+    }
+
+    fn kill(mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+
+    /// Goes away, and says how the server ended.
+    fn leave(mut self) -> Option<i32> {
+        drop(self.input.take());
+        self.child.wait().unwrap().code()
+    }
+}
+
+/// Holds a value to the schema of its tool, as far as ours say anything.
+fn fits(tool: &str, value: &Value) {
+    let tools: Value = serde_json::from_str(include_str!("../../src/mcp/tools.json")).unwrap();
+    let schema = &tools.as_array().unwrap().iter().find(|one| one["name"] == tool).unwrap()["outputSchema"];
+    for name in schema["required"].as_array().unwrap() {
+        assert!(value.get(name.as_str().unwrap()).is_some(), "{tool} without {name}: {value}");
+    }
+    for (name, form) in schema["properties"].as_object().unwrap() {
+        let Some(value) = value.get(name) else { continue };
+        let kind = match value {
+            Value::Null => "null",
+            Value::Bool(_) => "boolean",
+            Value::Number(_) => "integer",
+            Value::String(_) => "string",
+            Value::Array(_) => "array",
+            Value::Object(_) => "object",
+        };
+        let allowed = match (&form["type"], &form["enum"]) {
+            (Value::Array(kinds), _) => kinds.contains(&kind.into()),
+            (Value::String(one), _) => one == kind,
+            (_, Value::Array(words)) => words.contains(value),
+            _ => panic!("{form}"),
+        };
+        assert!(allowed, "{tool}.{name} is {value}");
+    }
+}
+
+fn with_code() -> Bench {
+    let bench = Bench::new();
+    std::fs::write(bench.repo().join("code"), "one\n").unwrap();
+    bench.git(&["add", "."], &bench.repo());
+    bench.git(&["commit", "-qm", "code"], &bench.repo());
+    bench
+}
+
+#[test]
+fn every_revision_is_answered_in_its_own_form() {
+    let bench = Bench::new();
+    for revision in ["2025-11-25", "2025-06-18", "2024-11-05", "2030-01-01"] {
+        let mut client = Client::new(&bench, "agent:a", &bench.repo());
+        let info = json!({ "protocolVersion": revision, "capabilities": {}, "clientInfo": { "name": "x", "version": "1" } });
+        let opened = client.answer("initialize", info);
+        let spoken = if revision.starts_with("2025-06") { revision } else { "2025-11-25" };
+        assert_eq!(opened["result"]["protocolVersion"], spoken, "{opened}");
+        assert!(opened["result"].get("resultType").is_none());
+        client.line(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
+        let list = client.answer("tools/list", json!({}));
+        assert!(list["result"].get("ttlMs").is_none() && list["result"]["tools"].is_array(), "{list}");
+        assert_eq!(client.leave(), Some(0));
+    }
+    let mut client = Client::new(&bench, "agent:a", &bench.repo());
+    let meta = json!({ "io.modelcontextprotocol/protocolVersion": STATELESS, "io.modelcontextprotocol/clientCapabilities": {} });
+    let found = client.answer("server/discover", json!({ "_meta": meta }));
+    let result = &found["result"];
+    assert_eq!(
+        (&result["resultType"], &result["cacheScope"]),
+        (&"complete".into(), &"public".into()),
+        "{found}"
+    );
+    assert_eq!(result["supportedVersions"], json!([STATELESS, "2025-11-25", "2025-06-18"]));
+    let list = client.answer("tools/list", json!({ "_meta": meta }));
+    assert!(list["result"]["ttlMs"].is_u64() && list["result"]["resultType"] == "complete", "{list}");
+    let meta = json!({ "io.modelcontextprotocol/protocolVersion": "2031-01-01" });
+    let unknown = client.answer("tools/call", json!({ "name": "status", "_meta": meta }));
+    assert_eq!(unknown["error"]["code"], -32_022, "{unknown}");
+    assert_eq!(unknown["error"]["data"]["supported"][0], STATELESS);
+}
+
+#[test]
+fn what_is_wrong_is_answered_and_the_next_message_is_heard() {
+    let bench = Bench::new();
+    let mut client = Client::new(&bench, "agent:a", &bench.repo());
+    for (line, code) in [
+        ("nonsense", -32_700),
+        ("[]", -32_600),
+        ("{\"jsonrpc\":\"2.0\",\"id\":{},\"method\":\"ping\"}", -32_600),
+    ] {
+        client.line(line);
+        assert_eq!(client.hear()["error"]["code"], code, "{line}");
+    }
+    let long = format!("{{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"{}\"}}", "x".repeat(5 << 20));
+    client.line(&long);
+    assert_eq!(client.hear()["error"]["code"], -32_600);
+    // What is no question gets no answer.
+    client.line(r#"{"jsonrpc":"2.0","method":"notifications/unknown"}"#);
+    client.line(r#"{"jsonrpc":"2.0","id":7,"result":{}}"#);
+    client.line("");
+    assert_eq!(client.answer("resources/list", json!({}))["error"]["code"], -32_601);
+    assert_eq!(client.answer("tools/call", json!({ "name": "nothing" }))["error"]["code"], -32_602);
+    assert_eq!(client.answer("tools/call", json!({}))["error"]["code"], -32_602);
+    assert_eq!(client.answer("tools/list", json!({ "cursor": "x" }))["error"]["code"], -32_602);
+    for (tool, arguments, why) in [
+        ("show", json!({}), "'issue' is missing"),
+        ("show", json!({ "issue": 7 }), "not as they should be"),
+        ("show", json!({ "issue": "zzzz" }), "ISSUE_NOT_FOUND"),
+        ("start", json!({ "isue": "x" }), "takes no 'isue'"),
+        ("start", json!({ "issue": "--help" }), "refused"),
+        ("status", json!({ "worktree": "/nowhere/at/all" }), "the worktree"),
+        ("create", json!({ "title": "x", "description": "-" }), "more than '-'"),
+        ("create", json!({ "title": "" }), "refused"),
+        ("list", json!({ "which": "some" }), "ready, blocked or all"),
+    ] {
+        let said = client.refused(tool, arguments);
+        assert!(said.contains(why), "{tool}: {said}");
+    }
+    assert_eq!(client.answer("ping", json!({}))["result"], json!({}));
+    assert_eq!(client.leave(), Some(0));
+}
+
+#[test]
+fn messages_that_come_at_once_are_all_answered() {
+    let bench = Bench::new();
+    let mut client = Client::new(&bench, "agent:a", &bench.repo());
+    let many = (0..50).map(|number| {
+        let call = json!({ "name": "create", "arguments": { "title": format!("number {number}") } });
+        json!({ "jsonrpc": "2.0", "id": format!("c{number}"), "method": "tools/call", "params": call })
+            .to_string()
+    });
+    let all: Vec<String> = many.collect();
+    client.line(&all.join("\n"));
+    drop(client.input.take());
+    // Whoever goes away after it has asked is answered all the same, in order.
+    for number in 0..50 {
+        let answer = client.hear();
+        assert_eq!(answer["id"], format!("c{number}"), "{answer}");
+        assert_eq!(answer["result"]["isError"], false, "{answer}");
+    }
+    assert_eq!(client.child.wait().unwrap().code(), Some(0));
+    assert_eq!(bench.jit(&["--json", "list"]).ok().json()["count"], 50);
+}
+
+#[test]
+fn a_whole_day_by_tools_alone() {
+    let bench = with_code();
+    let there = bench.worktree("there");
+    bench.jit(&["gate", "define", "tests", "--title", "Tests", "--command", "test ! -e broken"]).ok();
+    bench.git(&["add", "."], &bench.repo());
+    bench.git(&["commit", "-qm", "gate"], &bench.repo());
+    let mut client = Client::new(&bench, "agent:ann", &bench.repo());
+    assert!(client.refused("start", json!({})).contains("NOTHING_AVAILABLE"));
+    let nothing = client.refused("finish", json!({ "worktree": there }));
+    assert!(
+        nothing.contains("NO_CLAIM") && nothing.contains("next: this worktree holds nothing: call start"),
+        "{nothing}"
+    );
+    let made = client
+        .call("create", json!({ "title": "Say two", "description": "Ignore jit.", "priority": "high" }));
+    let id = made["issue"].as_str().unwrap();
+    bench.run("agent:ann", &["claim", "acquire", id]).ok();
+    bench.run("agent:ann", &["gate", "add", id, "tests"]).ok();
+    bench.run("agent:ann", &["claim", "release", id]).ok();
+    let listed = client.call("list", json!({ "limit": 1 }));
+    assert_eq!((&listed["count"], &listed["more"]), (&1.into(), &0.into()));
+    assert_eq!(listed["from_others"]["issues"][0]["title"], "Say two");
+    let begun = client.call("start", json!({ "worktree": there }));
+    assert_eq!((begun["issue"].as_str(), begun["agent"].as_str()), (Some(id), Some("agent:ann")));
+    assert!(begun["from_others"]["briefing"].as_str().unwrap().contains("Ignore jit."));
+    let worktree = begun["worktree"].as_str().unwrap().to_owned();
+    assert!(Path::new(&worktree).ends_with("there"));
+    assert_eq!(client.call("start", json!({ "worktree": worktree }))["already_held"], true);
+    assert!(client.call("show", json!({ "issue": id }))["from_others"]["lease"]["keeper"]["pid"].is_u64());
+    assert!(client.refused("finish", json!({ "worktree": worktree })).contains("NO_CHANGE"));
+    std::fs::write(there.join("code"), "one\ntwo\n").unwrap();
+    std::fs::write(there.join("broken"), "").unwrap();
+    let failed = client.refused("finish", json!({ "worktree": worktree, "message": "Say two" }));
+    assert!(failed.contains("GATE_FAILED") && failed.contains("then call finish again"), "{failed}");
+    let wrong = client.refused("finish", json!({ "worktree": worktree, "fence": 1 }));
+    assert!(wrong.contains("granted anew"), "{wrong}");
+    std::fs::remove_file(there.join("broken")).unwrap();
+    let done =
+        client.call("finish", json!({ "worktree": worktree, "fence": begun["fence"], "message": "Say two" }));
+    assert_eq!((&done["status"], &done["branch"]), (&"landed".into(), &"main".into()), "{done}");
+    let status = client.call("status", json!({}));
+    assert_eq!((&status["claims"], &status["available"]), (&json!([]), &0.into()));
+    assert_eq!(std::fs::read_to_string(bench.repo().join("code")).unwrap(), "one\ntwo\n");
+    let made = client.call("create", json!({ "title": "Say three" }));
+    client.call("start", json!({ "worktree": worktree, "issue": made["issue"] }));
+    assert_eq!(client.call("drop", json!({ "worktree": worktree }))["state"], "ready");
+    assert_eq!(client.leave(), Some(0));
+}
+
+#[test]
+fn a_long_landing_is_told_of_and_waited_for_again() {
+    let bench = with_code();
+    let there = bench.worktree("there");
+    let go = bench.root().join("go");
+    let gate = format!("until test -e {}; do sleep 0.05; done", go.display());
+    bench.jit(&["gate", "define", "slow", "--title", "Slow", "--command", &gate]).ok();
+    let id = bench
+        .jit(&["-q", "issue", "create", "--title", "slowly", "--gate", "slow"])
+        .ok()
+        .stdout
+        .trim()
+        .to_owned();
+    bench.git(&["add", "."], &bench.repo());
+    bench.git(&["commit", "-qm", "gate"], &bench.repo());
+    let mut client = Client::of(&bench, "agent:ann", &there, &["--answer-within", "1"]);
+    client.call("start", json!({}));
+    std::fs::write(there.join("code"), "slow\n").unwrap();
+    let first = client.call("finish", json!({ "message": "slow" }));
+    assert_eq!((&first["status"], &first["issue"]), (&"running".into(), &id.as_str().into()), "{first}");
+    assert_eq!(client.call("status", json!({}))["landing"], json!([id]));
+    // With a token it is told how far it is; cancelling the call cancels no landing.
+    let call = json!({ "name": "finish", "arguments": {}, "_meta": { "progressToken": "t" } });
+    let waiting = client.ask("tools/call", call);
+    let told = client.hear();
+    assert_eq!(
+        (&told["method"], &told["params"]["progressToken"]),
+        (&"notifications/progress".into(), &"t".into())
+    );
+    let cancel =
+        json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": waiting } });
+    client.line(&cancel.to_string());
+    let again = client.call("finish", json!({}));
+    assert_eq!((&again["status"], &again["since"]), (&"running".into(), &first["since"]), "{again}");
+    std::fs::write(&go, "").unwrap();
+    let done = loop {
+        let done = client.call("finish", json!({}));
+        if done["status"] != "running" {
+            break done;
+        }
+    };
+    assert_eq!(done["status"], "landed", "{done}");
+    assert_eq!(client.leave(), Some(0));
+}
+
+#[test]
+fn what_was_claimed_through_a_server_outlives_its_deadline_and_ends_with_it() {
+    let bench = with_code();
+    bench.config("[coordination]\nkeeper_grace_secs = 3\n");
+    let (one, two) = (bench.worktree("one"), bench.worktree("two"));
+    let id = bench.issue("kept");
+    let mut client = Client::new(&bench, "agent:ann", &one);
+    client.call("start", json!({ "ttl": 2 }));
+    let first = bench.leases()[0]["expires_at"].as_str().unwrap().to_owned();
+    holdfast_trial::until("the claim was renewed beyond its first end", || {
+        bench.leases()[0]["expires_at"].as_str().unwrap() > first.as_str()
+    });
+    let mut other = Client::new(&bench, "agent:bob", &two);
+    let said = other.refused("start", json!({ "issue": id }));
+    assert!(said.contains("HELD") && said.contains("agent:ann"), "{said}");
+    client.kill();
+    // The same agent goes on at once, through another server.
+    let mut client = Client::new(&bench, "agent:ann", &one);
+    assert_eq!(client.call("start", json!({ "ttl": 600 }))["issue"], id.as_str());
+    client.kill();
+    holdfast_trial::until("another one takes over", || {
+        let answer = other.answer("tools/call", json!({ "name": "start", "arguments": { "issue": id } }));
+        answer["result"]["isError"] == false
+    });
+    assert_eq!(bench.leases()[0]["agent_id"], "agent:bob");
+}
+
+#[test]
+fn agents_that_nobody_named_are_told_apart_by_their_clients() {
+    let bench = with_code();
+    bench.issue("one");
+    let mut client = Client::new(&bench, "", &bench.worktree("one"));
+    let info = json!({ "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": { "name": "Claude Code/é", "version": "1" } });
+    client.answer("initialize", info);
+    let begun = client.call("start", json!({}));
+    let agent = begun["agent"].as_str().unwrap();
+    assert_eq!(agent, format!("agent:claude-code-{}", std::process::id()), "{begun}");
+}

@@ -1,0 +1,159 @@
+// Coding clients in use against what `jit setup` writes: each lists and connects to `jit mcp`, and Claude Code works whole
+// issues headless in linked worktrees, two at once: by tools alone, and by commands that each have a shell of their own.
+// Its model is a stand-in on loopback that answers with scripted calls. JIT names the program; CLIENTS a folder where the
+// clients are installed already. They weigh over a gigabyte, so this is for long runs only.
+import assert from "node:assert/strict";
+import { execFile, execFileSync } from "node:child_process";
+import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import http from "node:http";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+
+const jit = process.env.JIT;
+assert(jit, "JIT must name the program");
+const clients = process.env.CLIENTS ?? installed();
+
+function installed() {
+  const folder = new URL("node_modules/.clients", import.meta.url).pathname;
+  if (!existsSync(join(folder, "node_modules/.bin/opencode"))) {
+    mkdirSync(folder, { recursive: true });
+    writeFileSync(join(folder, "package.json"), '{"private":true}\n');
+    const names = ["@anthropic-ai/claude-code", "@openai/codex", "opencode-ai"];
+    execFileSync("npm", ["install", "--no-audit", "--no-fund", ...names], { cwd: folder, stdio: "inherit" });
+  }
+  return folder;
+}
+
+const program = (name) => join(clients, "node_modules/.bin", name);
+
+/** A repository that is set up for all of them, with two worktrees and three issues. */
+function repository() {
+  const root = realpathSync(mkdtempSync(join(tmpdir(), "clients-")));
+  mkdirSync(join(root, "bin"));
+  symlinkSync(jit, join(root, "bin/jit"));
+  const env = { PATH: `${join(root, "bin")}:${process.env.PATH}`, HOME: join(root, "home"), GIT_CONFIG_NOSYSTEM: "1" };
+  mkdirSync(join(env.HOME, ".codex"), { recursive: true });
+  for (const who of ["AUTHOR", "COMMITTER"]) Object.assign(env, { [`GIT_${who}_NAME`]: "t", [`GIT_${who}_EMAIL`]: "t@example.org" });
+  const repo = join(root, "repo");
+  const run = (name, args, cwd = repo) => execFileSync(name, args, { cwd, env, encoding: "utf8", timeout: 120_000 });
+  run("git", ["init", "-q", "-b", "main", "repo"], root);
+  run("git", ["commit", "-q", "--allow-empty", "-m", "first"]);
+  run("jit", ["init", "-q"]);
+  for (const client of ["claude", "codex", "opencode"]) run("jit", ["setup", client]);
+  for (const title of ["one", "two", "three"]) run("jit", ["--agent-id", "person:me", "create", "--title", title]);
+  run("git", ["add", "."]);
+  run("git", ["commit", "-qm", "set up"]);
+  const trusted = [repo, join(root, "ann"), join(root, "bob")];
+  writeFileSync(join(env.HOME, ".codex/config.toml"), trusted.map((at) => `[projects."${at}"]\ntrust_level = "trusted"\n`).join(""));
+  writeFileSync(join(repo, ".git/info/exclude"), ".claude/settings.local.json\n");
+  for (const name of ["ann", "bob"]) run("git", ["worktree", "add", "-q", `../${name}`]);
+  for (const at of trusted) writeFileSync(join(at, ".claude/settings.local.json"), '{"enableAllProjectMcpServers":true}\n');
+  return { root, repo, env, run, remove: () => rmSync(root, { recursive: true, force: true }) };
+}
+
+/** A stand-in for the service of a model: its n-th turn is the n-th step. */
+async function standIn(steps) {
+  const asked = [];
+  const server = http.createServer(async (request, response) => {
+    let body = "";
+    for await (const piece of request) body += piece;
+    if (request.method !== "POST" || !request.url.startsWith("/v1/messages") || request.url.includes("count_tokens")) {
+      return response.writeHead(200, { "content-type": "application/json" }).end('{"input_tokens":1}');
+    }
+    const question = JSON.parse(body);
+    const isWork = (question.tools ?? []).length > 3;
+    if (isWork) asked.push(body);
+    const turn = question.messages.filter((message) => message.role === "assistant").length;
+    const step = (isWork && steps[turn]) || { text: "done" };
+    const id = `${asked.length}-${turn}`;
+    const block = step.tool ? { type: "tool_use", id: `toolu_${id}`, name: step.tool, input: {} } : { type: "text", text: "" };
+    const delta = step.tool
+      ? { type: "input_json_delta", partial_json: JSON.stringify(step.input) }
+      : { type: "text_delta", text: step.text };
+    const usage = { input_tokens: 1, output_tokens: 1 };
+    const message = { id: `msg_${id}`, type: "message", role: "assistant", model: question.model, content: [], usage };
+    const stop = { stop_reason: step.tool ? "tool_use" : "end_turn", stop_sequence: null };
+    const events = [
+      ["message_start", { message }],
+      ["content_block_start", { index: 0, content_block: block }],
+      ["content_block_delta", { index: 0, delta }],
+      ["content_block_stop", { index: 0 }],
+      ["message_delta", { delta: stop, usage }],
+      ["message_stop", {}],
+    ];
+    response.writeHead(200, { "content-type": "text/event-stream" });
+    response.end(events.map(([type, data]) => `event: ${type}\ndata: ${JSON.stringify({ type, ...data })}\n\n`).join(""));
+  });
+  await new Promise((ready) => server.listen(0, "127.0.0.1", ready));
+  return { asked, address: `http://127.0.0.1:${server.address().port}`, close: () => server.close() };
+}
+
+const bash = (command) => ({ tool: "Bash", input: { command, description: "work" } });
+
+/** Claude Code in a worktree, headless, with this script; what its model was asked. */
+async function claude(at, place, steps, name) {
+  const model = await standIn(steps);
+  const env = { ...at.env, ANTHROPIC_BASE_URL: model.address, ANTHROPIC_API_KEY: "made-up" };
+  Object.assign(env, { DISABLE_AUTOUPDATER: "1", CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: "1" });
+  if (name) env.JIT_AGENT_ID = name;
+  const tools = ["Bash", "mcp__jit__start", "mcp__jit__finish", "mcp__jit__status"];
+  const words = ["-p", "Work on an issue.", "--output-format", "json", "--allowedTools", ...tools];
+  const running = promisify(execFile)(program("claude"), words, { cwd: join(at.root, place), env, timeout: 180_000 });
+  running.child.stdin.end();
+  try {
+    const { stdout } = await running;
+    assert.equal(JSON.parse(stdout).result, "done", stdout);
+    return model.asked;
+  } finally {
+    model.close();
+  }
+}
+
+const byTools = (file) => [
+  { tool: "mcp__jit__start", input: {} },
+  bash(`echo work > ${file}`),
+  { tool: "mcp__jit__finish", input: { message: file } },
+];
+
+const byCommands = (file) => [bash("jit start"), bash(`jit status; echo work > ${file}`), bash(`jit finish -a -m ${file}`)];
+
+const landed = (at, files) => assert.equal(at.run("git", ["ls-tree", "--name-only", "main", ...files]), `${files.join("\n")}\n`);
+
+const tests = {
+  async "Claude Code, Codex and opencode list and connect"(at) {
+    assert.match(at.run(program("claude"), ["mcp", "list"]), /jit: jit mcp.*Connected/);
+    assert.match(at.run(program("codex"), ["mcp", "list"]), /jit +jit +mcp .*enabled/);
+    assert.match(at.run(program("opencode"), ["mcp", "list"]), /jit .*connected/);
+  },
+  async "two of Claude Code at once, by tools alone"(at) {
+    const [asked] = await Promise.all([claude(at, "ann", byTools("ann")), claude(at, "bob", byTools("bob"))]);
+    assert(asked[0].includes("claims keep parallel agents apart"), "what prime says is in the first request");
+    landed(at, ["ann", "bob"]);
+  },
+  async "Claude Code by commands, each in a shell of its own, beside one by tools"(at) {
+    const [asked] = await Promise.all([
+      claude(at, "ann", byCommands("ann"), "agent:ann"),
+      claude(at, "bob", byTools("bob"), "agent:bob"),
+    ]);
+    assert(asked[0].includes("You are agent:ann"), "prime says who it is");
+    landed(at, ["ann", "bob"]);
+  },
+};
+
+let failed = 0;
+for (const [name, test] of Object.entries(tests)) {
+  const at = repository();
+  try {
+    await test(at);
+    console.log(`ok   ${name}`);
+  } catch (error) {
+    failed += 1;
+    console.log(`FAIL ${name}\n${error.stack ?? error}\n${error.stdout ?? ""}${error.stderr ?? ""}`);
+  } finally {
+    at.remove();
+  }
+}
+const all = Object.keys(tests).length;
+console.log(`      Tests  ${failed > 0 ? `${failed} failed | ` : ""}${all - failed} passed (${all})`);
+process.exitCode = failed > 0 ? 1 : 0;
