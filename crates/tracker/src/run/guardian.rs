@@ -7,6 +7,7 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStringExt as _;
 use std::os::unix::process::ExitStatusExt as _;
+use std::path::PathBuf;
 use std::process::Stdio;
 use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
 
@@ -70,9 +71,13 @@ pub fn guard(caller: &Caller, mark: &str, orders: Channel) -> Result<()> {
         drop(tell);
         waker.wake();
     });
+    let began_ms = i64::try_from(caller.sys.clock.now()?.wall_ms()).unwrap_or(i64::MAX);
+    let git_lock = session.repository().map(|repository| repository.git_dir().join("index.lock"));
     let mut guardian = Guardian {
         caller,
         record,
+        git_lock,
+        began_ms,
         signals,
         teller,
         heard,
@@ -100,6 +105,9 @@ fn listen(mut orders: Channel, tell: &Sender<Heard>, waker: &os::Waker) {
 struct Guardian<'a> {
     caller: &'a Caller,
     record: Record,
+    /// What git leaves behind in this worktree when it is killed, and since when that can only be of this run.
+    git_lock: Option<PathBuf>,
+    began_ms: i64,
     signals: Signals,
     teller: Teller,
     heard: Receiver<Heard>,
@@ -293,6 +301,14 @@ impl Guardian<'_> {
         stopping.into_iter().chain([pace]).min().unwrap_or(pace)
     }
 
+    /// Removes the lock of a git that was killed here: nobody is left who could, and everybody after would be refused.
+    fn unlock(&self) {
+        let (Some(lock), files) = (&self.git_lock, &self.caller.sys.files) else { return };
+        if files.stat(lock).is_ok_and(|stat| stat.modified_ms >= self.began_ms) {
+            let _ = files.remove_file(lock);
+        }
+    }
+
     fn tell(&self, word: &Word) {
         // Nobody may be there any more.
         let _ = self.teller.send(json::text(word).as_bytes());
@@ -330,6 +346,7 @@ impl Drop for Guardian<'_> {
                 let _ = self.signals.wait(Some(AGAIN));
             }
         }
+        self.unlock();
         self.record.remove(&self.caller.sys);
     }
 }
