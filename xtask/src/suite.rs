@@ -32,7 +32,7 @@ pub struct Length {
 const WIDENED: [(&str, &str); 5] = [
     ("HOLDFAST_IC_ROUNDS", "2000"),
     ("HOLDFAST_IC_SCHEDULES", "18446744073709551615"),
-    ("HOLDFAST_IC_SEEDS", "20000"),
+    ("HOLDFAST_SEEDS", "20000"),
     ("HOLDFAST_KC_DEATHS", "2000"),
     ("HOLDFAST_KC_TAKEOVERS", "200"),
 ];

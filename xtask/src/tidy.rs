@@ -9,6 +9,7 @@ mod layers;
 mod licences;
 mod manifests;
 mod metadata;
+mod places;
 mod refusals;
 mod shell;
 mod spdx;
@@ -51,7 +52,7 @@ impl fmt::Display for Finding {
 
 type Rule = (&'static str, fn(&Tree) -> Vec<Finding>);
 
-const RULES: [Rule; 18] = [
+const RULES: [Rule; 20] = [
     ("no file is too long", text::too_long),
     ("every source file says why it exists", text::without_header),
     ("nothing is left to do", words::left_to_do),
@@ -59,6 +60,8 @@ const RULES: [Rule; 18] = [
     ("no path of somebody's machine", words::machine_paths),
     ("no host of a registry", words::registry_hosts),
     ("every rule of the specification has its test", specification::untested_rules),
+    ("every event is in the specification", places::unlisted_events),
+    ("every medium passes the suite", places::untried_media),
     ("links lead somewhere", markdown::dead_links),
     ("commands in the docs are tested or say why not", markdown::unmarked_commands),
     ("the changelog has a place for what is next", changelog::shape),

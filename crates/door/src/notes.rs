@@ -32,7 +32,6 @@ impl Notes {
         self.is_terminal && !is_dumb()
     }
 
-    /// What went wrong.
     pub fn error(self, text: &str) {
         self.say(Colour::Red, "error", text);
     }

@@ -9,7 +9,6 @@ use crate::text::Clean;
 /// What a text is painted with.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Colour {
-    /// As it is.
     Plain,
     /// What stands out.
     Bold,

@@ -43,7 +43,6 @@ pub struct Objects<'f> {
 pub struct TreeFile {
     /// Its path from the root of the tree. It need not be UTF-8.
     pub path: Vec<u8>,
-    /// What it is.
     pub mode: Mode,
     /// Its content; for [`Mode::Submodule`] a commit of another repository.
     pub id: ObjectId,
@@ -92,7 +91,7 @@ impl<'f> Objects<'f> {
         let failed = |place: &Path, error: &git2::Error| closed(place, error.message());
         let database = Odb::new().map_err(|error| failed(nowhere, &error))?;
         for place in &self.places {
-            let text = place.to_str().unwrap_or_default();
+            let text = place.to_str().ok_or_else(|| closed(place, "its path is not UTF-8"))?;
             database.add_disk_alternate(text).map_err(|error| failed(place, &error))?;
         }
         Ok(self.database.get_or_init(|| database))

@@ -18,15 +18,12 @@ use clap::{Args, Parser, Subcommand};
         ic lock acquire build main --timeout 30s && { make; ic lock release build main; }"
 )]
 pub struct Cli {
-    /// What every command understands.
     #[command(flatten)]
     pub global: Global,
-    /// What to do.
     #[command(subcommand)]
     pub command: Command,
 }
 
-/// What every command understands.
 #[derive(Args, Debug, Clone, Default)]
 pub struct Global {
     /// Print one JSON document
@@ -40,7 +37,6 @@ pub struct Global {
     pub root: Option<PathBuf>,
 }
 
-/// What to do.
 #[derive(Subcommand, Debug)]
 pub enum Command {
     /// Locks
@@ -89,10 +85,8 @@ pub enum Lock {
         ic lock acquire sprint 7 --owner nightly --pid $$"
     )]
     Acquire {
-        /// Which.
         #[command(flatten)]
         which: Which,
-        /// How.
         #[command(flatten)]
         taking: Taking,
         /// The process whose end is the end of the lock; else the calling shell
@@ -104,7 +98,6 @@ pub enum Lock {
         after_help = "Examples:\n  ic lock release sprint 7\n  ic lock release sprint 7 --owner nightly"
     )]
     Release {
-        /// Which.
         #[command(flatten)]
         which: Which,
         /// Whose it is; else the calling shell's
@@ -136,10 +129,8 @@ pub enum Lock {
         ic lock run db main --timeout 10m -- sh -c 'dump && upload'"
     )]
     Run {
-        /// Which.
         #[command(flatten)]
         which: Which,
-        /// How.
         #[command(flatten)]
         taking: Taking,
         /// The command

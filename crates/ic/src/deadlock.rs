@@ -9,12 +9,12 @@ use holdfast_kernel::{BootId, Name};
 use holdfast_sys::{Liveness, ProcessId, Sys};
 use serde::{Deserialize, Serialize};
 
-use crate::book::{Book, written};
 use crate::cycle::{Cycle, Link};
 use crate::error::{Error, Result};
 use crate::names::LockName;
 use crate::owner::Owner;
 use crate::patience::Limit;
+use crate::side_files::{SideFiles, written};
 
 const WAITING: &str = "waiting";
 
@@ -52,7 +52,7 @@ pub type HolderOf<'a> = dyn Fn(&Name) -> Result<Option<String>> + 'a;
 /// The notes under one root.
 pub struct Waits {
     sys: Sys,
-    book: Book,
+    files: SideFiles,
 }
 
 /// A wait that is noted. The note goes with this.
@@ -65,7 +65,7 @@ pub struct Waiting<'a> {
 impl Drop for Waiting<'_> {
     fn drop(&mut self) {
         // What cannot be removed is a note of a process that ends soon, and those count for nothing.
-        let _ = self.waits.book.remove(WAITING, &self.file);
+        let _ = self.waits.files.remove(WAITING, &self.file);
     }
 }
 
@@ -73,7 +73,7 @@ impl Waits {
     /// The notes under `root`. Nothing is read or written yet.
     #[must_use]
     pub(crate) fn new(sys: &Sys, root: &Path, limit: &Limit) -> Self {
-        Self { sys: sys.clone(), book: Book::new(sys, root, limit) }
+        Self { sys: sys.clone(), files: SideFiles::new(sys, root, limit) }
     }
 
     /// Notes that `owner` waits for `lock`.
@@ -94,7 +94,7 @@ impl Waits {
             turn: None,
         };
         let file = format!("{:032x}", self.sys.entropy.nonce()?);
-        let turn = self.book.alone(|| {
+        let turn = self.files.alone(|| {
             let notes = self.notes()?;
             if let Some(links) = closing(&notes, owner, lock, holder_of)? {
                 let owner = owner.name.to_string();
@@ -104,7 +104,7 @@ impl Waits {
                 notes.iter().filter(|other| other.wants == note.wants).filter_map(|other| other.turn).max();
             let turn = last.map_or(1, |last| last.saturating_add(1));
             note.turn = Some(turn);
-            self.book.write(WAITING, &file, &written(&note))?;
+            self.files.write(WAITING, &file, &written(&note))?;
             Ok(turn)
         })?;
         Ok(Waiting { waits: self, file, turn })
@@ -117,7 +117,7 @@ impl Waits {
     /// When the notes cannot be read.
     pub fn ahead(&self, lock: &LockName, waiting: Option<&Waiting<'_>>) -> Result<u64> {
         let (mut ahead, wanted) = (0, lock.to_string());
-        for file in self.book.list(WAITING)? {
+        for file in self.files.list(WAITING)? {
             // Whoever cannot be watched takes no turns: nobody would know that it is gone.
             let is_here = |note: &Note| self.sys.processes.liveness(&note.process()) == Liveness::Alive;
             let note = self.read(&file)?.filter(|note| note.wants == wanted && is_here(note));
@@ -133,16 +133,16 @@ impl Waits {
     /// # Errors
     /// When they cannot be read.
     pub fn prune(&self) -> Result<()> {
-        self.book.alone(|| self.notes().map(drop))
+        self.files.alone(|| self.notes().map(drop))
     }
 
     /// The waits of those who live. The notes of others are removed.
     fn notes(&self) -> Result<Vec<Note>> {
         let mut notes = Vec::new();
-        for file in self.book.list(WAITING)? {
+        for file in self.files.list(WAITING)? {
             match self.read(&file)? {
                 Some(note) if self.is_living(&note) => notes.push(note),
-                _ => self.book.remove(WAITING, &file)?,
+                _ => self.files.remove(WAITING, &file)?,
             }
         }
         Ok(notes)
@@ -150,7 +150,7 @@ impl Waits {
 
     /// A note; none if it is gone, or not one.
     fn read(&self, file: &str) -> Result<Option<Note>> {
-        let bytes = self.book.read(&format!("{WAITING}/{file}"))?;
+        let bytes = self.files.read(&format!("{WAITING}/{file}"))?;
         Ok(bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok()))
     }
 

@@ -43,7 +43,6 @@ pub enum Error {
     /// A value that cannot be.
     #[error("{what} cannot be '{given}': {why}")]
     BadValue {
-        /// What it is.
         what: &'static str,
         /// What was given.
         given: String,
@@ -51,7 +50,7 @@ pub enum Error {
         why: &'static str,
     },
     /// Nobody knows who calls.
-    #[error("it cannot be told which process calls this")]
+    #[error("cannot find out which process called this")]
     NoCaller,
     /// The locks cannot be kept there.
     #[error("{} cannot keep locks: {why}", path.display())]
@@ -82,7 +81,7 @@ pub enum Error {
         waited: Millis,
     },
     /// Whoever asks holds it already.
-    #[error("{} is already held by {}: waiting for it would never end", .0.lock(), .0.owner)]
+    #[error("{} is already held by {}, for whom it is asked again", .0.lock(), .0.owner)]
     AlreadyHeld(Box<Shown>),
     /// The process that the lock was for has ended meanwhile.
     #[error("{0} has ended, so nobody waits for the lock any more")]
@@ -104,7 +103,7 @@ pub enum Error {
         /// Who asked.
         asked: String,
     },
-    /// It cannot be told whose it is.
+    /// Its owner is unknown.
     #[error("{0} has no owner that can be read, so it cannot be released by anybody")]
     Ownerless(String),
     /// The rules do not allow it.

@@ -24,8 +24,8 @@ pub mod vars;
 pub mod wait;
 
 mod beats;
-mod book;
 mod patience;
+mod side_files;
 
 use std::ffi::OsString;
 use std::process::ExitCode;

@@ -10,11 +10,11 @@ use holdfast_sys::Sys;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use crate::book::{Book, written};
 use crate::error::Result;
 use crate::inversion::{Inversion, Seen};
 use crate::names::LockName;
 use crate::patience::Limit;
+use crate::side_files::{SideFiles, written};
 
 const HELD: &str = "held";
 const SEEN: &str = "seen";
@@ -32,14 +32,14 @@ pub struct Entry {
 
 /// The record of lock order under one root.
 pub struct Order {
-    book: Book,
+    files: SideFiles,
 }
 
 impl Order {
     /// The record under `root`. Nothing is read or written yet.
     #[must_use]
     pub(crate) fn new(sys: &Sys, root: &Path, limit: &Limit) -> Self {
-        Self { book: Book::new(sys, root, limit) }
+        Self { files: SideFiles::new(sys, root, limit) }
     }
 
     /// What an owner has taken and not given back, the first one first, as far as the record knows.
@@ -55,7 +55,7 @@ impl Order {
     /// # Errors
     /// When it cannot be read.
     pub fn seen(&self) -> Result<Vec<Seen>> {
-        Ok(parsed(self.book.read(SEEN)?))
+        Ok(parsed(self.files.read(SEEN)?))
     }
 
     /// Whether taking `lock` while `held` is held turns an order round that was seen before.
@@ -85,7 +85,7 @@ impl Order {
         held: &[String],
         at_ms: u64,
     ) -> Result<()> {
-        self.book.alone(|| {
+        self.files.alone(|| {
             let mut entries = self.chain(owner)?;
             entries.retain(|entry| entry.lock != lock.to_string());
             entries.push(Entry { lock: lock.to_string(), lease: lease.to_string() });
@@ -99,7 +99,7 @@ impl Order {
     /// # Errors
     /// When it cannot be written.
     pub fn given_back(&self, owner: &str, lock: &LockName) -> Result<()> {
-        self.book.alone(|| {
+        self.files.alone(|| {
             let mut entries = self.chain(owner)?;
             entries.retain(|entry| entry.lock != lock.to_string());
             self.keep(owner, &entries)
@@ -111,24 +111,28 @@ impl Order {
     /// # Errors
     /// When it cannot be read or written.
     pub fn prune(&self, is_held: impl Fn(&Entry) -> bool) -> Result<()> {
-        for file in self.book.list(HELD)? {
+        for file in self.files.list(HELD)? {
             // One by one, so that nobody waits for all of them.
-            self.book.alone(|| {
-                if self.entries(&file)?.iter().any(&is_held) { Ok(()) } else { self.book.remove(HELD, &file) }
+            self.files.alone(|| {
+                if self.entries(&file)?.iter().any(&is_held) {
+                    Ok(())
+                } else {
+                    self.files.remove(HELD, &file)
+                }
             })?;
         }
         Ok(())
     }
 
     fn entries(&self, file: &str) -> Result<Vec<Entry>> {
-        Ok(parsed(self.book.read(&format!("{HELD}/{file}"))?))
+        Ok(parsed(self.files.read(&format!("{HELD}/{file}"))?))
     }
 
     fn keep(&self, owner: &str, entries: &[Entry]) -> Result<()> {
         if entries.is_empty() {
-            return self.book.remove(HELD, &file_of(owner));
+            return self.files.remove(HELD, &file_of(owner));
         }
-        self.book.write(HELD, &file_of(owner), &written(&entries))
+        self.files.write(HELD, &file_of(owner), &written(&entries))
     }
 
     fn remember(&self, owner: &str, lock: &str, held: &[String], at_ms: u64) -> Result<()> {
@@ -149,7 +153,7 @@ impl Order {
             return Ok(());
         }
         let oldest = all.len().saturating_sub(MOST);
-        self.book.write("", SEEN, &written(&all.split_off(oldest)))
+        self.files.write("", SEEN, &written(&all.split_off(oldest)))
     }
 }
 

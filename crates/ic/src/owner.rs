@@ -32,8 +32,15 @@ pub struct Said<'a> {
     pub within: &'a [String],
 }
 
+/// The nearest process above this one that does more than start another one.
+fn lasting(sys: &Sys) -> Option<ProcessId> {
+    let above = sys.processes.ancestors().ok()?;
+    above.into_iter().find(|one| !one.is_passing()).map(|one| one.process)
+}
+
 impl Owner {
-    /// The owner that was said, otherwise the process that started this one.
+    /// The owner that was said, otherwise the process that started this one, or the one above it if that only starts
+    /// others: a lock of `timeout` would end with it, at once.
     ///
     /// # Errors
     /// When there is no such process, or the name cannot be used.
@@ -41,7 +48,9 @@ impl Owner {
         let process = match said.pid {
             Some(pid) => Some(sys.processes.find(pid).map_err(|_| no_process(pid))?),
             // A shell in another pid namespace has no number here, and one that is gone is nobody's.
-            None => sys.processes.parent().and_then(|pid| sys.processes.find(pid)).ok(),
+            None => {
+                lasting(sys).or_else(|| sys.processes.parent().and_then(|pid| sys.processes.find(pid)).ok())
+            }
         };
         Self::of(process, said)
     }

@@ -7,7 +7,6 @@ use holdfast_kernel::Millis;
 pub struct BadTime {
     /// After which flag it was typed.
     pub flag: &'static str,
-    /// What was typed.
     pub given: String,
 }
 

@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 
-/// Tells a command that `ic lock run` starts by whom the locks around it are held, one name a line.
+/// Tells a command that `ic lock run` starts by whom the locks around it are held, one name per line.
 pub const WITHIN: &str = "IC_LOCK_WITHIN";
 
 /// What the environment says.

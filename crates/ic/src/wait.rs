@@ -23,6 +23,8 @@ const LOOK: Millis = Millis::new(100);
 /// How long whoever is next has to take a lock that can be had. Somebody who stands still must not keep all others
 /// waiting.
 const TURN: Millis = Millis::new(200);
+/// How long a command waits for the guards that has no limit of its own.
+const PATIENCE: Millis = Millis::from_secs(3);
 
 /// How a lock is asked for.
 #[derive(Clone, Copy, Debug)]
@@ -154,6 +156,16 @@ impl Locks {
             tell(Notice::Unrecorded(&error));
         }
         Ok(Shown::new(&self.sys, lease, &lease.granted))
+    }
+
+    /// Does something at the locks that has no limit of its own: somebody who stands still keeps nobody for ever.
+    ///
+    /// # Errors
+    /// When a guard was kept for too long, or what `act` fails with.
+    pub fn patiently<T>(&self, act: impl FnOnce(&Self) -> Result<T>) -> Result<T> {
+        let (cancel, from) = (Cancel::new(), self.sys.clock.now()?);
+        let _limited = self.limit.set(&self.sys, PATIENCE, &cancel)?;
+        act(self).map_err(|error| self.explained(error, &cancel, &from))
     }
 
     /// What went wrong, if it is that somebody kept a guard for too long.

@@ -51,10 +51,8 @@ pub use worktree::Worktree;
 #[derive(Parser, Debug)]
 #[command(name = "jit", version, propagate_version = true, disable_help_subcommand = true)]
 pub struct Cli {
-    /// What every command understands.
     #[command(flatten)]
     pub global: Global,
-    /// What to do.
     #[command(subcommand)]
     pub command: Command,
 }
@@ -76,7 +74,6 @@ impl Cli {
     }
 }
 
-/// What every command understands.
 #[derive(Args, Debug, Clone, Default)]
 pub struct Global {
     /// Print one JSON document
@@ -93,7 +90,6 @@ pub struct Global {
     pub agent_id: Option<String>,
 }
 
-/// What to do.
 #[derive(Subcommand, Debug)]
 pub enum Command {
     /// What somebody types.

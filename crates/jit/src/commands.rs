@@ -39,9 +39,6 @@ use crate::output::Report;
 use holdfast_tracker::error::Result;
 
 /// Does what was typed, or what git asks for.
-///
-/// # Errors
-/// What went wrong.
 pub fn run(context: &Context, command: Command) -> Result<Report> {
     match command {
         Command::Hook(Deferred(command)) => hook::run(context, &command),

@@ -17,15 +17,12 @@ use holdfast_kernel::Millis;
                   rewrite'\n  jvs lock release\n  jvs history"
 )]
 pub struct Cli {
-    /// What every command understands.
     #[command(flatten)]
     pub global: Global,
-    /// What to do.
     #[command(subcommand)]
     pub command: Command,
 }
 
-/// What every command understands.
 #[derive(Args, Debug, Clone, Default)]
 pub struct Global {
     /// Print one JSON document
@@ -61,7 +58,6 @@ fn seconds(text: &str) -> Result<Millis, String> {
     span.filter(|span| *span <= LONGEST_WAIT).ok_or_else(wrong)
 }
 
-/// What to do.
 #[derive(Subcommand, Debug)]
 pub enum Command {
     /// Make a repository
@@ -240,7 +236,7 @@ pub enum Worktree {
 /// The writer lock of a worktree.
 #[derive(Subcommand, Debug)]
 pub enum Lock {
-    /// Take the lock, from whoever had it for too long if need be
+    /// Take the lock, also from a holder whose lease has run out
     Acquire {
         /// The worktree; the one of this directory if not given
         #[arg(long, value_name = "NAME")]
@@ -267,9 +263,9 @@ pub enum Lock {
         #[arg(long, value_name = "NAME")]
         worktree: Option<String>,
     },
-    /// End a lock that nobody can release, whoever has it
+    /// Break a lock that nobody can release
     #[command(
-        after_help = "Example:\n  jvs lock break --reason 'its machine is gone'\n\nWhoever had the lock is \
+        after_help = "Example:\n  jvs lock break --reason 'its machine is gone'\n\nThe holder of the lock is \
                             refused from then on. The audit log keeps who broke it, from whom and why."
     )]
     Break {

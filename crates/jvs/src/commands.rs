@@ -22,10 +22,6 @@ use crate::context::Context;
 use crate::error::Result;
 use crate::output::Report;
 
-/// Does what was typed.
-///
-/// # Errors
-/// What went wrong.
 pub fn run(context: &Context, command: Command) -> Result<Report> {
     match command {
         Command::Init { name } => init::run(context, &name),

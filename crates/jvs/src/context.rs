@@ -179,6 +179,12 @@ impl Context {
         Err(self.explained(repo, &worktree.name, error))
     }
 
+    /// Whether a lease is the one of this shell, or of one above it.
+    fn is_mine(&self, repo: &Repo, name: &WorktreeName, lease: &Lease) -> bool {
+        let session = Worktree::named(repo, name).and_then(|worktree| self.session(repo, &worktree));
+        matches!(session, Ok(Some(session)) if session.lock_id == lease.id)
+    }
+
     /// An error about a lock, with what is known of the process that has it: whether it is there, and what to do.
     #[must_use]
     pub fn explained(&self, repo: &Repo, name: &WorktreeName, error: Error) -> Error {
@@ -190,6 +196,11 @@ impl Context {
             Ok(view.table.iter().next().cloned())
         };
         let Ok(Some(lease)) = held() else { return error };
+        if error.class() == Class::LockConflict && self.is_mine(repo, name, &lease) {
+            let said = format!("this shell holds the lock of '{name}' already");
+            let hint = "run the command by itself, it acts under that lock; or first `jvs lock release`";
+            return Error::new(Class::LockConflict, said).hint(hint);
+        }
         match holder::process_of(&lease).map(|(host, pid, start)| self.is_running(&host, pid, start)) {
             Some(Some(true)) if error.class() == Class::LockNotHeld => error.hint(format!(
                 "the lock is held by {}, which did not start this command: run it there, or name its session with \

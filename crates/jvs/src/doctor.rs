@@ -96,7 +96,6 @@ pub enum Remedy {
 pub struct Finding {
     /// What it is about.
     pub kind: Kind,
-    /// Where.
     pub path: PathBuf,
     /// What is wrong there.
     pub text: String,
@@ -112,7 +111,7 @@ impl Remedy {
             Self::EndWork(_) => "complete or undo it, and remove what it left",
             Self::Remove(_) => "remove it",
             Self::MendAudit(_) => "keep the broken part aside and begin anew behind the good lines",
-            Self::SetLockAside(_) => "set it aside; whoever held the lock has lost it",
+            Self::SetLockAside(_) => "set it aside; its holder has lost the lock",
             Self::WriteOff(_) => "write down in the audit log that it is lost",
             Self::None => "nothing: a person has to look",
         }

@@ -104,7 +104,6 @@ impl Class {
     }
 }
 
-/// What went wrong.
 #[derive(Debug)]
 pub struct Error(Box<Inner>);
 

@@ -76,7 +76,6 @@ impl std::error::Error for Busy {}
 /// A signal came while a guard was waited for.
 #[derive(Debug)]
 pub struct Stopped {
-    /// Which.
     pub signal: u8,
 }
 

@@ -50,7 +50,6 @@ pub struct Mark {
 pub struct Entry {
     /// The raw bytes of its path below the root.
     pub path: Vec<u8>,
-    /// What it is.
     pub what: What,
     /// Its permission bits.
     pub mode: u32,

@@ -19,7 +19,6 @@ pub struct Pin {
     pub snapshot_id: OpId,
     /// Whether everything that it descends from is kept with it.
     pub with_ancestors: bool,
-    /// Why.
     pub reason: Option<String>,
     /// Who wanted that.
     pub by: Option<String>,

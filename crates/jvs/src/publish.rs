@@ -185,7 +185,7 @@ impl Publisher<'_> {
         let said = match self.repo.is_there(&self.repo.snapshot(self.id)) {
             Ok(false) => return error,
             Ok(true) => format!("{error}; all the same the snapshot {} is published", self.id),
-            Err(_) => format!("{error}; it cannot be told whether the snapshot {} is published", self.id),
+            Err(_) => format!("{error}; whether the snapshot {} is published is unknown", self.id),
         };
         let hint =
             "do not repeat it, that would make another snapshot: `jvs doctor --repair` completes this one";

@@ -1,9 +1,9 @@
 //! Whether what is there is what was published: payload against descriptor, descriptor against `.READY`, and
 //! all of it against the audit log, whose own chain is checked as well. It never writes.
 
-mod ledger;
+mod expected;
 
-pub use ledger::{Ledger, vanished};
+pub use expected::{Expected, vanished};
 
 use crate::audit::{Audit, Chain};
 use crate::error::{Class, Error, Result};
@@ -17,7 +17,7 @@ use crate::worktree::{Survey, Worktree};
 /// What the audit log is, and what does not agree with it.
 pub struct Audited {
     /// What it says.
-    pub ledger: Ledger,
+    pub expected: Expected,
     /// Its chain, which is whole.
     pub chain: Chain,
     /// Worktrees and locks that cannot be read, and so not be compared with it.
@@ -57,21 +57,21 @@ pub fn audit(repo: &Repo) -> Result<Audited> {
         }
     }
     repo.reading(|| {
-        let mut ledger = Ledger::default();
-        let chain = Audit::of(repo).read(&mut |entry| ledger.note(entry))?.whole()?;
+        let mut expected = Expected::default();
+        let chain = Audit::of(repo).read(&mut |entry| expected.note(entry))?.whole()?;
         let unheard =
-            views.iter().filter_map(|(view, worktree)| ledger.knows(worktree, view).err()).collect();
+            views.iter().filter_map(|(view, worktree)| expected.knows(worktree, view).err()).collect();
         let underway = repo.ids("intents")?;
         let mut heads = Vec::new();
         for (_, worktree) in &views {
             // It may have been changed or removed since.
             let Ok(Some(worktree)) = Worktree::load(repo, &worktree.worktree_id) else { continue };
-            if let Err(error) = ledger.agrees(&worktree, &underway) {
+            if let Err(error) = expected.agrees(&worktree, &underway) {
                 heads.push((worktree, error));
             }
         }
-        let missing = ledger.missing(repo, &underway)?;
-        Ok(Audited { ledger, chain, unreadable, unheard, heads, missing })
+        let missing = expected.missing(repo, &underway)?;
+        Ok(Audited { expected, chain, unreadable, unheard, heads, missing })
     })
 }
 
@@ -79,10 +79,10 @@ pub fn audit(repo: &Repo) -> Result<Audited> {
 ///
 /// # Errors
 /// When it is not what was published; the class says which part.
-pub fn snapshot(repo: &Repo, ledger: Option<&Ledger>, id: OpId, progress: &Progress) -> Result<()> {
+pub fn snapshot(repo: &Repo, expected: Option<&Expected>, id: OpId, progress: &Progress) -> Result<()> {
     let (descriptor, hash) = snapshot::load(repo, id)?;
-    if let Some(ledger) = ledger {
-        ledger.vouches(id, &hash)?;
+    if let Some(expected) = expected {
+        expected.vouches(id, &hash)?;
     }
     let found = repo.trees.digest(&snapshot::payload(repo, id)?, progress)?;
     if found.root == descriptor.root()? {

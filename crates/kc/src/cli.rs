@@ -7,8 +7,8 @@ use clap_complete::Shell;
 
 /// Turns on the lineage of documents.
 ///
-/// Whoever wants to change a document's overlays acquires the lease on it, shows the token with every change, and
-/// gives the lease back. A lease is over after fifteen minutes. Answers are one line of JSON; errors go to stderr
+/// To change a document's overlays, acquire the lease on it, pass the token with every change, and release the
+/// lease. A lease ends after fifteen minutes. Answers are one line of JSON; errors go to stderr
 /// as `CODE: message`, with exit code 1.
 #[derive(Parser, Debug)]
 #[command(
@@ -20,12 +20,10 @@ use clap_complete::Shell;
         kc_cli lineage lock acquire notes.vault chapter-1 ann"
 )]
 pub struct Cli {
-    /// What to do.
     #[command(subcommand)]
     pub command: Command,
 }
 
-/// What to do.
 #[derive(Subcommand, Debug)]
 pub enum Command {
     /// Vaults: where documents and their locks are kept
@@ -37,7 +35,7 @@ pub enum Command {
     /// The lineage of documents
     #[command(subcommand)]
     Lineage(Lineage),
-    /// Serve requests on stdin, one JSON object a line, replies on stdout
+    /// Serve requests on stdin, one JSON object per line; replies go to stdout
     #[command(after_help = "Example:\n  \
         echo '{\"method\":\"lineage_lock_status\",\"params\":{\"now_ms\":1700000000000}}' | kc_cli rpc notes.vault")]
     Rpc {
@@ -101,7 +99,6 @@ pub enum Doc {
         vault: PathBuf,
         /// The document
         doc_id: String,
-        /// When.
         #[command(flatten)]
         now: Now,
     },
@@ -142,7 +139,6 @@ pub enum Lock {
         /// Print the token alone
         #[arg(short, long)]
         quiet: bool,
-        /// When.
         #[command(flatten)]
         now: Now,
     },
@@ -165,7 +161,6 @@ pub enum Lock {
         vault: PathBuf,
         /// The document
         doc_id: Option<String>,
-        /// When.
         #[command(flatten)]
         now: Now,
     },
@@ -188,7 +183,6 @@ pub enum Overlay {
         /// The token that `lock acquire` answered
         #[arg(default_value = "", hide_default_value = true)]
         lock_token: String,
-        /// When.
         #[command(flatten)]
         now: Now,
     },
@@ -226,7 +220,6 @@ pub struct AddOverlay {
     /// Print the overlay's id alone
     #[arg(short, long)]
     pub quiet: bool,
-    /// When.
     #[command(flatten)]
     pub now: Now,
 }

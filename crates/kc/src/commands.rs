@@ -14,13 +14,9 @@ use crate::error::{Error, Result};
 use crate::output::{Done, Said};
 use crate::overlay::{Edge, lineage_overlay_add, lineage_overlay_list, lineage_overlay_remove};
 use crate::rpc::Unserved;
-use crate::untold::Granted;
+use crate::undelivered::Granted;
 use crate::{document, lock, rpc, schemas, vault, verify, wire};
 
-/// Does what was typed.
-///
-/// # Errors
-/// What went wrong.
 pub fn run(sys: &Sys, command: Command) -> Result<(Said, Done)> {
     match command {
         Command::Vault(Vault::Init { vault }) => {

@@ -15,7 +15,7 @@ pub mod overlay;
 pub mod rpc;
 pub mod schemas;
 pub mod secret;
-pub mod untold;
+pub mod undelivered;
 pub mod vault;
 pub mod verify;
 pub mod wire;

@@ -7,7 +7,7 @@ use holdfast_door::{Clean, print, typed_wrong};
 use serde_json::{Map, Value};
 
 use crate::error::Error;
-use crate::untold::Granted;
+use crate::undelivered::Granted;
 
 /// What a command has to say.
 #[derive(Debug)]
@@ -38,7 +38,7 @@ pub fn said(said: Said, done: Done) -> ExitCode {
         Said::Text(text) => text,
         Said::Nothing => Clean::default(),
     };
-    let untold = match done {
+    let undelivered = match done {
         Done::Nothing => print(&[text]).map_err(|why| format!("cannot write the answer: {why}")),
         Done::Something => {
             print(&[text]).map_err(|why| format!("it was done, but the answer cannot be written: {why}"))
@@ -46,7 +46,7 @@ pub fn said(said: Said, done: Done) -> ExitCode {
         Done::Lease(granted) => token(text.as_str())
             .map_err(|why| format!("cannot write the answer: {why}: {}", granted.give_back())),
     };
-    match untold {
+    match undelivered {
         Ok(()) => ExitCode::SUCCESS,
         Err(why) => {
             note(&format!("KC_LINEAGE_QUERY_FAILED: {why}"));

@@ -43,7 +43,6 @@ pub enum Reply {
     Error {
         /// `false`.
         ok: bool,
-        /// Why.
         error: AppError,
     },
 }

@@ -26,7 +26,7 @@ pub struct Acquire {
     pub mode: Mode,
     /// For how long.
     pub request: Request,
-    /// Why.
+    /// The reason given; a lease without a deadline needs one.
     pub reason: Option<Text>,
     /// What the door wants to keep beside the lease.
     pub tags: Tags,
@@ -46,7 +46,7 @@ pub struct Transfer {
     pub id: LeaseId,
     /// Who gets it.
     pub to: Holder,
-    /// Why.
+    /// The reason given for the hand-over.
     pub reason: Text,
     /// What the door wants to keep beside the new lease.
     pub tags: Tags,
@@ -101,7 +101,7 @@ pub enum Command {
         lease: LeaseId,
         /// Who takes it away.
         by: Holder,
-        /// Why.
+        /// The reason given for the eviction.
         reason: Text,
     },
     /// Record the end of every lease that anybody might take over by now.

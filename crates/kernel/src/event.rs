@@ -13,7 +13,7 @@ pub enum Cause {
     Forced {
         /// Who did.
         by: Holder,
-        /// Why.
+        /// The reason given.
         reason: Text,
     },
 }
@@ -28,25 +28,25 @@ pub enum Event {
     },
     /// A finite lease was prolonged.
     Renewed {
-        /// Which.
+        /// The lease that it happened to.
         lease: LeaseId,
         /// How long it lasts from `at`.
         ttl: Millis,
-        /// When.
+        /// The moment of the decision.
         at: Stamp,
     },
     /// The holder of an indefinite lease gave a sign of life.
     Beaten {
-        /// Which.
+        /// The lease that it happened to.
         lease: LeaseId,
-        /// When.
+        /// The moment of the decision.
         at: Stamp,
     },
     /// A lease was given back.
     Released {
-        /// Which.
+        /// The lease that it happened to.
         lease: LeaseId,
-        /// When.
+        /// The moment of the decision.
         at: Stamp,
     },
     /// A lease was handed over: `from` ended and `lease` began in one step.
@@ -55,16 +55,16 @@ pub enum Event {
         from: LeaseId,
         /// The new holder's lease; its grant is the moment of the hand-over.
         lease: Lease,
-        /// Why.
+        /// The reason given.
         why: Text,
     },
     /// A lease ended without its holder's doing.
     Evicted {
-        /// Which.
+        /// The lease that it happened to.
         lease: LeaseId,
         /// When it was noticed or done.
         at: Stamp,
-        /// Why.
+        /// What ended it.
         cause: Cause,
     },
 }

@@ -6,6 +6,7 @@
 //! byte, on every machine and in every language that runs `spec/vectors`.
 //!
 //! The rules are numbered in `spec/lease.md`.
+#![warn(missing_docs)]
 #![no_std]
 
 extern crate alloc;

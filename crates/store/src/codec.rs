@@ -1,4 +1,4 @@
-//! A lease as the bytes of a file, for media that keep one lease a file. The bytes are a parameter, because
+//! A lease as the bytes of a file, for media that keep one lease per file. The bytes are a parameter, because
 //! doors promise their users a format of their own.
 
 mod event;

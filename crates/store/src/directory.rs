@@ -40,7 +40,7 @@ pub use owner::Owner;
 
 use crate::counter::Counter;
 use crate::gate::{Gate, Patience};
-use crate::{Codec, Error, Held, Medium, Result, View, Witness};
+use crate::{Codec, Error, Held, Medium, Result, View, Witness, check_decision};
 use layout::Spot;
 use scan::{Kept, Lock, Locks, Scan};
 use unflushed::Unflushed;
@@ -228,6 +228,7 @@ impl Directory {
         refuse_ownerless(&locks, command)?;
         let now = self.sys.clock.now()?;
         let decision = decide(&locks.table, policy, command, &now, locks.position.next)?;
+        check_decision(command, locks.position.next, &decision);
         Ok((locks, decision))
     }
 

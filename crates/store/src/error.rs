@@ -43,7 +43,7 @@ pub enum Error {
         what: &'static str,
     },
     /// Whoever must know of a transition beforehand could not be told. Nothing has changed.
-    #[error("it was not done, because it could not be witnessed")]
+    #[error("nothing was done, because the audit log could not be written")]
     Unwitnessed(#[source] Arc<dyn std::error::Error + Send + Sync>),
     /// The place that several machines share does not do its part.
     #[error("{what}")]

@@ -92,7 +92,7 @@ pub enum Finding {
 /// A lease that was in force and could not be carried over.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Lost {
-    /// Which.
+    /// The lease that is lost.
     pub lease: LeaseId,
     /// What it was on and who held it, if anything still says so.
     pub resource: Option<(Name, Holder)>,

@@ -2,6 +2,7 @@
 //!
 //! A [`Medium`] never decides anything: inside its own exclusive section it reads its state, asks the
 //! kernel, makes the events durable and only then answers. What differs between media is the bytes.
+#![warn(missing_docs)]
 
 #[cfg(feature = "conformance")]
 pub mod conformance;
@@ -12,6 +13,7 @@ pub mod record;
 pub mod whole;
 
 mod codec;
+mod contract;
 mod counter;
 mod error;
 mod gate;
@@ -21,6 +23,7 @@ mod medium;
 mod witness;
 
 pub use codec::{Codec, Json, Stored, Unreadable, read_event, read_lease, write_event, write_lease};
+pub use contract::check_decision;
 pub use error::{Damage, Error, Result, Trouble};
 pub use gate::Patience;
 pub use journal::{Checked, Finding, JournaledMedium, Lost, Projected, Record, Recovery};

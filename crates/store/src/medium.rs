@@ -125,6 +125,17 @@ pub trait Medium: Send + Sync {
     }
 }
 
+/// States what a guarded write relies on: what the medium vouches for is what was claimed.
+fn check_held(claim: &Claim, held: &Held<'_>) {
+    let lease = held.lease();
+    assert_eq!(
+        (lease.id, lease.fence),
+        (claim.lease, claim.fence),
+        "the write runs under the grant it showed"
+    );
+    assert_eq!(lease.resource, claim.resource, "the write is to what is held");
+}
+
 impl dyn Medium + '_ {
     /// Runs `act` under the claim and returns what it returned.
     ///
@@ -146,7 +157,10 @@ impl dyn Medium + '_ {
     ) -> Result<T> {
         let mut act = Some(act);
         let mut result = None;
-        self.guarded_too(claim, others, &mut |held| result = act.take().map(|act| act(held)))?;
+        self.guarded_too(claim, others, &mut |held| {
+            check_held(claim, held);
+            result = act.take().map(|act| act(held));
+        })?;
         // A medium that answers Ok has run `act` once.
         #[expect(clippy::expect_used, reason = "the contract of `guarded`")]
         let result = result.expect("the medium ran the guarded action");

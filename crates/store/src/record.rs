@@ -29,7 +29,7 @@ use holdfast_sys::Sys;
 use crate::codec::Stored;
 use crate::counter::{Counter, Position};
 use crate::gate::Gate;
-use crate::{Codec, Error, Held, Json, Medium, Result, Unreadable, View, Witness, whole};
+use crate::{Codec, Error, Held, Json, Medium, Result, Unreadable, View, Witness, check_decision, whole};
 
 /// Where the three files of a record are.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -255,6 +255,7 @@ impl Medium for Record {
         let state = self.load()?;
         let now = self.sys.clock.now()?;
         let decision = decide(&state.table, policy, command, &now, state.position.next)?;
+        check_decision(command, state.position.next, &decision);
         if decision.events.is_empty() {
             self.settle(settled, &state)?;
         } else {

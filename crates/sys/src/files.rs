@@ -67,7 +67,7 @@ pub enum Kind {
 /// What is known about a file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Stat {
-    /// What it is.
+    /// File, directory, link or something else.
     pub kind: Kind,
     /// Which one it is.
     pub identity: Identity,

@@ -3,6 +3,7 @@
 //! Nothing outside this crate touches the real thing. Every trait has two implementations: [`os`], and
 //! behind the feature `sim` a twin that loses, reorders, delays and kills whatever a real machine may.
 //! Media and doors get a [`Sys`] as a parameter, so every line of them runs on both.
+#![warn(missing_docs)]
 
 pub mod clock;
 pub mod command;

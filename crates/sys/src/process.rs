@@ -45,6 +45,18 @@ pub struct Ancestor {
     pub is_copy: bool,
 }
 
+/// Programs that start another one, wait for it and end with it.
+const PASSING: [&str; 9] =
+    ["timeout", "time", "strace", "ltrace", "sudo", "doas", "setsid", "script", "unbuffer"];
+
+impl Ancestor {
+    /// Whether its program only starts another one and ends with it: what belonged to it would be gone at once.
+    #[must_use]
+    pub fn is_passing(&self) -> bool {
+        PASSING.contains(&self.name.as_str())
+    }
+}
+
 /// A process that has a lock on a file.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Locker {

@@ -61,7 +61,7 @@ pub struct Claimant {
 pub struct Terms {
     /// For how long.
     pub request: Request,
-    /// Why.
+    /// The reason given; a claim without a deadline needs one.
     pub reason: Option<Text>,
 }
 
@@ -175,7 +175,16 @@ impl Claims {
     /// # Errors
     /// The refusal, or what failed.
     pub fn command(&self, command: &Command) -> Result<Answer> {
-        Ok(self.medium.transact(&self.policy, command)?)
+        let answer = self.medium.transact(&self.policy, command)?;
+        match (command, &answer) {
+            // Whatever medium it is, a claim on anything else would be worse than none.
+            (Command::Acquire(wanted), Answer::Granted(lease) | Answer::AlreadyHeld(lease))
+                if (&lease.resource, &lease.holder) != (&wanted.resource, &wanted.holder) =>
+            {
+                Err(Error::unexpected(&format!("grant {} to {}", wanted.resource, wanted.holder), &answer))
+            }
+            _ => Ok(answer),
+        }
     }
 
     /// An id that no lease has.

@@ -170,7 +170,7 @@ codes! {
          changed",
         "ask for what it can keep";
     Unwitnessed = "UNWITNESSED", Leases, Io, 503,
-        "whoever must know of a transition beforehand (an audit) could not be told; nothing has changed",
+        "the audit log could not be written before the transition; nothing has changed",
         "read the cause; try again once it is mended";
     Unavailable = "UNAVAILABLE", Leases, Io, 503,
         "the register that several machines share cannot be reached; nothing has changed",

@@ -106,7 +106,10 @@ impl DocPath {
     /// When it is in neither, or cannot be read.
     pub fn read(&self, session: &Session) -> Result<Vec<u8>> {
         let missing = match self.find(session) {
-            Ok(path) => return Ok(durable::read(session.sys(), &path, LONGEST)?.unwrap_or_default()),
+            Ok(path) => match durable::read(session.sys(), &path, LONGEST)? {
+                Some(bytes) => return Ok(bytes),
+                None => bad(&self.0, "there is no such file"),
+            },
             Err(missing) => missing,
         };
         let Some((objects, head)) = committed(session)? else { return Err(missing) };

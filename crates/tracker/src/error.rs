@@ -68,7 +68,7 @@ pub enum Error {
     /// A value that cannot be.
     #[error("invalid value '{given}' for {what}: {why}")]
     BadValue {
-        /// What it is.
+        /// The option or setting.
         what: &'static str,
         /// What was given.
         given: String,
@@ -325,13 +325,13 @@ impl Error {
             hint: self.hint(),
             details: self.details(),
         };
-        json!(ErrorDocument { error })
+        json!(ErrorOutput { error })
     }
 }
 
 /// An error as one JSON object.
 #[derive(Serialize, JsonSchema)]
-pub struct ErrorDocument {
+pub struct ErrorOutput {
     /// The error.
     pub error: ErrorBody,
 }
@@ -341,7 +341,7 @@ pub struct ErrorDocument {
 pub struct ErrorBody {
     /// What kind of error it is, as `spec/errors.md` has it.
     pub code: String,
-    /// What went wrong.
+    /// The error as a sentence for people.
     pub message: String,
     /// What to type next.
     pub hint: Option<String>,

@@ -28,15 +28,15 @@ const LONGEST: usize = 1 << 16;
 /// A sign of life.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Beat {
-    /// Who.
+    /// The agent that is alive.
     pub agent_id: String,
-    /// Where.
+    /// The worktree that it works in.
     pub worktree_id: String,
     /// On which branch.
     pub branch: Option<String>,
     /// The process that gave it.
     pub pid: u32,
-    /// When.
+    /// The moment of this sign of life.
     pub last_beat: String,
     /// When the next one is due.
     pub interval_secs: u64,

@@ -157,8 +157,19 @@ fn write(
     Ok(done)
 }
 
+/// The entries of a list that need not be there. Anything else in its place is an error: an import that took it for an
+/// empty list would remove what the issue has.
+fn list<'a>(name: &str, value: Option<&'a Value>) -> std::result::Result<&'a [Value], String> {
+    match value {
+        None | Some(Value::Null) => Ok(&[]),
+        Some(Value::Array(list)) => Ok(list),
+        Some(_) => Err(format!("its {name} are not a list")),
+    }
+}
+
 /// The texts of a list of names.
-fn words(value: Option<&Value>) -> BTreeSet<String> {
-    let list = value.and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
-    list.iter().filter_map(Value::as_str).map(ToOwned::to_owned).collect()
+fn words(name: &str, value: Option<&Value>) -> std::result::Result<BTreeSet<String>, String> {
+    let word = |value: &Value| value.as_str().map(ToOwned::to_owned);
+    let words = list(name, value)?.iter().map(word).collect::<Option<_>>();
+    words.ok_or_else(|| format!("its {name} are not all text"))
 }

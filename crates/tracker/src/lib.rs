@@ -2,6 +2,7 @@
 //!
 //! Typed questions come in, typed outcomes and notices go out. Nothing here knows a terminal, an argument, an exit
 //! of a process or an environment variable; whoever asks brings the machine and hears the notices.
+#![warn(missing_docs)]
 
 pub mod agent;
 pub mod caller;

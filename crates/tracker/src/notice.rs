@@ -26,6 +26,8 @@ pub enum Notice {
     ClaimsUnknown(String),
     /// What lies on branches is not known.
     BranchesUnknown(String),
+    /// The worktrees of the repository cannot be listed.
+    WorktreesUnknown(String),
     /// A worktree does not follow the branch that it has checked out.
     NotFollowed {
         /// Where it is.
@@ -66,7 +68,7 @@ pub enum Notice {
     },
     /// The worktree is not where it was.
     WorktreeMoved {
-        /// Which.
+        /// The id of the worktree.
         worktree: String,
         /// Where it was.
         from: String,
@@ -104,7 +106,7 @@ pub enum Notice {
     NotBrought {
         /// The issue.
         issue: String,
-        /// Why.
+        /// The error that kept it away.
         why: String,
     },
     /// A holder has lost its claim to whoever asks.
@@ -168,8 +170,9 @@ impl fmt::Display for Notice {
             Self::Unusable(what) | Self::Failed(what) | Self::WaitingOn(what) => f.write_str(what),
             Self::MoreUnusable(more) => write!(f, "and {more} more that cannot be used"),
             Self::FencesNotCompared(why) => write!(f, "fences are not compared: {why}"),
-            Self::ClaimsUnknown(why) => write!(f, "who holds what cannot be told: {why}"),
-            Self::BranchesUnknown(why) => write!(f, "what lies on branches cannot be told: {why}"),
+            Self::ClaimsUnknown(why) => write!(f, "cannot read the claims: {why}"),
+            Self::BranchesUnknown(why) => write!(f, "cannot read the branches: {why}"),
+            Self::WorktreesUnknown(why) => write!(f, "cannot list the worktrees: {why}"),
             Self::NotFollowed { root, why } => {
                 write!(f, "{root} does not follow its branch yet ({why}); jit sync tries again")
             }

@@ -29,7 +29,7 @@ pub struct Recovery {
 #[derive(Serialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Found {
-    /// The end of the log, which nobody was told of.
+    /// The end of the log, which was never acknowledged.
     TornTail {
         /// How long it is.
         bytes: u64,
@@ -96,13 +96,13 @@ impl fmt::Display for Found {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::TornTail { bytes } => {
-                write!(f, "{bytes} bytes at the end of the log that nobody was told of")
+                write!(f, "{bytes} bytes at the end of the log that were never acknowledged")
             }
             Self::Index => f.write_str("an index that is missing, behind or of no use"),
             Self::Damage { what, leases } => write!(f, "damage: {what}; {leases} leases can be carried over"),
             Self::MissingRecords { records } => write!(
                 f,
-                "{records} records that nothing tells of any more: a claim that only they told of is lost"
+                "{records} records are in no file any more: a claim that only they recorded is lost"
             ),
             Self::Lost { lease_id, issue_id: Some(issue), agent_id: Some(agent), .. } => {
                 write!(f, "a claim that could not be saved: {issue} of {agent}, lease {lease_id}")

@@ -161,6 +161,14 @@ impl Session {
         worktree::all(&self.caller, &self.workspace)
     }
 
+    /// All worktrees, for what can go on without them: where they cannot be listed, a notice says so.
+    pub fn visible_worktrees(&self) -> Vec<worktree::Entry> {
+        self.worktrees().unwrap_or_else(|error| {
+            self.notice(&Notice::WorktreesUnknown(error.to_string()));
+            Vec::new()
+        })
+    }
+
     /// The agent that asks.
     ///
     /// # Errors

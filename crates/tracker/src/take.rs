@@ -158,7 +158,7 @@ pub fn available(session: &Session, filter: &Filter) -> Result<(usize, Option<Mi
 /// Creates an issue and claims it.
 ///
 /// # Errors
-/// What went wrong.
+/// When it cannot be written or claimed.
 pub fn create(session: &Session, fresh: Fresh, terms: &Terms) -> Result<(Draft, Taken)> {
     let claims = session.claims_to_change()?;
     let who = claimant(session)?;

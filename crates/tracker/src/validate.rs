@@ -20,7 +20,7 @@ use crate::worktree::Entry;
 /// One thing that was looked at.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Check {
-    /// What.
+    /// The name of the check.
     pub name: &'static str,
     /// Whether nothing is wrong with it.
     pub ok: bool,

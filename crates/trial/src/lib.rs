@@ -13,6 +13,7 @@ mod dice;
 mod page;
 mod refusals;
 mod screen;
+mod seeds;
 
 use std::time::{Duration, Instant};
 
@@ -21,6 +22,7 @@ pub use dice::Dice;
 pub use page::{Page, Table};
 pub use refusals::{lease, medium_errors, refusal, refusals};
 pub use screen::{Screen, terminal};
+pub use seeds::{Seeds, seeds};
 
 /// Waits until something holds. A machine under load may take its time, but not for ever.
 ///

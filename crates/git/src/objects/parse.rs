@@ -40,7 +40,6 @@ impl Mode {
 pub struct TreeEntry {
     /// Its name in that tree: one part of a path, neither `.` nor `..`. It need not be UTF-8.
     pub name: Vec<u8>,
-    /// What it is.
     pub mode: Mode,
     /// Its content.
     pub id: ObjectId,

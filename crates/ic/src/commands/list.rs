@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use crate::context::Context;
 use crate::error::Result;
+use crate::locks::Locks;
 use crate::output::Report;
 use crate::shown::Shown;
 use crate::times;
@@ -22,7 +23,7 @@ pub(super) fn stale(context: &Context, older_than: &str) -> Result<Report> {
 }
 
 fn locks(context: &Context) -> Result<Vec<Shown>> {
-    context.existing()?.map_or(Ok(Vec::new()), |locks| locks.list())
+    context.existing()?.map_or(Ok(Vec::new()), |locks| locks.patiently(Locks::list))
 }
 
 fn report(locks: &[Shown]) -> Report {

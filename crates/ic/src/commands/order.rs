@@ -10,7 +10,8 @@ use crate::output::Report;
 use crate::times;
 
 pub(super) fn run(context: &Context) -> Result<Report> {
-    let seen = context.existing()?.map_or(Ok(Vec::new()), |locks| locks.order().seen())?;
+    let seen =
+        context.existing()?.map_or(Ok(Vec::new()), |locks| locks.patiently(|locks| locks.order().seen()))?;
     let now = context.sys.clock.now()?.wall_ms();
     let lines = seen.iter().map(|seen| {
         let age = times::age(Millis::new(now.saturating_sub(seen.at_ms)));

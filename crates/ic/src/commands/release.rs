@@ -18,8 +18,10 @@ pub(super) fn run(context: &Context, which: &Which, typed: Option<&str>) -> Resu
         None => Owner::calling(&context.sys, Said::default())?.name,
     };
     let locks = context.existing()?.ok_or_else(|| Error::NotHeld(lock.to_string()))?;
-    let owner = if typed.is_some() { owner } else { above(context, &locks, &lock)?.unwrap_or(owner) };
-    let held = locks.release(&lock, &owner)?;
+    let held = locks.patiently(|locks| {
+        let owner = if typed.is_some() { owner } else { above(context, locks, &lock)?.unwrap_or(owner) };
+        locks.release(&lock, &owner)
+    })?;
     Ok(Report::done(format!("{lock} is free\n"), json!({ "released": held.document() })))
 }
 

@@ -34,7 +34,7 @@ pub(super) fn run(context: &Context, which: &Which, taking: &Taking, words: &[Os
     let (how, cancel, mut supervisor) = (how(taking)?, Cancel::on_signals()?, Supervisor::listen()?);
     // Signs of life come from a thread of its own.
     let (locks, beating) = (context.locks()?, context.locks()?);
-    let held = take(context, &locks, &lock, &owner, how, &cancel)?;
+    let held = take(context, &locks, &lock, &owner, how, &cancel).map_err(|error| own(context, error))?;
     // From here on nothing may end this process before the lock is given back.
     let within: Vec<&str> = owner.parties().collect();
     command.env(vars::WITHIN, within.join("\n"));
@@ -55,6 +55,15 @@ pub(super) fn run(context: &Context, which: &Which, taking: &Taking, words: &[Os
         return Ok(Report { exit: if silent { Exit::Unexpected } else { exit }, ..silence() });
     }
     Ok(Report { exit, ..silence() })
+}
+
+/// A wait that ended in vain because the shell that started this command has the lock itself.
+fn own(context: &Context, error: Error) -> Error {
+    let Error::Timeout { blocker: Some(blocker), .. } = &error else { return error };
+    let above = Owner::above(&context.sys).unwrap_or_default();
+    let is_above =
+        blocker.process().is_some_and(|holder| above.iter().any(|one| one.process.as_ref() == Some(&holder)));
+    if is_above { Error::AlreadyHeld(blocker.clone()) } else { error }
 }
 
 fn silence() -> Report {

@@ -6,7 +6,7 @@ use holdfast_trial::{Page, medium_errors};
 
 use super::{Code, Error, Exit};
 
-const OWN: &str = "Told by ic itself";
+const OWN: &str = "Codes of ic alone";
 
 fn exit(code: Code) -> String {
     match code.exit() {

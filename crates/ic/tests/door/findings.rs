@@ -147,6 +147,22 @@ fn an_owner_of_the_design_before_is_understood() {
     site.lock(0, &["acquire", "a", "x", "--timeout", "0"]);
 }
 
+#[test]
+fn a_guard_that_is_kept_for_ever_keeps_nobody_for_ever() {
+    let site = Site::new();
+    site.lock(0, &["acquire", "a", "x", "--owner", "me"]);
+    let guard = fs::File::open(site.root().join(".guard")).unwrap();
+    guard.lock().unwrap();
+    let waits: [&[&str]; 3] = [&["list"], &["stale"], &["release", "a", "x", "--owner", "me"]];
+    for words in waits {
+        let said = site.lock(1, words);
+        let me = format!("process {}", std::process::id());
+        assert!(said.err.contains("are being changed by") && said.err.contains(&me), "{words:?}: {said:?}");
+    }
+    drop(guard);
+    site.lock(0, &["release", "a", "x", "--owner", "me"]);
+}
+
 /// A holder whose process cannot be watched from here.
 fn elsewhere(host: &str) -> Owner {
     let me = Sys::os().processes.me().unwrap();

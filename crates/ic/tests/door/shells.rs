@@ -44,6 +44,29 @@ fn whoever_it_did_not_start_may_not_and_is_told_why() {
     assert!(said.err.contains("released by the process that took it, or one that it started"), "{said:?}");
 }
 
+/// Programs that only start another one: a lock of theirs would be gone as soon as it is taken.
+#[test]
+fn a_lock_that_is_taken_behind_a_passing_program_is_the_shells() {
+    for way in ["timeout 60", "timeout 60 timeout 60", "setsid --wait", "env", "nice"] {
+        let site = Site::new();
+        let taken = format!("{way} \"$INTERCORE_BIN\" lock acquire a x");
+        let other = "sh -c '\"$INTERCORE_BIN\" lock acquire a x --timeout 0; :'";
+        let said =
+            script(&site, "sh", &format!("{taken}; ic lock list --json; {other}; ic lock release a x"));
+        assert!(said.out.contains("\"alive\":true"), "{way}: {said:?}");
+        assert!(said.err.contains("a/x is held by"), "{way}: {said:?}");
+        assert_eq!(site.list(), Vec::<String>::new(), "{way}");
+    }
+}
+
+#[test]
+fn a_shell_that_runs_a_command_under_its_own_lock_is_told_so() {
+    let site = Site::new();
+    let said = script(&site, "sh", "ic lock acquire a x; ic lock run a x --timeout 0 -- true; echo $?");
+    assert_eq!(said.out, "1\n");
+    assert!(said.err.contains("already held") && said.err.contains("ic lock release a x"), "{said:?}");
+}
+
 /// A subshell is a process of its own: two of them side by side keep each other out.
 #[test]
 fn subshells_side_by_side_are_owners_of_their_own() {

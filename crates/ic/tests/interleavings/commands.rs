@@ -10,6 +10,7 @@ use holdfast_ic::wait::How;
 use holdfast_kernel::Millis;
 use holdfast_sys::Sys;
 use holdfast_sys::sim::{Config, Faults, Odds, Random};
+use holdfast_trial::seeds;
 
 use crate::script::{other_script, quick_script, slow_script};
 use crate::stage::{LONG, ROOT, Stage, lock, together, work};
@@ -56,13 +57,9 @@ fn cleaner(sys: &Sys, _: &Stage) {
     }
 }
 
-fn seeds() -> u64 {
-    std::env::var("HOLDFAST_IC_SEEDS").ok().and_then(|text| text.parse().ok()).unwrap_or(2_000)
-}
-
 #[test]
 fn c1_whole_commands_and_scripts_in_random_worlds() {
-    for seed in 0..seeds() {
+    for seed in seeds(2_000) {
         let kill = Odds::new(10_000, 3);
         let config = Config {
             faults: Faults { kill, ..Faults::NONE },

@@ -78,9 +78,9 @@ pub enum Gate {
 #[derive(Args, Debug)]
 #[command(group(ArgGroup::new("how").required(true).args(["manual", "command"])))]
 pub struct DefineGate {
-    /// What it is called: lower-case letters, digits, - _ and .
+    /// What it is called: lower-case letters, digits, `.`, `-` and `_`
     pub key: String,
-    /// Somebody says whether it is passed
+    /// A person or an agent decides whether it is passed
     #[arg(long)]
     pub manual: bool,
     /// A command for `sh` says whether it is passed, by exiting with 0

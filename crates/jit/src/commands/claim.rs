@@ -9,13 +9,9 @@ use crate::context::Context;
 use crate::output::Report;
 use holdfast_tracker::error::Result;
 
-pub use look::History;
-pub use take::{Created, create, terms};
+pub use look::ClaimHistoryOutput;
+pub use take::{ClaimCreateOutput, create, terms};
 
-/// Does what was typed.
-///
-/// # Errors
-/// What went wrong.
 pub fn run(context: &Context, command: &Command) -> Result<Report> {
     match command {
         Command::Acquire { issue, terms, wait } => take::acquire(context, issue, terms, wait.as_deref()),

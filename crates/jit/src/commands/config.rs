@@ -2,7 +2,7 @@
 //! wrong, because that is when it is needed.
 
 mod gate;
-pub mod told;
+pub mod output;
 
 use crate::cli::Config as Command;
 use crate::context::Context;
@@ -17,12 +17,11 @@ use holdfast_tracker::error::{Error, Result};
 use holdfast_tracker::times::rfc3339;
 use holdfast_tracker::validate::{Check, config_problems as validate};
 use holdfast_tracker::workspace::Ground;
-use told::{Changed, Hierarchy, Level, Many, One, Place, Setting, Validated};
+use output::{
+    ConfigGetOutput, ConfigSetOutput, ConfigShowOutput, ConfigValidateOutput, HierarchyOutput, Level, Place,
+    Setting,
+};
 
-/// Does what was typed.
-///
-/// # Errors
-/// What went wrong.
 pub fn run(context: &Context, command: &Command) -> Result<Report> {
     match command {
         Command::Show => show(context),
@@ -52,7 +51,7 @@ fn show(context: &Context) -> Result<Report> {
     let rows: Vec<_> = all.iter().map(row).collect();
     let brief: Vec<_> = rows.iter().map(|[key, value, _]| format!("{key} = {value}")).collect();
     let count = all.len();
-    let many = Many { config: all.into_iter().map(Setting::from).collect(), count };
+    let many = ConfigShowOutput { config: all.into_iter().map(Setting::from).collect(), count };
     Ok(Report::new(table(["KEY", "VALUE", "FROM"], &rows), &many).brief(brief.join("\n")))
 }
 
@@ -67,7 +66,7 @@ fn get(context: &Context, key: &str) -> Result<Report> {
     let Some(bare) = found.value.as_ref().map(config::Value::bare) else {
         return Err(config::Error::NotSet { key: found.key }.into());
     };
-    Ok(Report::new(bare.clone(), &One { setting: found.into() }).brief(bare))
+    Ok(Report::new(bare.clone(), &ConfigGetOutput { setting: found.into() }).brief(bare))
 }
 
 fn changed(
@@ -82,7 +81,7 @@ fn changed(
         require_data(context, &places)?;
         gate::pass(context, &ground, &places.sources)?;
     }
-    let report = told(&change(&places, scope)?);
+    let report = edited(&change(&places, scope)?);
     if scope == Scope::Repository {
         context.session().iter().for_each(Session::used_unseen);
     }
@@ -120,7 +119,7 @@ fn require_data(context: &Context, places: &Places) -> Result<()> {
     }
 }
 
-fn told(change: &Change) -> Report {
+fn edited(change: &Change) -> Report {
     let path = change.path.to_string_lossy();
     let text = match (&change.after, change.changed) {
         (Some(value), true) => format!("{} is {value} in {path}", change.key),
@@ -128,16 +127,17 @@ fn told(change: &Change) -> Report {
         (None, true) => format!("{} is no longer set in {path}", change.key),
         (None, false) => format!("{} is not set in {path}", change.key),
     };
-    Report::new(text, &Changed::from(change))
+    Report::new(text, &ConfigSetOutput::from(change))
 }
 
 fn validated(found: &[Problem]) -> Report {
-    let told: Vec<_> = found.iter().map(ToString::to_string).collect();
+    let lines: Vec<_> = found.iter().map(ToString::to_string).collect();
     let ok = found.is_empty();
-    let text = if ok { "the configuration is valid".to_owned() } else { told.join("\n") };
+    let text = if ok { "the configuration is valid".to_owned() } else { lines.join("\n") };
     let exit = if ok { Exit::Ok } else { Exit::Problems };
-    let brief = told.join("\n");
-    let document = Validated { checks: vec![Check::new("config", told)], problems: problems(found) };
+    let brief = lines.join("\n");
+    let document =
+        ConfigValidateOutput { checks: vec![Check::new("config", lines)], problems: problems(found) };
     Report::new(text, &document).brief(brief).exit(exit)
 }
 
@@ -146,7 +146,7 @@ fn hierarchy(context: &Context) -> Result<Report> {
     let types = &config.types.hierarchy;
     let lines = types.iter().enumerate().map(|(depth, name)| format!("{:1$}{name}", "", depth * 2));
     let level = |(depth, name): (usize, &String)| Level { kind: name.clone(), level: depth + 1 };
-    let document = Hierarchy {
+    let document = HierarchyOutput {
         hierarchy: types.iter().enumerate().map(level).collect(),
         origin: Place::from(&config.origin("types.hierarchy")),
     };

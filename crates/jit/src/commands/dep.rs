@@ -25,10 +25,6 @@ pub struct DepOutput {
     pub removed: Vec<String>,
 }
 
-/// Does what was typed.
-///
-/// # Errors
-/// What went wrong.
 pub fn run(context: &Context, command: &Command) -> Result<Report> {
     let session = context.session()?;
     let writer = Writer::open(&session)?;

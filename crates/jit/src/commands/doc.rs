@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::cli::Doc as Command;
-use crate::commands::issue::{Written, show::Whole};
+use crate::commands::issue::{IssueOutput, show::Whole};
 use crate::context::Context;
 use crate::output::Report;
 use holdfast_tracker::Session;
@@ -19,7 +19,7 @@ use holdfast_tracker::writes::{self, Writer};
 
 /// A document of an issue.
 #[derive(Serialize, JsonSchema)]
-pub struct Told {
+pub struct AttachedDocument {
     /// Where it is, from the root of the worktree on.
     pub path: String,
     /// What the issue has of it.
@@ -29,9 +29,9 @@ pub struct Told {
 
 /// A document that was attached, as one JSON object.
 #[derive(Serialize, JsonSchema)]
-pub struct Added {
+pub struct DocAddOutput {
     /// The document.
-    pub document: Told,
+    pub document: AttachedDocument,
     /// The issue.
     pub issue: Whole,
     /// Whether anything was written.
@@ -40,16 +40,16 @@ pub struct Added {
 
 /// The documents of an issue, as one JSON object.
 #[derive(Serialize, JsonSchema)]
-pub struct Many {
+pub struct DocListOutput {
     /// The documents.
-    pub documents: Vec<Told>,
+    pub documents: Vec<AttachedDocument>,
     /// How many.
     pub count: usize,
 }
 
 /// A document with what it holds, as one JSON object.
 #[derive(Serialize, JsonSchema)]
-pub struct Shown {
+pub struct DocShowOutput {
     /// The document.
     pub document: Content,
 }
@@ -59,14 +59,14 @@ pub struct Shown {
 pub struct Content {
     /// The document.
     #[serde(flatten)]
-    pub told: Told,
+    pub attached: AttachedDocument,
     /// What it holds; what is no text is replaced.
     pub content: String,
 }
 
 /// The commits that changed a document, as one JSON object.
 #[derive(Serialize, JsonSchema)]
-pub struct History {
+pub struct DocHistoryOutput {
     /// The document.
     pub path: String,
     /// The commits, the latest first.
@@ -86,10 +86,6 @@ pub struct Commit {
     pub subject: String,
 }
 
-/// Does what was typed.
-///
-/// # Errors
-/// What went wrong.
 pub fn run(context: &Context, command: &Command) -> Result<Report> {
     let session = context.session()?;
     match command {
@@ -112,8 +108,8 @@ fn add(session: &Session, id: &str, path: &str, label: Option<&str>) -> Result<R
         Ok(())
     })?;
     let text = format!("{} belongs to {}\n", path.as_str(), writer.issues.handle(id));
-    let added = Added {
-        document: told(changed.draft.issue(), path.as_str()),
+    let added = DocAddOutput {
+        document: attached(changed.draft.issue(), path.as_str()),
         issue: Whole::new(&writer.issues, &changed.draft),
         changed: changed.written,
     };
@@ -129,16 +125,19 @@ fn remove(session: &Session, id: &str, path: &str) -> Result<Report> {
         gone.map(drop).ok_or_else(|| absent(draft.issue(), path.as_str()))
     })?;
     let text = format!("{} no longer belongs to {}\n", path.as_str(), writer.issues.handle(id));
-    Ok(Report::new(text, &Written::new(&writer.issues, &changed)).brief(path.as_str()))
+    Ok(Report::new(text, &IssueOutput::new(&writer.issues, &changed)).brief(path.as_str()))
 }
 
 fn absent(issue: &Issue, path: &str) -> holdfast_tracker::error::Error {
     WriteError::NoDocument { issue: issue.id.clone(), path: path.to_owned() }.into()
 }
 
-fn told(issue: &Issue, path: &str) -> Told {
+fn attached(issue: &Issue, path: &str) -> AttachedDocument {
     // Whoever asks has found it in the issue.
-    Told { path: path.to_owned(), document: issue.documents.get(path).cloned().unwrap_or_default() }
+    AttachedDocument {
+        path: path.to_owned(),
+        document: issue.documents.get(path).cloned().unwrap_or_default(),
+    }
 }
 
 fn list(session: &Session, id: &str) -> Result<Report> {
@@ -160,10 +159,10 @@ fn list(session: &Session, id: &str) -> Result<Report> {
     } else {
         table(["DOCUMENT", "LABEL", "ADDED", ""], &rows)
     };
-    let documents: Vec<_> = issue.documents.keys().map(|path| told(&issue, path)).collect();
+    let documents: Vec<_> = issue.documents.keys().map(|path| attached(&issue, path)).collect();
     let brief: Vec<_> = issue.documents.keys().map(String::as_str).collect();
     let count = documents.len();
-    Ok(Report::new(text, &Many { documents, count }).brief(brief.join("\n")))
+    Ok(Report::new(text, &DocListOutput { documents, count }).brief(brief.join("\n")))
 }
 
 /// The document that was meant, which must be one of the issue's.
@@ -183,8 +182,8 @@ fn show(session: &Session, id: &str, path: &str) -> Result<Report> {
     let bytes = path.read(session)?;
     let content = String::from_utf8_lossy(&bytes);
     let text = Clean::page(&content);
-    let document = Content { told: told(&issue, path.as_str()), content: content.into_owned() };
-    Ok(Report::new(&text, &Shown { document }).brief(text))
+    let document = Content { attached: attached(&issue, path.as_str()), content: content.into_owned() };
+    Ok(Report::new(&text, &DocShowOutput { document }).brief(text))
 }
 
 fn history(session: &Session, id: &str, path: &str, limit: usize) -> Result<Report> {
@@ -209,7 +208,7 @@ fn history(session: &Session, id: &str, path: &str, limit: usize) -> Result<Repo
     };
     let history: Vec<_> = changes.iter().map(one).collect();
     let brief: Vec<_> = changes.iter().map(|change| change.commit.to_string()).collect();
-    let document = History { path: path.as_str().to_owned(), count: history.len(), history };
+    let document = DocHistoryOutput { path: path.as_str().to_owned(), count: history.len(), history };
     Ok(Report::new(text, &document).brief(brief.join("\n")))
 }
 

@@ -36,10 +36,6 @@ pub struct Exported {
     pub gate_results: BTreeMap<String, GateResult>,
 }
 
-/// Does what was typed.
-///
-/// # Errors
-/// What went wrong.
 pub fn run(context: &Context, typed: &Export) -> Result<Report> {
     let session = context.session()?;
     let issues = Issues::new(&session);

@@ -22,7 +22,7 @@ use holdfast_tracker::writes::{self, Changed, Draft, Finished, GateResult, Resul
 
 /// The gates of an issue after a change, as one JSON object.
 #[derive(Serialize, JsonSchema)]
-pub struct Written {
+pub struct GateOutput {
     /// The issue.
     pub issue: Whole,
     /// How each of its gates stands.
@@ -33,7 +33,7 @@ pub struct Written {
 
 /// How the gates of an issue stand, as one JSON object.
 #[derive(Serialize, JsonSchema)]
-pub struct Status {
+pub struct GateStatusOutput {
     /// How each of them stands.
     pub gates: Vec<Standing>,
     /// How many there are.
@@ -87,10 +87,6 @@ pub enum Word {
     Failed,
 }
 
-/// Does what was typed.
-///
-/// # Errors
-/// What went wrong.
 pub fn run(context: &Context, command: &Command) -> Result<Report> {
     let session = context.session()?;
     match command {
@@ -154,9 +150,9 @@ fn report<T>(issues: &Issues<'_>, changed: &Changed<T>) -> Report {
         Some(Finished::Gated(open)) => text += format!("gated: {} open\n", open.join(", ")),
         _ => {}
     }
-    let document = Written {
+    let document = GateOutput {
         issue: Whole::new(issues, draft),
-        gates: told(draft.issue(), draft.results()),
+        gates: standings(draft.issue(), draft.results()),
         changed: changed.written,
     };
     Report::new(text, &document).brief(draft.open_gates().join("\n"))
@@ -173,7 +169,7 @@ fn status(session: &Session, id: &str) -> Result<Report> {
         text += format!("gated: {} open\n", open.join(", "));
     }
     let brief = open.join("\n");
-    let document = Status { gates: told(&issue, &results), count: issue.gates.len(), open };
+    let document = GateStatusOutput { gates: standings(&issue, &results), count: issue.gates.len(), open };
     Ok(Report::new(text, &document).brief(brief))
 }
 
@@ -200,7 +196,7 @@ fn standing(handle: &str, issue: &holdfast_tracker::issues::Issue, results: &Res
 }
 
 /// How each gate of an issue stands, as programs read it.
-fn told(issue: &holdfast_tracker::issues::Issue, results: &Results) -> Vec<Standing> {
+fn standings(issue: &holdfast_tracker::issues::Issue, results: &Results) -> Vec<Standing> {
     issue.gates.iter().map(|key| Standing::new(key, results.0.get(key).cloned())).collect()
 }
 

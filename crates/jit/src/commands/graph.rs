@@ -15,10 +15,6 @@ use holdfast_tracker::issues::Issues;
 use holdfast_tracker::queries::graph::{Edges, Graph, GraphOutput, Way, roots};
 use holdfast_tracker::queries::{Board, Claimed, Filter};
 
-/// Does what was typed.
-///
-/// # Errors
-/// What went wrong.
 pub fn run(context: &Context, command: &Command) -> Result<Report> {
     let session = context.session()?;
     let issues = Issues::new(&session);

@@ -16,7 +16,7 @@ use holdfast_tracker::times::span;
 
 /// A loop that has ended, as one JSON object.
 #[derive(Serialize, JsonSchema)]
-pub struct Ended {
+pub struct HeartbeatRunOutput {
     /// The loop.
     pub heartbeat: Ending,
 }
@@ -24,23 +24,19 @@ pub struct Ended {
 /// How a loop ended.
 #[derive(Serialize, JsonSchema)]
 pub struct Ending {
-    /// Why.
+    /// The reason that it ended.
     pub ended: &'static str,
 }
 
 /// Signs of life, as one JSON object.
 #[derive(Serialize, JsonSchema)]
-pub struct Beats {
+pub struct HeartbeatStatusOutput {
     /// The last one of each agent.
     pub heartbeats: Vec<Beat>,
     /// How many.
     pub count: usize,
 }
 
-/// Does what was typed.
-///
-/// # Errors
-/// What went wrong.
 pub fn run(context: &Context, command: &Command) -> Result<Report> {
     match command {
         Command::Run { interval, auto_renew, parent } => beat(context, *interval, *auto_renew, *parent),
@@ -56,7 +52,7 @@ fn beat(context: &Context, interval: Option<u64>, auto_renew: bool, parent: Opti
     let end = heartbeat::run(&session, &parent, interval, auto_renew, &Interrupt::listen()?)?;
     let exit = if end == End::Lapsed { Exit::Lease } else { Exit::Ok };
     let text = format!("heartbeat of {} ended: {}\n", session.holder()?, end.as_str());
-    Ok(Report::new(text, &Ended { heartbeat: Ending { ended: end.as_str() } }).exit(exit))
+    Ok(Report::new(text, &HeartbeatRunOutput { heartbeat: Ending { ended: end.as_str() } }).exit(exit))
 }
 
 fn status(context: &Context) -> Result<Report> {
@@ -84,5 +80,5 @@ fn status(context: &Context) -> Result<Report> {
         table(["AGENT", "WORKTREE", "HEARD OF", "PROCESS"], &rows)
     };
     let count = beats.len();
-    Ok(Report::new(text, &Beats { heartbeats: beats, count }))
+    Ok(Report::new(text, &HeartbeatStatusOutput { heartbeats: beats, count }))
 }

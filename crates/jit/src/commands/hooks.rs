@@ -46,10 +46,6 @@ pub struct Shown {
     pub other: bool,
 }
 
-/// Does what was typed.
-///
-/// # Errors
-/// What went wrong.
 pub fn run(context: &Context, command: &Command) -> Result<Report> {
     match command {
         Command::Install { pre_receive } => {

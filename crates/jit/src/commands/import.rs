@@ -23,10 +23,6 @@ pub struct ImportOutput {
     pub imported: Imported,
 }
 
-/// Does what was typed.
-///
-/// # Errors
-/// What went wrong.
 pub fn run(context: &Context, typed: &Import) -> Result<Report> {
     let session = context.session()?;
     let text = read(context, &typed.file)?;

@@ -22,10 +22,6 @@ use show::Whole;
 
 pub use create::fresh;
 
-/// Does what was typed.
-///
-/// # Errors
-/// What went wrong.
 pub fn run(context: &Context, command: &Command) -> Result<Report> {
     if let Command::Create { issue, claim: true } = command {
         return super::claim::create(context, issue, &Terms::default());
@@ -42,14 +38,14 @@ pub fn run(context: &Context, command: &Command) -> Result<Report> {
 
 /// An issue after a change, as one JSON object.
 #[derive(Serialize, JsonSchema)]
-pub struct Written {
+pub struct IssueOutput {
     /// The issue.
     pub issue: Whole,
     /// Whether anything was written.
     pub changed: bool,
 }
 
-impl Written {
+impl IssueOutput {
     /// The issue as a change left it.
     #[must_use]
     pub fn new<T>(issues: &Issues<'_>, changed: &Changed<T>) -> Self {

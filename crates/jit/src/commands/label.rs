@@ -1,16 +1,12 @@
 //! `jit label`: words on issues.
 
 use crate::cli::Label as Command;
-use crate::commands::issue::Written;
+use crate::commands::issue::IssueOutput;
 use crate::context::Context;
 use crate::output::Report;
 use holdfast_tracker::error::Result;
 use holdfast_tracker::writes::{self, Writer};
 
-/// Does what was typed.
-///
-/// # Errors
-/// What went wrong.
 pub fn run(context: &Context, command: &Command) -> Result<Report> {
     let session = context.session()?;
     let (id, labels, there) = match command {
@@ -26,7 +22,8 @@ pub fn run(context: &Context, command: &Command) -> Result<Report> {
         labels.iter().try_for_each(|label| draft.label(label, there).map(drop))
     })?;
     let text = format!("{} has {}\n", writer.issues.handle(id), named(&changed.draft.labels()));
-    Ok(Report::new(text, &Written::new(&writer.issues, &changed)).brief(changed.draft.labels().join("\n")))
+    Ok(Report::new(text, &IssueOutput::new(&writer.issues, &changed))
+        .brief(changed.draft.labels().join("\n")))
 }
 
 fn named(labels: &[String]) -> String {

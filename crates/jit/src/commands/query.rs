@@ -14,10 +14,6 @@ use holdfast_tracker::error::Result;
 use holdfast_tracker::issues::{Issues, Scope};
 use holdfast_tracker::queries::{Board, Claimed, Filter, Item, Keep, Node, Reason};
 
-/// Does what was typed.
-///
-/// # Errors
-/// What went wrong.
 pub fn run(context: &Context, command: &Command) -> Result<Report> {
     let session = context.session()?;
     match command {

@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use crate::cli::Schema;
 use crate::commands;
-use crate::commands::config::told as config;
+use crate::commands::config::output as config;
 use crate::commands::demo;
 use crate::commands::gate::{check, define};
 use crate::commands::issue::{create, delete, show, update};
@@ -19,9 +19,12 @@ use crate::commands::{
     mcp, merge_driver, prime, recover, setup, shell, status, validate, work, worktree,
 };
 use crate::output::Report;
-use holdfast_tracker::claims::lease::{Beaten, Evicted, Many, One, Released, Renewed, Transferred};
-use holdfast_tracker::error::{Error, ErrorDocument, Result};
-use holdfast_tracker::queries::item::Items;
+use holdfast_tracker::claims::lease::{
+    ClaimEvictOutput, ClaimHeartbeatOutput, ClaimListOutput, ClaimOutput, ClaimReleaseOutput,
+    ClaimRenewOutput, ClaimTransferOutput,
+};
+use holdfast_tracker::error::{Error, ErrorOutput, Result};
+use holdfast_tracker::queries::item::IssueListOutput;
 use holdfast_tracker::queries::{graph, search};
 
 /// A command and the form of its answer.
@@ -29,25 +32,25 @@ pub type Output = (&'static str, fn() -> Form);
 
 /// Every command, and `error` for what goes wrong.
 pub const OUTPUTS: &[Output] = &[
-    ("claim acquire", of::<One>),
-    ("claim create", of::<claim::Created>),
-    ("claim force-evict", of::<Evicted>),
-    ("claim heartbeat", of::<Beaten>),
-    ("claim history", of::<claim::History>),
-    ("claim list", of::<Many>),
-    ("claim next", of::<One>),
-    ("claim release", of::<Released>),
-    ("claim renew", of::<Renewed>),
-    ("claim status", of::<Many>),
-    ("claim transfer", of::<Transferred>),
+    ("claim acquire", of::<ClaimOutput>),
+    ("claim create", of::<claim::ClaimCreateOutput>),
+    ("claim force-evict", of::<ClaimEvictOutput>),
+    ("claim heartbeat", of::<ClaimHeartbeatOutput>),
+    ("claim history", of::<claim::ClaimHistoryOutput>),
+    ("claim list", of::<ClaimListOutput>),
+    ("claim next", of::<ClaimOutput>),
+    ("claim release", of::<ClaimReleaseOutput>),
+    ("claim renew", of::<ClaimRenewOutput>),
+    ("claim status", of::<ClaimListOutput>),
+    ("claim transfer", of::<ClaimTransferOutput>),
     ("commit", of::<commit::CommitOutput>),
-    ("completions", of::<shell::Page>),
-    ("config get", of::<config::One>),
-    ("config reset", of::<config::Changed>),
-    ("config set", of::<config::Changed>),
-    ("config show", of::<config::Many>),
-    ("config show-hierarchy", of::<config::Hierarchy>),
-    ("config validate", of::<config::Validated>),
+    ("completions", of::<shell::ScriptOutput>),
+    ("config get", of::<config::ConfigGetOutput>),
+    ("config reset", of::<config::ConfigSetOutput>),
+    ("config set", of::<config::ConfigSetOutput>),
+    ("config show", of::<config::ConfigShowOutput>),
+    ("config show-hierarchy", of::<config::HierarchyOutput>),
+    ("config validate", of::<config::ConfigValidateOutput>),
     ("create", of::<create::CreateOutput>),
     ("demo", of::<demo::DemoOutput>),
     ("dep add", of::<dep::DepOutput>),
@@ -56,31 +59,31 @@ pub const OUTPUTS: &[Output] = &[
     ("dispatch logs", of::<dispatch::LogsOutput>),
     ("dispatch status", of::<dispatch::StatusOutput>),
     ("dispatch stop", of::<dispatch::StopOutput>),
-    ("doc add", of::<doc::Added>),
-    ("doc history", of::<doc::History>),
-    ("doc list", of::<doc::Many>),
-    ("doc remove", of::<issue::Written>),
-    ("doc show", of::<doc::Shown>),
+    ("doc add", of::<doc::DocAddOutput>),
+    ("doc history", of::<doc::DocHistoryOutput>),
+    ("doc list", of::<doc::DocListOutput>),
+    ("doc remove", of::<issue::IssueOutput>),
+    ("doc show", of::<doc::DocShowOutput>),
     ("drop", of::<work::DropOutput>),
-    ("error", of::<ErrorDocument>),
+    ("error", of::<ErrorOutput>),
     ("export", of::<export::ExportOutput>),
     ("finish", of::<work::FinishOutput>),
-    ("gate add", of::<gate::Written>),
+    ("gate add", of::<gate::GateOutput>),
     ("gate check", of::<check::GateCheckOutput>),
-    ("gate define", of::<define::Written>),
-    ("gate fail", of::<gate::Written>),
-    ("gate list", of::<define::Many>),
-    ("gate pass", of::<gate::Written>),
-    ("gate remove", of::<gate::Written>),
-    ("gate show", of::<define::One>),
-    ("gate status", of::<gate::Status>),
+    ("gate define", of::<define::GateDefineOutput>),
+    ("gate fail", of::<gate::GateOutput>),
+    ("gate list", of::<define::GateListOutput>),
+    ("gate pass", of::<gate::GateOutput>),
+    ("gate remove", of::<gate::GateOutput>),
+    ("gate show", of::<define::GateShowOutput>),
+    ("gate status", of::<gate::GateStatusOutput>),
     ("graph downstream", of::<graph::GraphOutput>),
     ("graph export", of::<graph::GraphOutput>),
     ("graph roots", of::<graph::GraphOutput>),
     ("graph show", of::<graph::GraphOutput>),
     ("guardian", of::<guardian::GuardianOutput>),
-    ("heartbeat run", of::<heartbeat::Ended>),
-    ("heartbeat status", of::<heartbeat::Beats>),
+    ("heartbeat run", of::<heartbeat::HeartbeatRunOutput>),
+    ("heartbeat status", of::<heartbeat::HeartbeatStatusOutput>),
     ("hook commit-msg", of::<hook::HookOutput>),
     ("hook pre-commit", of::<hook::HookOutput>),
     ("hook pre-push", of::<hook::HookOutput>),
@@ -93,25 +96,25 @@ pub const OUTPUTS: &[Output] = &[
     ("init", of::<init::InitOutput>),
     ("issue create", of::<create::CreateOutput>),
     ("issue delete", of::<delete::DeleteOutput>),
-    ("issue list", of::<Items<'static>>),
+    ("issue list", of::<IssueListOutput<'static>>),
     ("issue show", of::<show::ShowOutput>),
     ("issue update", of::<update::UpdateOutput>),
-    ("label add", of::<issue::Written>),
-    ("label rm", of::<issue::Written>),
+    ("label add", of::<issue::IssueOutput>),
+    ("label rm", of::<issue::IssueOutput>),
     ("land", of::<work::LandOutput>),
-    ("list", of::<Items<'static>>),
-    ("man", of::<shell::Page>),
+    ("list", of::<IssueListOutput<'static>>),
+    ("man", of::<shell::ScriptOutput>),
     ("mcp", of::<mcp::McpOutput>),
     ("merge-driver", of::<merge_driver::MergeDriverOutput>),
     ("prime", of::<prime::PrimeOutput>),
-    ("query all", of::<Items<'static>>),
-    ("query available", of::<Items<'static>>),
-    ("query blocked", of::<Items<'static>>),
-    ("ready", of::<Items<'static>>),
+    ("query all", of::<IssueListOutput<'static>>),
+    ("query available", of::<IssueListOutput<'static>>),
+    ("query blocked", of::<IssueListOutput<'static>>),
+    ("ready", of::<IssueListOutput<'static>>),
     ("recover", of::<recover::RecoverOutput>),
     ("run", of::<commands::run::RunOutput>),
-    ("schema", of::<All>),
-    ("search", of::<search::Results>),
+    ("schema", of::<SchemaListOutput>),
+    ("search", of::<search::SearchOutput>),
     ("setup", of::<setup::SetupOutput>),
     ("show", of::<show::ShowOutput>),
     ("start", of::<work::StartOutput>),
@@ -121,15 +124,15 @@ pub const OUTPUTS: &[Output] = &[
     ("validate config", of::<validate::ValidateOutput>),
     ("validate divergence", of::<validate::ValidateOutput>),
     ("validate leases", of::<validate::ValidateOutput>),
-    ("worktree info", of::<worktree::One>),
-    ("worktree init", of::<worktree::One>),
-    ("worktree list", of::<worktree::Many>),
+    ("worktree info", of::<worktree::WorktreeOutput>),
+    ("worktree init", of::<worktree::WorktreeOutput>),
+    ("worktree list", of::<worktree::WorktreeListOutput>),
 ];
 
 /// The forms of all answers, as one JSON object. The form of one answer is printed bare, as other programs
 /// take it.
 #[derive(Serialize, JsonSchema)]
-pub struct All {
+pub struct SchemaListOutput {
     /// The forms, by command.
     pub schemas: BTreeMap<&'static str, Form>,
 }
@@ -146,7 +149,9 @@ fn of<T: JsonSchema>() -> Form {
 pub fn run(typed: &Schema) -> Result<Report> {
     let name = typed.command.join(" ");
     if name.is_empty() {
-        return Ok(page(&All { schemas: OUTPUTS.iter().map(|(name, form)| (*name, form())).collect() }));
+        return Ok(page(&SchemaListOutput {
+            schemas: OUTPUTS.iter().map(|(name, form)| (*name, form())).collect(),
+        }));
     }
     let found = OUTPUTS.iter().find(|(known, _)| *known == name);
     let names: Vec<&str> = OUTPUTS.iter().map(|(name, _)| *name).collect();

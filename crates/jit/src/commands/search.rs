@@ -8,12 +8,9 @@ use crate::output::Report;
 use crate::output::colours::{priority_cell, state_cell};
 use holdfast_tracker::error::{Error, Result};
 use holdfast_tracker::issues::{Issues, Scope};
-use holdfast_tracker::queries::search::{Hit, Results, Words, sort};
+use holdfast_tracker::queries::search::{Hit, SearchOutput, Words, sort};
 
 /// Looks for words.
-///
-/// # Errors
-/// What went wrong.
 pub fn run(context: &Context, typed: &Search) -> Result<Report> {
     let words = Words::new(&typed.words);
     if words.is_empty() {
@@ -33,7 +30,7 @@ pub fn run(context: &Context, typed: &Search) -> Result<Report> {
     }
     let text = table(context, &scan.found, total);
     let brief: String = scan.found.iter().map(|hit| format!("{}\n", hit.id)).collect();
-    let results = Results { count: scan.found.len(), results: scan.found, total };
+    let results = SearchOutput { count: scan.found.len(), results: scan.found, total };
     Ok(Report::new(text, &results).brief(brief))
 }
 

@@ -11,7 +11,7 @@ use holdfast_tracker::error::{Error, Result};
 
 /// A page, as one JSON object.
 #[derive(Serialize, JsonSchema)]
-pub struct Page {
+pub struct ScriptOutput {
     /// What it says.
     pub text: String,
 }
@@ -48,5 +48,5 @@ pub fn man(typed: &Man) -> Result<Report> {
 fn page(bytes: &[u8]) -> Report {
     let text = String::from_utf8_lossy(bytes).into_owned();
     let page = Clean::page(&text);
-    Report::new(&page, &Page { text }).brief(page)
+    Report::new(&page, &ScriptOutput { text }).brief(page)
 }

@@ -53,16 +53,13 @@ pub struct Status {
 }
 
 /// Shows how things stand.
-///
-/// # Errors
-/// What went wrong.
 pub fn run(context: &Context) -> Result<Report> {
     let session = context.session()?;
     let issues = Issues::new(&session);
     let claimed = Claimed::load(&session)?;
     let board = Board::load(&issues, claimed, &Filter::default(), None)?;
     issues.warn(&board.problems);
-    let worktrees = session.worktrees().unwrap_or_default();
+    let worktrees = session.visible_worktrees();
     let agent_id = session.known_agent().map(|agent| agent.to_string());
     let status = status(session.sys(), &board, &worktrees, agent_id);
     let text = text(context, &board, &worktrees, &status);

@@ -45,9 +45,6 @@ pub struct Started {
 }
 
 /// Begins work.
-///
-/// # Errors
-/// What went wrong.
 pub fn start(context: &Context, typed: &cli::Start) -> Result<Report> {
     let limit = typed.wait.as_deref().map(wait::limit).transpose()?;
     let session = context.session()?;
@@ -161,9 +158,6 @@ fn line(outcome: &Outcome) -> String {
 }
 
 /// Finishes work.
-///
-/// # Errors
-/// What went wrong.
 pub fn finish(context: &Context, typed: &cli::Finish) -> Result<Report> {
     let session = context.session()?;
     let id = land::meant(&session, typed.issue.as_deref())?;
@@ -202,9 +196,6 @@ pub struct GivenBack {
 }
 
 /// Gives work back.
-///
-/// # Errors
-/// What went wrong.
 pub fn give_back(context: &Context, typed: &cli::Drop) -> Result<Report> {
     let session = context.session()?;
     let id = land::meant(&session, typed.issue.as_deref())?;
@@ -297,9 +288,6 @@ pub struct Moved {
 }
 
 /// Fetches, follows the target, and does what landings that were cut off left to do.
-///
-/// # Errors
-/// What went wrong.
 pub fn sync(context: &Context) -> Result<Report> {
     let session = context.session()?;
     let land::Synced { fetched, moved } = land::sync(&session)?;

@@ -13,7 +13,7 @@ use holdfast_tracker::worktree::{Entry, Record};
 
 /// This worktree, as one JSON object.
 #[derive(Serialize, JsonSchema)]
-pub struct One {
+pub struct WorktreeOutput {
     /// The worktree.
     pub worktree: Here,
 }
@@ -41,17 +41,13 @@ pub struct Here {
 
 /// All worktrees, as one JSON object.
 #[derive(Serialize, JsonSchema)]
-pub struct Many {
+pub struct WorktreeListOutput {
     /// The worktrees.
     pub worktrees: Vec<Entry>,
     /// How many.
     pub count: usize,
 }
 
-/// Does what was typed.
-///
-/// # Errors
-/// What went wrong.
 pub fn run(context: &Context, command: &Command) -> Result<Report> {
     match command {
         Command::Info => info(&context.session()?),
@@ -78,7 +74,7 @@ fn info(session: &Session) -> Result<Report> {
     let control = session.control().to_string_lossy().into_owned();
     let worktree =
         Here { schema_version, worktree_id, root, created_at, relocated_at, branch, main: !linked, control };
-    Ok(Report::new(text, &One { worktree }).brief(brief))
+    Ok(Report::new(text, &WorktreeOutput { worktree }).brief(brief))
 }
 
 fn list(context: &Context) -> Result<Report> {
@@ -88,7 +84,7 @@ fn list(context: &Context) -> Result<Report> {
     let text = table(["WORKTREE", "BRANCH", "PATH", ""], &rows);
     let brief: Vec<_> = entries.iter().filter_map(|entry| entry.worktree_id.clone()).collect();
     let count = entries.len();
-    Ok(Report::new(text, &Many { worktrees: entries, count }).brief(brief.join("\n")))
+    Ok(Report::new(text, &WorktreeListOutput { worktrees: entries, count }).brief(brief.join("\n")))
 }
 
 fn row(entry: &Entry) -> [String; 4] {

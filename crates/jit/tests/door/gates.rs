@@ -48,6 +48,24 @@ fn done_waits_for_every_gate_and_comes_with_the_last_one() {
 }
 
 #[test]
+fn a_judgement_that_cannot_be_read_is_named_and_leaves_the_gate_open() {
+    let bench = Bench::new();
+    for gate in ["review", "sign"] {
+        bench.jit(&["gate", "define", gate, "--manual"]).ok();
+    }
+    let id = gated(&bench, "review,sign");
+    bench.jit(&["gate", "pass", &id, "review"]).ok();
+    bench.jit(&["issue", "update", &id, "--state", "done"]).ok();
+    let blocked = || bench.jit(&["query", "blocked"]).ok();
+    let before = blocked();
+    assert!(before.stderr.is_empty() && !before.stdout.contains("review"), "{before}");
+    let result = bench.repo().join(format!(".jit/gates/results/{id}/review.json"));
+    std::fs::write(&result, "{").unwrap();
+    let after = blocked();
+    assert!(after.stderr.contains("review.json") && after.stdout.contains("review"), "{after}");
+}
+
+#[test]
 fn a_command_that_takes_too_long_has_failed() {
     let bench = Bench::new();
     bench.jit(&["gate", "define", "slow", "--command", "sleep 1000", "--timeout", "1"]).ok();

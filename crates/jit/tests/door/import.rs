@@ -82,7 +82,20 @@ fn what_cannot_be_imported_is_named_and_nothing_is() {
     let good = r#"{"id":"bd-1","title":"t","status":"open"}"#;
     let circle = r#"{"id":"a","title":"t","status":"open","dependencies":[{"depends_on_id":"b","type":"blocks"}]}
 {"id":"b","title":"t","status":"open","dependencies":[{"depends_on_id":"a","type":"blocks"}]}"#;
-    let cases: [(String, &str); 6] = [
+    let own = |rest: &str| {
+        let id = "01K0000000000000000000000A";
+        let moments = r#""created_at":"2026-01-01T00:00:00Z","updated_at":"2026-01-01T00:00:00Z""#;
+        format!(r#"{{"id":"{id}","title":"t","state":"ready",{moments},{rest}}}"#)
+    };
+    let foreign = |rest: &str| format!(r#"{{"id":"bd-2","title":"t","status":"open",{rest}}}"#);
+    let cases = [
+        (own(r#""labels":"ui""#), "labels are not a list"),
+        (own(r#""labels":["ui",5]"#), "labels are not all text"),
+        (own(r#""dependencies":{}"#), "dependencies are not a list"),
+        (foreign(r#""labels":{"ui":true}"#), "labels are not a list"),
+        (foreign(r#""dependencies":[{"type":"blocks"}]"#), "names no issue"),
+        (foreign(r#""priority":"high""#), "priority is not a number"),
+        (foreign(r#""description":["a"]"#), "description is not text"),
         (format!("{good}\nnot json"), "line 2"),
         (format!("{good}\n[1]"), "line 2"),
         (format!("{good}\n{{\"name\":1}}"), "neither"),

@@ -44,6 +44,7 @@ mod reads;
 mod run;
 mod schema;
 mod scopes;
+mod setup;
 mod terminal;
 mod users;
 mod wait;

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use holdfast_trial::Dice;
+use holdfast_trial::{Dice, seeds};
 use serde_json::Value;
 
 use crate::bench::Bench;
@@ -151,8 +151,7 @@ fn whatever_is_damaged_the_claims_work_again_after_a_repair_and_none_is_lost_wit
     let plane = Plane::new();
     let at = |name: &str| -> PathBuf { plane.bench.control(name) };
     plane.is_mended("nothing was damaged");
-    let rounds = std::env::var("HOLDFAST_ROUNDS").ok().and_then(|text| text.parse().ok()).unwrap_or(60);
-    for seed in 0..rounds {
+    for seed in seeds(60) {
         let mut dice = Dice::new(seed, std::time::Duration::from_millis(1));
         plane.restore();
         let mut story = vec![format!("seed {seed}")];

@@ -88,6 +88,28 @@ fn what_an_earlier_holder_wrote_comes_with_the_claim() {
 }
 
 #[test]
+fn a_commit_on_top_of_what_cannot_be_read_is_not_waved_through() {
+    let stage = Stage::new();
+    let issue = stage.issue("work");
+    let (a, b) = (stage.agent("agent:a", "a"), stage.agent("agent:b", "b"));
+    let first = a.claim(&issue);
+    a.work(&first, "by a").ok();
+    a.jit(&["claim", "release", &first.lease]).ok();
+    let second = b.claim(&issue);
+    b.work(&second, "by b").ok();
+    b.edit(&issue, json!({"title": "by a", "fence": first.fence}));
+    let version = format!("HEAD:.jit/issues/{issue}/issue.json");
+    let id = b.git(&["rev-parse", &version]).ok().line().to_owned();
+    let objects = b.git(&["rev-parse", "--path-format=absolute", "--git-path", "objects"]).ok();
+    let object = std::path::Path::new(objects.line()).join(&id[..2]).join(&id[2..]);
+    let kept = std::fs::read(&object).unwrap();
+    std::fs::remove_file(&object).unwrap();
+    b.commit("back").refused(&["cannot read the blob", &id]);
+    std::fs::write(&object, kept).unwrap();
+    b.commit("back").refused(&[&issue, "the commit before has"]);
+}
+
+#[test]
 fn deletions_renames_and_modes_are_changes() {
     let stage = Stage::new();
     let (one, two) = (stage.issue("one"), stage.issue("two"));

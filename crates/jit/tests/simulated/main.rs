@@ -1,7 +1,6 @@
 //! The door itself in the simulator: discovery, identities, the log, its projection, all of it, cut off at
 //! every call and run in every order that chance finds. What an agent was told must be so afterwards.
 #![expect(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests stop by panicking")]
-#![expect(clippy::disallowed_methods, reason = "the environment says how long to search")]
 #![expect(clippy::disallowed_macros, reason = "what a command said helps to see why a test failed")]
 
 mod cuts;

@@ -4,14 +4,10 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use holdfast_sys::sim::{Config, Faults, Odds, Random};
+use holdfast_trial::seeds;
 use serde_json::Value;
 
 use crate::stage::{ANNA, BERTA, ISSUE, OTHER, Stage};
-
-/// `HOLDFAST_SEEDS` widens the search.
-pub(crate) fn seeds() -> u64 {
-    std::env::var("HOLDFAST_SEEDS").ok().and_then(|seeds| seeds.parse().ok()).unwrap_or(1_000)
-}
 
 fn stage(seed: u64, faults: Faults) -> Stage {
     let config = Config { faults, switch_ppm: 200_000, lose_ppm: 500_000, ..Config::default() };
@@ -34,7 +30,7 @@ fn granted<'a>(told: &'a Option<Result<Value, i32>>, issue: &str) -> Option<&'a 
 #[test]
 fn one_of_two_agents_wins_whatever_happens() {
     let mut winners = [0, 0];
-    for seed in 0..seeds() {
+    for seed in seeds(1_000) {
         let mut stage = stage(seed, CRUEL);
         let acquire: &[&str] = &["claim", "acquire", ISSUE];
         let told = stage.together(&[(ANNA, acquire), (BERTA, acquire)]);
@@ -50,7 +46,7 @@ fn one_of_two_agents_wins_whatever_happens() {
 #[test]
 fn agents_that_ask_for_the_next_issue_get_different_ones() {
     let mut both = 0;
-    for seed in 0..seeds() {
+    for seed in seeds(1_000) {
         let mut stage = stage(seed, CRUEL);
         let next: &[&str] = &["claim", "next"];
         let told = stage.together(&[(ANNA, next), (BERTA, next)]);
@@ -66,7 +62,7 @@ fn agents_that_ask_for_the_next_issue_get_different_ones() {
 /// One process of an agent looks while another of the same agent starts: they agree on the worktree's id.
 #[test]
 fn a_worktree_has_one_identity_whoever_asks_first() {
-    for seed in 0..seeds() {
+    for seed in seeds(1_000) {
         let mut stage = stage(seed, Faults::NONE);
         let told = stage.together(&[
             (ANNA, &["claim", "acquire", ISSUE]),

@@ -16,7 +16,6 @@ pub struct Entry {
     pub seq: u64,
     /// The hash of the entry before it.
     pub prev: String,
-    /// When.
     pub at: String,
     /// Who did it: `host:user:pid:start_time` of the shell.
     pub actor: String,

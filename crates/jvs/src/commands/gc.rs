@@ -9,7 +9,6 @@ use crate::error::Result;
 use crate::gc;
 use crate::output::Report;
 
-/// Does what was typed.
 pub(super) fn run(context: &Context, command: &cli::Gc) -> Result<Report> {
     let repo = context.repo()?;
     match command {

@@ -17,7 +17,6 @@ use crate::output::{Report, document};
 use crate::repo::Repo;
 use crate::worktree::{Isolation, Worktree};
 
-/// Does what was typed.
 pub(super) fn run(context: &Context, command: &cli::Lock) -> Result<Report> {
     match command {
         cli::Lock::Acquire { worktree, lease_ms } => acquire(context, worktree.as_deref(), *lease_ms),

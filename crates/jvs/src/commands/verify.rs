@@ -24,8 +24,8 @@ pub(super) fn run(context: &Context, id: Option<&str>, all: bool) -> Result<Repo
         }
     };
     for id in &ids {
-        let ledger = audited.as_ref().map(|audited| &audited.ledger);
-        let check = || verify::snapshot(&repo, ledger, *id, &progress);
+        let expected = audited.as_ref().map(|audited| &audited.expected);
+        let check = || verify::snapshot(&repo, expected, *id, &progress);
         if let Err(error) = context.printer.watch("hashing", &progress, check) {
             wrong.push((id.to_string(), error));
         }

@@ -12,7 +12,6 @@ use crate::output::Report;
 use crate::payload::Progress;
 use crate::worktree::{Isolation, Survey, Worktree};
 
-/// Does what was typed.
 pub(super) fn run(context: &Context, command: &cli::Worktree) -> Result<Report> {
     match command {
         cli::Worktree::Create { name, from, isolation } => {

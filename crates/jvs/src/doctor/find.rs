@@ -74,7 +74,7 @@ fn left_over(repo: &Repo, findings: &mut Vec<Finding>) -> Result<BTreeSet<OpId>>
             Some(Task::Collect) => (Kind::AbandonedOperation, "the deletion of snapshots"),
             None => (Kind::AbandonedOperation, "something that had not begun yet"),
         };
-        let text = format!("{what} was cut off, and whoever did it is gone");
+        let text = format!("{what} was cut off, and its process is gone");
         findings.push(finding(kind, path, text, Remedy::EndWork(id)));
     }
     for name in repo.sys.files.list(&repo.control("staging"))? {

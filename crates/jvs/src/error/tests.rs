@@ -6,7 +6,7 @@ use holdfast_trial::{Page, lease, medium_errors};
 
 use super::{Class, Error};
 
-const OWN: &str = "Told by jvs alone";
+const OWN: &str = "Codes of jvs alone";
 
 fn cell(class: Class) -> String {
     match (class, class.exit()) {

@@ -59,11 +59,6 @@ struct Wire {
     process: Option<Owner>,
 }
 
-/// Programs that start another one, wait for it and end with it: a session of theirs would be of no use to
-/// anybody.
-const PASSING: [&str; 9] =
-    ["timeout", "time", "strace", "ltrace", "sudo", "doas", "setsid", "script", "unbuffer"];
-
 /// The shell that a command was started from.
 #[derive(Clone, Debug)]
 pub struct Shell {
@@ -83,7 +78,7 @@ impl Shell {
     /// When the system cannot tell.
     pub fn calling(sys: &Sys, user: &str) -> Result<Self> {
         let above = sys.processes.ancestors()?;
-        let lasting = above.iter().find(|one| !one.is_copy && !PASSING.contains(&one.name.as_str()));
+        let lasting = above.iter().find(|one| !one.is_copy && !one.is_passing());
         let process = match lasting.or(above.first()) {
             Some(one) => one.process.clone(),
             None => sys.processes.find(sys.processes.parent()?)?,
@@ -282,7 +277,7 @@ impl Session {
     /// When it does not know its token.
     pub fn claim(&self, resource: &Name) -> Result<Claim> {
         let fence = self.fence.ok_or_else(|| {
-            Error::new(Class::LockNotHeld, "this session was never told its token")
+            Error::new(Class::LockNotHeld, "this session has no token")
                 .hint("run `jvs lock acquire` once more; if the lock is yours, it says so")
         })?;
         Ok(Claim { resource: resource.clone(), lease: self.lock_id, holder: self.holder()?, fence })

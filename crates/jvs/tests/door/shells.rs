@@ -17,6 +17,17 @@ fn script(bench: &Bench, shell: &str, text: &str) -> Answer {
 const SHELLS: [&str; 2] = ["bash", "dash"];
 
 #[test]
+fn a_shell_that_runs_a_command_under_its_own_lock_is_told_so() {
+    let bench = Bench::new();
+    let said = script(&bench, "bash", "$jvs lock acquire >/dev/null; $jvs lock run -- true || echo $?");
+    assert_eq!(said.stdout, "1\n", "{said:?}");
+    assert!(
+        said.stderr.contains("this shell holds the lock") && said.stderr.contains("jvs lock release"),
+        "{said:?}"
+    );
+}
+
+#[test]
 fn whatever_the_shell_starts_acts_for_it() {
     let ways = [
         "out=$($jvs snapshot c); test -n \"$out\"",

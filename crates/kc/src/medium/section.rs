@@ -11,7 +11,7 @@ use holdfast_kernel::{
     Answer, Claim, Command, Event, Fence, Lease, LeaseId, Limits, Mode, Name, Policy, Stamp, Table, apply,
     check, decide,
 };
-use holdfast_store::{Error, Held, Result, read_event};
+use holdfast_store::{Error, Held, Result, check_decision, read_event};
 use rusqlite::{Connection, Params};
 
 use super::failure::{damaged, failed};
@@ -173,6 +173,7 @@ impl<'c> Section<'c> {
         }
         let position = self.position()?;
         let decision = decide(before, policy, command, now, position.next)?;
+        check_decision(command, position.next, &decision);
         if !decision.events.is_empty() {
             self.write(before, &decision.events, &position)?;
         }

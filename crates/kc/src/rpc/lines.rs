@@ -1,4 +1,4 @@
-//! One request a line in, one reply a line out, in order. A line that never ends is bounded and refused, and
+//! One request per line in, one reply per line out, in order. A line that never ends is bounded and refused, and
 //! the next one is served all the same.
 
 use std::io::{self, BufRead, Write};
@@ -9,7 +9,7 @@ use serde::Deserialize as _;
 use super::{Reply, answer};
 use crate::error::Error;
 use crate::medium::Database;
-use crate::untold::give_back;
+use crate::undelivered::give_back;
 use crate::wire::Lease;
 
 /// The longest line that is read: several times what the largest request needs.
@@ -39,14 +39,14 @@ pub fn serve(conn: &mut Database, mut input: impl BufRead, mut out: impl Write) 
     while let Some(whole) = next(&mut input, &mut line)? {
         let reply = if whole { answer(conn, &line) } else { too_long() };
         if let Err(why) = writeln!(out, "{}", Clean::json(&reply)).and_then(|()| out.flush()) {
-            return Err(Unserved { why, lease: untold(conn, &reply) });
+            return Err(Unserved { why, lease: undelivered(conn, &reply) });
         }
     }
     Ok(())
 }
 
 /// Gives the lease back that a reply has, if it has one; says what came of that.
-fn untold(conn: &mut Database, reply: &Reply) -> Option<String> {
+fn undelivered(conn: &mut Database, reply: &Reply) -> Option<String> {
     let Reply::Data { data, .. } = reply else { return None };
     let lease = data.get("lease")?;
     Some(match Lease::deserialize(lease) {

@@ -39,10 +39,10 @@ fn a_lease_whose_token_could_not_be_told_is_given_back() {
     for to in [full, closed] {
         let bench = Bench::new(&["doc"]);
         let words = ["lineage", "lock", "acquire", "VAULT", "doc", "ann", "--now-ms", &now];
-        let untold = answered_to(bench.command(KC, &words), to());
-        assert_eq!(untold.failed(), "KC_LINEAGE_QUERY_FAILED");
-        assert!(untold.stderr.contains("cannot write the answer"), "{untold:?}");
-        assert!(untold.stderr.contains("the lease was given back"), "{untold:?}");
+        let undelivered = answered_to(bench.command(KC, &words), to());
+        assert_eq!(undelivered.failed(), "KC_LINEAGE_QUERY_FAILED");
+        assert!(undelivered.stderr.contains("cannot write the answer"), "{undelivered:?}");
+        assert!(undelivered.stderr.contains("the lease was given back"), "{undelivered:?}");
         assert!(!is_held(&bench), "nobody has the token");
         let next = bench.run(&words).ok();
         assert_eq!(next["lease"]["fence"], 3, "a grant, a release, and this");
@@ -78,18 +78,20 @@ fn a_lease_that_could_not_be_given_back_either_is_said_to_last() {
     for n in 1..40 {
         let inject = format!("inject=pwrite64:error=ENOSPC:when={n}+");
         let before = ["-f", "-qq", "-o", "/dev/null", "-e", &inject, KC];
-        let untold = answered_to(bench.command("strace", &[&before[..], &words].concat()), full());
-        assert_eq!(untold.failed(), "KC_LINEAGE_QUERY_FAILED");
-        if untold.stderr.contains("cannot write the answer") && !untold.stderr.contains("was given back") {
+        let undelivered = answered_to(bench.command("strace", &[&before[..], &words].concat()), full());
+        assert_eq!(undelivered.failed(), "KC_LINEAGE_QUERY_FAILED");
+        if undelivered.stderr.contains("cannot write the answer")
+            && !undelivered.stderr.contains("was given back")
+        {
             let until = (NOW + 900_000).to_string();
             assert!(
-                untold.stderr.contains(&until) && untold.stderr.contains("could not be given back"),
-                "{untold:?}"
+                undelivered.stderr.contains(&until) && undelivered.stderr.contains("could not be given back"),
+                "{undelivered:?}"
             );
             assert!(is_held(&bench));
             return;
         }
-        assert!(!is_held(&bench), "{n}: {untold:?}");
+        assert!(!is_held(&bench), "{n}: {undelivered:?}");
     }
     panic!("a lease could always be given back");
 }
@@ -103,9 +105,9 @@ fn what_was_done_is_said_to_have_been_done_although_the_answer_got_nowhere() {
     let add = [&add[..], &["--now-ms", &now]].concat();
     let release = ["lineage", "lock", "release", "VAULT", "doc", &token];
     for words in [&add[..], &release, &["doc", "add", "VAULT", "other"], &["vault", "init", "second"]] {
-        let untold = answered_to(bench.command(KC, words), full());
-        assert_eq!(untold.failed(), "KC_LINEAGE_QUERY_FAILED");
-        assert!(untold.stderr.contains("it was done, but"), "{words:?}: {untold:?}");
+        let undelivered = answered_to(bench.command(KC, words), full());
+        assert_eq!(undelivered.failed(), "KC_LINEAGE_QUERY_FAILED");
+        assert!(undelivered.stderr.contains("it was done, but"), "{words:?}: {undelivered:?}");
         // Whoever closed the pipe has read enough.
         let unread = answered_to(bench.command(KC, &["lineage", "lock", "status", "VAULT"]), closed());
         assert_eq!((unread.code, unread.stderr.as_str()), (Some(0), ""));

@@ -12,7 +12,7 @@ use super::scan::Cursor;
 use super::segment::Header;
 use super::state::State;
 use crate::json::{Words, write};
-use crate::{CounterId, Error, Record, Result};
+use crate::{CounterId, Error, Record, Result, check_decision};
 
 /// Whoever is alone with the log.
 pub(super) struct Writer<'a> {
@@ -241,10 +241,12 @@ impl Batch {
         command: &Command,
         now: &Stamp,
     ) -> Result<Result<Answer>> {
-        let decision = match decide(&cursor.table, policy, command, now, next(cursor)?) {
+        let position = next(cursor)?;
+        let decision = match decide(&cursor.table, policy, command, now, position) {
             Ok(decision) => decision,
             Err(refusal) => return Ok(Err(refusal.into())),
         };
+        check_decision(command, position, &decision);
         for event in &decision.events {
             let sequence = next(cursor)?;
             let start = self.lines.len();

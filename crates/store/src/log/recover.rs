@@ -78,7 +78,7 @@ impl Writer<'_> {
             Ok(None) if elsewhere.events.is_empty() => {
                 return Ok(Recovery { findings, repaired: repair, kept: None });
             }
-            Ok(None) => Some("it is gone, but what happened is told elsewhere".to_owned()),
+            Ok(None) => Some("it is gone, but other files record what happened".to_owned()),
             Ok(state) => {
                 self.state = state;
                 self.contradiction(&archived, elsewhere)?
@@ -142,10 +142,10 @@ impl Writer<'_> {
             }
         }
         let is_its_own = is_about(elsewhere, cursor.log, &known);
-        let told = elsewhere.events.iter().map(|(number, _)| number.get()).max().filter(|_| is_its_own);
-        Ok(told.filter(|told| *told > cursor.sequence).map(|told| {
+        let recorded = elsewhere.events.iter().map(|(number, _)| number.get()).max().filter(|_| is_its_own);
+        Ok(recorded.filter(|known| *known > cursor.sequence).map(|known| {
             let from = cursor.sequence;
-            format!("it ends after sequence {from}, but what happened up to {told} is told elsewhere")
+            format!("it ends after sequence {from}, but other files record what happened up to {known}")
         }))
     }
 

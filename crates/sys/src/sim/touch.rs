@@ -15,7 +15,7 @@ pub struct Thing(u128);
 /// That a step read or changed something.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Touch {
-    /// What.
+    /// The thing that was touched.
     pub thing: Thing,
     /// Whether it may have changed it.
     pub changed: bool,

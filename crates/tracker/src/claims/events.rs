@@ -20,7 +20,7 @@ pub struct Envelope {
     sequence: Option<u64>,
     /// What happened.
     event_type: &'static str,
-    /// When.
+    /// The moment of the transition.
     timestamp: String,
     /// Who did it.
     actor: Actor,

@@ -148,7 +148,7 @@ impl Kind {
 
 /// A lease or several, as one JSON object.
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct One {
+pub struct ClaimOutput {
     /// The lease.
     pub lease: Shown,
     /// Whether it was held already.
@@ -158,7 +158,7 @@ pub struct One {
 
 /// A lease that was prolonged, as one JSON object.
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct Renewed {
+pub struct ClaimRenewOutput {
     /// The lease.
     pub lease: Shown,
     /// Always true.
@@ -167,7 +167,7 @@ pub struct Renewed {
 
 /// A lease that gave a sign of life, as one JSON object.
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct Beaten {
+pub struct ClaimHeartbeatOutput {
     /// The lease.
     pub lease: Shown,
     /// Always true.
@@ -176,7 +176,7 @@ pub struct Beaten {
 
 /// A lease that was given back, as one JSON object.
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct Released {
+pub struct ClaimReleaseOutput {
     /// The lease.
     pub lease: Shown,
     /// Always true.
@@ -185,7 +185,7 @@ pub struct Released {
 
 /// The lease that another agent was handed, as one JSON object.
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct Transferred {
+pub struct ClaimTransferOutput {
     /// The lease.
     pub lease: Shown,
     /// Always true.
@@ -194,7 +194,7 @@ pub struct Transferred {
 
 /// A lease that was taken away, as one JSON object.
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct Evicted {
+pub struct ClaimEvictOutput {
     /// The lease.
     pub lease: Shown,
     /// Always true.
@@ -203,7 +203,7 @@ pub struct Evicted {
 
 /// Several leases.
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct Many {
+pub struct ClaimListOutput {
     /// The leases.
     pub leases: Vec<Shown>,
     /// How many.

@@ -16,7 +16,7 @@ pub(super) struct Awkward(pub(super) usize);
 pub(super) fn set(text: &str, path: &[&str], value: &str) -> Result<String, Awkward> {
     let document = Document::parse(text).map_err(|_| Awkward(0))?;
     match walk(document.as_table(), path)? {
-        Spot::There { value: place, .. } => Ok(splice(text, place, value)),
+        Spot::There { value: place, .. } => splice(text, place, value).ok_or(Awkward(0)),
         Spot::Missing(place) => place.insert(text, path, value).ok_or(Awkward(0)),
     }
 }
@@ -26,14 +26,16 @@ pub(super) fn remove(text: &str, path: &[&str]) -> Result<Option<String>, Awkwar
     let document = Document::parse(text).map_err(|_| Awkward(0))?;
     match walk(document.as_table(), path)? {
         Spot::Missing(_) => Ok(None),
-        Spot::There { key, value, inline: true } => Ok(Some(splice(text, entry(text, &key, &value), ""))),
-        Spot::There { key, value, inline: false } => Ok(Some(splice(text, lines(text, &key, &value), ""))),
+        Spot::There { key, value, inline } => {
+            let place = if inline { entry(text, &key, &value) } else { lines(text, &key, &value) };
+            splice(text, place, "").map(Some).ok_or(Awkward(value.start))
+        }
     }
 }
 
-fn splice(text: &str, place: Range<usize>, with: &str) -> String {
-    let (before, after) = (text.get(..place.start), text.get(place.end..));
-    [before.unwrap_or_default(), with, after.unwrap_or_default()].concat()
+/// The text with something else at a place; none if that is no place in it, so that no byte of a file is ever lost.
+fn splice(text: &str, place: Range<usize>, with: &str) -> Option<String> {
+    Some([text.get(..place.start)?, with, text.get(place.end..)?].concat())
 }
 
 /// What a path leads to.
@@ -86,15 +88,13 @@ impl<'a> Place<'a> {
         let fits = self.inline || self.table.is_dotted() || self.depth == parent.len();
         let sibling = last(self.table).filter(|_| fits);
         match (sibling, &self.span) {
-            (Some((_, value)), _) if self.inline => {
-                Some(splice(text, value.end..value.end, &format!(", {here}")))
-            }
+            (Some((_, value)), _) if self.inline => splice(text, value.end..value.end, &format!(", {here}")),
             (None, Some(braces)) if self.inline => {
                 let inside = braces.start + 1;
-                Some(splice(text, inside..inside, &format!(" {here} ")))
+                splice(text, inside..inside, &format!(" {here} "))
             }
-            (Some((key, value)), _) => Some(insert_line(text, value.end, indent(text, key.start), &here)),
-            (None, Some(header)) if fits => Some(insert_line(text, header.end, "", &here)),
+            (Some((key, value)), _) => insert_line(text, value.end, indent(text, key.start), &here),
+            (None, Some(header)) if fits => insert_line(text, header.end, "", &here),
             _ => Some(append(text, &parent.join("."), &format!("{leaf} = {value}"))),
         }
     }
@@ -111,7 +111,7 @@ fn last(table: &dyn TableLike) -> Option<(Range<usize>, Range<usize>)> {
 }
 
 /// Adds a line after the one that `byte` is on.
-fn insert_line(text: &str, byte: usize, indent: &str, line: &str) -> String {
+fn insert_line(text: &str, byte: usize, indent: &str, line: &str) -> Option<String> {
     let end = line_end(text, byte);
     let eol = eol(text);
     let complete = text.get(..end).is_some_and(|before| before.ends_with('\n'));

@@ -66,7 +66,7 @@ fn the_page_says_what_jit_does() {
         let (name, meaning, advice) = (code.as_str(), code.meaning(), code.advice());
         format!("| `{name}` | {meaning} | {advice} | {} | {} |", exit(code), code.http())
     }));
-    page.compare("Told by jit itself", &own);
+    page.compare("Codes of jit alone", &own);
     let mut hooks = vec!["| code | meaning | what to do |".to_owned(), "|---|---|---|".to_owned()];
     hooks.extend(rows_of(Source::Hooks, |code| {
         format!("| `{}` | {} | {} |", code.as_str(), code.meaning(), code.advice())

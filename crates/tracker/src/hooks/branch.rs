@@ -49,8 +49,7 @@ impl BranchCheck<'_> {
         new: Option<Version>,
         findings: &mut Findings,
     ) -> Result<()> {
-        // What cannot be read has no fence to fall behind.
-        let before = Fenced::of(self.commits.objects, old).unwrap_or_default();
+        let before = Fenced::replaced(self.commits.objects, old)?;
         let Some(new) = new else { return self.vanished(issue, &before, findings) };
         let after = match Fenced::of(self.commits.objects, new) {
             Ok(after) => after,

@@ -54,7 +54,7 @@ impl Committer<'_> {
                 }
                 Ok(fenced) => {
                     let before = change.and_then(|change| change.old);
-                    self.carried(issue, &fenced, before, held, findings).unwrap_or(held.fence)
+                    self.carried(issue, &fenced, before, held, findings)?.unwrap_or(held.fence)
                 }
             },
         };
@@ -75,7 +75,7 @@ impl Committer<'_> {
         before: Option<Version>,
         held: &Lease,
         findings: &mut Findings,
-    ) -> Option<Fence> {
+    ) -> Result<Option<Fence>> {
         let counter = self.view.counter.map(|counter| counter.to_string());
         let Some((fence, log)) = fenced.pair() else {
             let message = format!(
@@ -83,23 +83,24 @@ impl Committer<'_> {
                 held.id
             );
             findings.add(self.weight, Problem::with(issue, Code::NoFence, message, rewrite(issue)));
-            return None;
+            return Ok(None);
         };
         if counter.as_deref() != Some(log) {
             findings.add(self.foreign, foreign(issue, fence, log));
-            return None;
+            return Ok(None);
         }
         // Only a file that is older than the lease can be older than the commit before.
         let older = before.filter(|_| fence < held.fence.get());
-        let before = older.and_then(|old| Fenced::of(self.objects, old).ok()).unwrap_or_default();
-        if let Some((there, _)) = before.pair().filter(|(there, same)| *same == log && *there > fence) {
+        let before = older.map(|old| Fenced::replaced(self.objects, old)).transpose()?;
+        let before = before.as_ref().and_then(Fenced::pair);
+        if let Some((there, _)) = before.filter(|(there, same)| *same == log && *there > fence) {
             let message =
                 format!("issue {issue}: its file carries fence {fence}, but the commit before has {there}");
             findings.add(self.weight, Problem::with(issue, Code::FenceLowered, message, rewrite(issue)));
         }
         // A number that no grant has fences everybody out.
         let carried = Fence::new(fence).unwrap_or(Fence::LAST);
-        (carried > held.fence).then_some(carried)
+        Ok((carried > held.fence).then_some(carried))
     }
 
     /// Whether a change is what the last holder committed elsewhere.

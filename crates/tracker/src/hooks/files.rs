@@ -122,6 +122,19 @@ impl Fenced {
         serde_json::from_slice(&bytes).map_err(|error| format!("it is no issue: {error}"))
     }
 
+    /// The fence that a version had which is replaced. What is no issue has none to fall behind; what is not there to be
+    /// read must not pass for that.
+    ///
+    /// # Errors
+    /// When git does not have the version.
+    pub(super) fn replaced(objects: &Objects<'_>, version: Version) -> Result<Self> {
+        match Self::of(objects, version) {
+            Ok(fenced) => Ok(fenced),
+            Err(_) if objects.has(&version.1) => Ok(Self::default()),
+            Err(_) => objects.blob(&version.1, LONGEST).map(|_| Self::default()).map_err(Into::into),
+        }
+    }
+
     /// Fence and log, if it carries both.
     pub(super) fn pair(&self) -> Option<(u64, &str)> {
         self.fence.zip(self.fence_log.as_deref())

@@ -9,7 +9,7 @@ use holdfast_kernel::{LeaseId, Stamp};
 use serde_json::{Map, Value, json};
 
 use super::item::Item;
-use super::words;
+use super::{list, words};
 use crate::ids::IssueId;
 use crate::issues::{Issue, Priority, State};
 use crate::times::rfc3339;
@@ -42,6 +42,7 @@ pub(super) fn item(types: &[String], ids: &Ids, fields: &Map<String, Value>) -> 
     if text("status") == Some("tombstone") {
         return Ok(None);
     }
+    check_kinds(fields)?;
     let id = ids.get(foreign);
     let title: String =
         text("title").ok_or("it has no title")?.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -55,7 +56,7 @@ pub(super) fn item(types: &[String], ids: &Ids, fields: &Map<String, Value>) -> 
     issue.metadata = metadata(fields);
     let kind = text("issue_type").unwrap_or("task");
     let mut item = Item::bare(id, issue);
-    item.labels = words(fields.get("labels"))
+    item.labels = words("labels", fields.get("labels"))?
         .iter()
         .map(|label| label.split_whitespace().collect::<Vec<_>>().join("-"))
         .collect();
@@ -65,8 +66,23 @@ pub(super) fn item(types: &[String], ids: &Ids, fields: &Map<String, Value>) -> 
         item.issue.kind = types.last().cloned().unwrap_or_else(|| "task".to_owned());
         item.labels.insert(kind.to_owned());
     }
-    relate(&mut item, ids, fields);
+    relate(&mut item, ids, fields)?;
     item.checked().map(Some)
+}
+
+/// Whether what has a place of its own is of the kind that this place takes: what is of another kind would be lost.
+fn check_kinds(fields: &Map<String, Value>) -> Result<(), String> {
+    const TEXTS: [&str; 7] =
+        ["title", "description", "status", "issue_type", "assignee", "created_at", "updated_at"];
+    let present = |key: &str| fields.get(key).filter(|value| !value.is_null());
+    let mut texts = TEXTS.into_iter().chain(SECTIONS.map(|(key, _)| key));
+    if let Some(key) = texts.find(|key| present(key).is_some_and(|value| !value.is_string())) {
+        return Err(format!("its {key} is not text"));
+    }
+    if present("priority").is_some_and(|value| !value.is_u64()) {
+        return Err("its priority is not a number".into());
+    }
+    Ok(())
 }
 
 /// When each issue of a file was made, in milliseconds since 1970, by the id that beads gave it.
@@ -140,12 +156,12 @@ fn metadata(fields: &Map<String, Value>) -> BTreeMap<String, Value> {
 }
 
 /// What it waits for, what it belongs to, and what it is merely about.
-fn relate(item: &mut Item, ids: &Ids, fields: &Map<String, Value>) {
-    let list = fields.get("dependencies").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+fn relate(item: &mut Item, ids: &Ids, fields: &Map<String, Value>) -> Result<(), String> {
     let mut others = Vec::new();
-    for edge in list {
+    for edge in list("dependencies", fields.get("dependencies"))? {
         let text = |key: &str| edge.get(key).and_then(Value::as_str);
-        let Some(on) = edge.as_str().or_else(|| text("depends_on_id")) else { continue };
+        let on = edge.as_str().or_else(|| text("depends_on_id"));
+        let on = on.ok_or("one of its dependencies names no issue")?;
         match text("type").unwrap_or("blocks") {
             "blocks" => drop(item.dependencies.insert(ids.get(on))),
             "parent-child" => drop(item.parents.insert(ids.get(on))),
@@ -157,6 +173,7 @@ fn relate(item: &mut Item, ids: &Ids, fields: &Map<String, Value>) {
     {
         beads.insert("related".into(), Value::Array(others));
     }
+    Ok(())
 }
 
 /// Lets what others belong to wait for them: an epic is done when its parts are.

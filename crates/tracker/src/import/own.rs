@@ -17,8 +17,9 @@ pub(super) fn item(mut fields: Map<String, Value>) -> Result<Item, String> {
         serde_json::from_value(Value::Object(fields)).map_err(|error| format!("it is no issue: {error}"))?;
     let known = |id: &str| IssueId::parse(id).ok_or_else(|| format!("'{id}' is not the id of an issue"));
     let mut item = Item::bare(known(&issue.id)?, issue);
-    item.labels = words(labels.as_ref());
-    item.dependencies = words(dependencies.as_ref()).iter().map(|id| known(id)).collect::<Result<_, _>>()?;
+    item.labels = words("labels", labels.as_ref())?;
+    let dependencies = words("dependencies", dependencies.as_ref())?;
+    item.dependencies = dependencies.iter().map(|id| known(id)).collect::<Result<_, _>>()?;
     if let Some(results) = results {
         let results = serde_json::from_value(results);
         item.results = Results(results.map_err(|error| format!("its gate_results are none: {error}"))?);

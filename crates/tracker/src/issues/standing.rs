@@ -268,7 +268,7 @@ impl<'a> Landing<'a> {
             return true;
         }
         let roots = self.worktrees.get_or_init(|| {
-            let all = self.session.worktrees().unwrap_or_default();
+            let all = self.session.visible_worktrees();
             all.into_iter().filter(|entry| !entry.gone).map(|entry| entry.root).collect()
         });
         roots.iter().any(|root| {

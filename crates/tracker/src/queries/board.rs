@@ -9,7 +9,7 @@ use crate::config::Satisfied;
 use crate::error::{Error, Result};
 use crate::ids::{Handles, IssueId};
 use crate::issues::{Issues, Priority, Scope, Seen, Standing, State};
-use crate::writes::results_of;
+use crate::writes::{Results, results_of};
 
 /// What a board knows of an issue.
 pub struct Node<K = ()> {
@@ -103,9 +103,12 @@ impl<K: Send> Board<K> {
         let mut scan =
             issues.scan(Scope::All, |seen| Some(Node::new(issues, seen, &claimed, filter, keep)))?;
         for node in scan.found.iter_mut().filter(|node| !node.gates.is_empty()) {
-            // Whatever cannot be told counts as open.
             let gates = node.gates.iter().cloned().collect();
-            let results = results_of(issues, node.id, &gates).unwrap_or_default();
+            // A judgement that cannot be read leaves its gate open.
+            let results = results_of(issues, node.id, &gates).unwrap_or_else(|error| {
+                scan.problems.push(error.to_string());
+                Results::default()
+            });
             node.gates = node.gates.iter().filter(|key| !results.passed(key)).cloned().collect();
         }
         let handles = Handles::new(&scan.ids);

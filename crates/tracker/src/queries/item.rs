@@ -52,7 +52,7 @@ const fn is_open(standing: &&Standing) -> bool {
 
 /// Issues, as one JSON object.
 #[derive(Serialize, JsonSchema)]
-pub struct Items<'a> {
+pub struct IssueListOutput<'a> {
     /// The issues.
     pub issues: Vec<Item<'a>>,
     /// How many.

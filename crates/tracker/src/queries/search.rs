@@ -71,7 +71,7 @@ pub struct Hit {
 
 /// What was found, as one JSON object.
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct Results {
+pub struct SearchOutput {
     /// The best ones.
     pub results: Vec<Hit>,
     /// How many are shown.

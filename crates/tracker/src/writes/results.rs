@@ -38,7 +38,7 @@ impl Verdict {
 pub struct GateResult {
     /// What it was.
     pub status: Verdict,
-    /// When.
+    /// The moment of the judgement.
     pub at: String,
     /// Who judged, or had a program judge.
     #[serde(default, skip_serializing_if = "Option::is_none")]

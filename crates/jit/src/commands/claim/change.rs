@@ -2,7 +2,10 @@
 
 use holdfast_kernel::Millis;
 use holdfast_tracker::agent::AgentId;
-use holdfast_tracker::claims::lease::{Beaten, Evicted, Released, Renewed, Shown, Transferred, left};
+use holdfast_tracker::claims::lease::{
+    ClaimEvictOutput, ClaimHeartbeatOutput, ClaimReleaseOutput, ClaimRenewOutput, ClaimTransferOutput, Shown,
+    left,
+};
 use holdfast_tracker::claims::{reason, seconds};
 use holdfast_tracker::error::Result;
 use holdfast_tracker::keep::{self, Kept};
@@ -15,26 +18,26 @@ use crate::output::Report;
 pub(super) fn renew(context: &Context, typed: &str, ttl: Option<&str>) -> Result<Report> {
     let ttl = ttl.map(|text| seconds("--ttl", text)).transpose()?.map(Millis::from_secs);
     let kept = keep::renew(&context.session()?, typed, ttl)?;
-    Ok(report(context, &kept, "renewed", |lease| Renewed { lease, renewed: true }))
+    Ok(report(context, &kept, "renewed", |lease| ClaimRenewOutput { lease, renewed: true }))
 }
 
 /// Beats for a claim without a deadline.
 pub(super) fn beat(context: &Context, typed: &str) -> Result<Report> {
     let kept = keep::beat(&context.session()?, typed)?;
-    Ok(report(context, &kept, "beaten", |lease| Beaten { lease, beaten: true }))
+    Ok(report(context, &kept, "beaten", |lease| ClaimHeartbeatOutput { lease, beaten: true }))
 }
 
 /// Gives a claim back.
 pub(super) fn release(context: &Context, typed: &str) -> Result<Report> {
     let kept = keep::release(&context.session()?, typed)?;
-    Ok(report(context, &kept, "released", |lease| Released { lease, released: true }))
+    Ok(report(context, &kept, "released", |lease| ClaimReleaseOutput { lease, released: true }))
 }
 
 /// Takes a claim away from its holder.
 pub(super) fn evict(context: &Context, typed: &str, why: &str) -> Result<Report> {
     let reason = reason("--reason", why)?;
     let kept = keep::evict(&context.session()?, typed, reason)?;
-    Ok(report(context, &kept, "evicted", |lease| Evicted { lease, evicted: true }))
+    Ok(report(context, &kept, "evicted", |lease| ClaimEvictOutput { lease, evicted: true }))
 }
 
 /// Hands a claim to another agent, in a worktree that is there.
@@ -48,7 +51,7 @@ pub(super) fn transfer(
     let reason = reason("--reason", why)?;
     let agent = AgentId::new(to_agent)?;
     let kept = keep::transfer(&context.session()?, typed, &agent, to_worktree, reason)?;
-    Ok(report(context, &kept, "transferred", |lease| Transferred { lease, transferred: true }))
+    Ok(report(context, &kept, "transferred", |lease| ClaimTransferOutput { lease, transferred: true }))
 }
 
 /// Says what became of a claim, to programs as `document` makes it.

@@ -11,7 +11,7 @@ use crate::output::leases::listing;
 use holdfast_tracker::Session;
 use holdfast_tracker::agent::AgentId;
 use holdfast_tracker::claims::events::Envelope;
-use holdfast_tracker::claims::lease::{Kind, Many, Shown};
+use holdfast_tracker::claims::lease::{ClaimListOutput, Kind, Shown};
 use holdfast_tracker::claims::resource;
 use holdfast_tracker::error::{Error, Result};
 use holdfast_tracker::ids::{IssueId, Typed};
@@ -19,7 +19,7 @@ use holdfast_tracker::issues::Issues;
 
 /// What happened to claims, as one JSON object.
 #[derive(Serialize, JsonSchema)]
-pub struct History {
+pub struct ClaimHistoryOutput {
     /// The events, in their order.
     pub events: Vec<Envelope>,
     /// How many.
@@ -46,12 +46,12 @@ pub(super) fn status(
     };
     let leases: Vec<&Lease> = view.table.iter().filter(wanted).collect();
     session.warn_of_ending(&view);
-    let worktrees = session.worktrees().unwrap_or_default();
+    let worktrees = session.visible_worktrees();
     let shown = Shown::all(session.sys(), leases.iter().copied(), &view.now, &worktrees);
     let brief: Vec<_> = shown.iter().map(|lease| lease.lease_id.clone()).collect();
     let text = listing(session.sys(), leases.into_iter(), &view.now, &worktrees);
     let count = shown.len();
-    Ok(Report::new(text, &Many { leases: shown, count }).brief(brief.join("\n")))
+    Ok(Report::new(text, &ClaimListOutput { leases: shown, count }).brief(brief.join("\n")))
 }
 
 /// The issue that was meant, among those that are claimed and those that can be seen.
@@ -86,5 +86,5 @@ pub(super) fn history(context: &Context, issue: Option<&str>) -> Result<Report> 
         table(["NUMBER", "WHEN", "WHAT", "ISSUE", "BY", "WHY"], &rows)
     };
     let count = events.len();
-    Ok(Report::new(text, &History { events, count }))
+    Ok(Report::new(text, &ClaimHistoryOutput { events, count }))
 }

@@ -1,7 +1,7 @@
 //! Taking a claim: on an issue, on the best one, on a fresh one.
 
 use holdfast_tracker::Session;
-use holdfast_tracker::claims::lease::{One, Shown, left};
+use holdfast_tracker::claims::lease::{ClaimOutput, Shown, left};
 use holdfast_tracker::claims::{Terms, wait};
 use holdfast_tracker::error::Result;
 use holdfast_tracker::issues::Issues;
@@ -19,12 +19,12 @@ use crate::output::{Report, Undo};
 
 /// An issue that was made and claimed, as one JSON object.
 #[derive(Serialize, JsonSchema)]
-pub struct Created {
+pub struct ClaimCreateOutput {
     /// The issue.
     pub issue: Whole,
     /// The claim on it.
     #[serde(flatten)]
-    pub claim: One,
+    pub claim: ClaimOutput,
 }
 
 /// Claims an issue.
@@ -62,9 +62,6 @@ pub(super) fn next(
 }
 
 /// Creates an issue and claims it.
-///
-/// # Errors
-/// What went wrong.
 pub fn create(context: &Context, typed: &cli::CreateIssue, given: &cli::Terms) -> Result<Report> {
     let session = context.session()?;
     let terms = terms(context, &session, given)?;
@@ -72,9 +69,11 @@ pub fn create(context: &Context, typed: &cli::CreateIssue, given: &cli::Terms) -
     background::start(context, session.agent()?);
     let claim = one(context, &taken);
     let brief = claim.lease.lease_id.clone();
-    let report =
-        Report::new(text(&taken), &Created { issue: Whole::new(&Issues::new(&session), &draft), claim })
-            .brief(brief);
+    let report = Report::new(
+        text(&taken),
+        &ClaimCreateOutput { issue: Whole::new(&Issues::new(&session), &draft), claim },
+    )
+    .brief(brief);
     Ok(report.or_undo(release(session, &taken)))
 }
 
@@ -107,8 +106,8 @@ fn release(session: Session, taken: &Taken) -> Option<Undo> {
     (!taken.already_held).then(|| Undo::new(undo))
 }
 
-fn one(context: &Context, taken: &Taken) -> One {
-    One {
+fn one(context: &Context, taken: &Taken) -> ClaimOutput {
+    ClaimOutput {
         lease: Shown::new(&context.caller.sys, &taken.lease, &taken.now),
         already_held: Some(taken.already_held),
     }

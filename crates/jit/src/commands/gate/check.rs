@@ -5,7 +5,7 @@ use holdfast_kernel::Millis;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Standing, absent, told};
+use super::{Standing, absent, standings};
 use crate::commands::issue::show::Whole;
 use crate::context::Context;
 use crate::output::Report;
@@ -122,7 +122,7 @@ fn report(issues: &Issues<'_>, changed: &Changed<()>, wanted: &[String], checked
         text.push_str("every gate is passed: done\n");
     }
     let passed = wanted.iter().all(|key| draft.results().passed(key));
-    let (gates, issue) = (told(draft.issue(), draft.results()), Whole::new(issues, draft));
+    let (gates, issue) = (standings(draft.issue(), draft.results()), Whole::new(issues, draft));
     let document = GateCheckOutput { passed, gates, issue };
     let exit = if passed { Exit::Ok } else { Exit::Failed };
     Report::new(text, &document).brief(if passed { "passed" } else { "failed" }).exit(exit)

@@ -26,7 +26,7 @@ pub struct Defined {
 
 /// A gate after its definition, as one JSON object.
 #[derive(Serialize, JsonSchema)]
-pub struct Written {
+pub struct GateDefineOutput {
     /// The gate.
     pub gate: Defined,
     /// Whether anything was written.
@@ -35,14 +35,14 @@ pub struct Written {
 
 /// A gate, as one JSON object.
 #[derive(Serialize, JsonSchema)]
-pub struct One {
+pub struct GateShowOutput {
     /// The gate.
     pub gate: Defined,
 }
 
 /// All gates, as one JSON object.
 #[derive(Serialize, JsonSchema)]
-pub struct Many {
+pub struct GateListOutput {
     /// The gates.
     pub gates: Vec<Defined>,
     /// How many.
@@ -74,7 +74,7 @@ pub(super) fn run(context: &Context, session: &Session, typed: &DefineGate) -> R
         writer.announce("gate.defined", payload, (FILE, &after), || registry.write(session))?;
     }
     let text = format!("the gate {key} is defined{}\n", if changed { "" } else { " already" });
-    Ok(Report::new(text, &Written { gate: Defined::new(&key, &gate), changed }).brief(key))
+    Ok(Report::new(text, &GateDefineOutput { gate: Defined::new(&key, &gate), changed }).brief(key))
 }
 
 fn gate(typed: &DefineGate) -> Result<Gate> {
@@ -109,7 +109,7 @@ pub(super) fn list(session: &Session) -> Result<Report> {
     let gates: Vec<_> = registry.gates.iter().map(|(key, gate)| Defined::new(key, gate)).collect();
     let brief: Vec<_> = registry.gates.keys().map(String::as_str).collect();
     let count = gates.len();
-    Ok(Report::new(text, &Many { gates, count }).brief(brief.join("\n")))
+    Ok(Report::new(text, &GateListOutput { gates, count }).brief(brief.join("\n")))
 }
 
 fn row(key: &str, gate: &Gate) -> [String; 5] {
@@ -127,5 +127,5 @@ pub(super) fn show(session: &Session, key: &str) -> Result<Report> {
     if gate.mode == Mode::Command {
         text.push_str(&format!("command: {command}\ntimeout: {timeout}\n"));
     }
-    Ok(Report::new(text, &One { gate: Defined::new(&key, gate) }).brief(command))
+    Ok(Report::new(text, &GateShowOutput { gate: Defined::new(&key, gate) }).brief(command))
 }

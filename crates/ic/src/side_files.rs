@@ -17,13 +17,13 @@ const DIRECTORY_MODE: u32 = 0o700;
 const LONGEST: usize = 4 << 20;
 
 /// The files, and the guard that whoever changes them takes.
-pub(crate) struct Book {
+pub(crate) struct SideFiles {
     sys: Sys,
     dir: PathBuf,
     limit: Limit,
 }
 
-impl Book {
+impl SideFiles {
     pub(crate) fn new(sys: &Sys, root: &Path, limit: &Limit) -> Self {
         Self { sys: sys.clone(), dir: root.join(directory::BESIDE), limit: limit.clone() }
     }

@@ -18,7 +18,7 @@ use crate::worktree::Worktree;
 
 /// What the audit says that must be.
 #[derive(Default)]
-pub struct Ledger {
+pub struct Expected {
     published: BTreeMap<OpId, Published>,
     /// Snapshots that were deleted or written off.
     gone: BTreeSet<OpId>,
@@ -44,7 +44,7 @@ struct Head {
     is_certain: bool,
 }
 
-impl Ledger {
+impl Expected {
     /// Takes note of a line.
     pub(super) fn note(&mut self, entry: &Entry) {
         let id = |key: &str| entry.data.get(key).and_then(Value::as_str).and_then(|id| id.parse().ok());

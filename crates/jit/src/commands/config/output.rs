@@ -8,7 +8,7 @@ use holdfast_tracker::validate::Check;
 
 /// All settings, as one JSON object.
 #[derive(Serialize, JsonSchema)]
-pub struct Many {
+pub struct ConfigShowOutput {
     /// The settings, in the order of the manual.
     pub config: Vec<Setting>,
     /// How many.
@@ -17,7 +17,7 @@ pub struct Many {
 
 /// A setting, as one JSON object.
 #[derive(Serialize, JsonSchema)]
-pub struct One {
+pub struct ConfigGetOutput {
     /// The setting.
     pub setting: Setting,
 }
@@ -50,7 +50,7 @@ pub struct Place {
 
 /// A setting that was set or removed, as one JSON object.
 #[derive(Serialize, JsonSchema)]
-pub struct Changed {
+pub struct ConfigSetOutput {
     /// The setting.
     pub setting: Edit,
 }
@@ -72,7 +72,7 @@ pub struct Edit {
 
 /// What is wrong with the configuration, as one JSON object.
 #[derive(Serialize, JsonSchema)]
-pub struct Validated {
+pub struct ConfigValidateOutput {
     /// What was looked at.
     pub checks: Vec<Check>,
     /// What is wrong.
@@ -81,7 +81,7 @@ pub struct Validated {
 
 /// The types of issues, as one JSON object.
 #[derive(Serialize, JsonSchema)]
-pub struct Hierarchy {
+pub struct HierarchyOutput {
     /// The types, the widest first.
     pub hierarchy: Vec<Level>,
     /// Where they come from.
@@ -118,7 +118,7 @@ impl From<&Origin> for Place {
     }
 }
 
-impl From<&Change> for Changed {
+impl From<&Change> for ConfigSetOutput {
     fn from(change: &Change) -> Self {
         Self {
             setting: Edit {
