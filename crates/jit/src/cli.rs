@@ -12,6 +12,7 @@ mod heartbeat;
 mod hooks;
 mod issue;
 mod mcp;
+mod note;
 mod prime;
 mod query;
 mod run;
@@ -33,19 +34,20 @@ pub use demo::Demo;
 pub use dep::{Dep, Label};
 pub use dispatch::{AboutPool, Client as Headless, Dispatch, Pool};
 pub use doc::{Doc, Export, Import};
-pub use gate::{DefineGate, Gate};
+pub use gate::{DefineGate, Gate, ReportGate, Said};
 pub use heartbeat::Heartbeat;
 pub use hooks::{Commit, Hook, Hooks, MergeDriver};
 pub use issue::{CreateIssue, Issue, UpdateIssue};
 pub use mcp::Mcp;
+pub use note::Note;
 pub use prime::{HookOf, Prime};
-pub use query::{Filters, Graph, GraphFormat, Query, Search};
+pub use query::{Filters, Graph, GraphFormat, ListFilters, Log, Query, Search, Sort};
 pub use run::{Guardian, Run};
 pub use setup::{Client, Setup};
 pub use shell::{Man, Schema, Shell};
 pub use validate::Validate;
-pub use work::{Drop, Finish, Land, Start};
-pub use worktree::Worktree;
+pub use work::{Close, Drop, Finish, Land, Reopen, Start};
+pub use worktree::{AddWorktree, Worktree};
 
 /// Issues and claims for work in parallel git worktrees.
 #[derive(Parser, Debug)]
@@ -90,6 +92,7 @@ pub struct Global {
     pub agent_id: Option<String>,
 }
 
+#[expect(clippy::large_enum_variant, reason = "there is one, and it lives as long as the program")]
 #[derive(Subcommand, Debug)]
 pub enum Command {
     /// What somebody types.
@@ -144,15 +147,32 @@ pub enum Typed {
     )]
     Finish(Finish),
     /// Give back what this worktree works on
-    #[command(after_help = "Examples:\n  jit drop\n  jit drop 7k2f")]
+    #[command(after_help = "Examples:\n  jit drop --reason 'needs the new parser first'\n  jit drop 7k2f")]
     Drop(Drop),
+    /// Add a note to an issue, for whoever works on it next
+    #[command(
+        after_help = "Anybody may, whoever holds the issue. Notes are seen in all worktrees at once and become part \
+        of the repository with the work on the issue.\n\nExamples:\n  jit note 7k2f 'the failing test is flaky'\n  \
+        git log -3 | jit note 7k2f -"
+    )]
+    Note(Note),
+    /// Open an issue again that is over
+    #[command(
+        after_help = "With --revert a commit on this branch takes back what landed for it as well.\n\nExamples:\n  \
+        jit reopen 7k2f --reason 'it still asks twice'\n  jit reopen 7k2f --revert"
+    )]
+    Reopen(Reopen),
+    /// Close an issue that nobody will work on
+    #[command(after_help = "Examples:\n  jit close 7k2f --as rejected --reason 'works as meant'\n  \
+        jit close 7k2f --as duplicate-of 9x1c")]
+    Close(Close),
     /// Land finished branches whose holder is gone
     #[command(after_help = "Examples:\n  jit land 7k2f\n  jit land --all")]
     Land(Land),
     /// Run a command under a claim
     #[command(
         after_help = "The claim is renewed while the command lives. If it ends with 0 and has changed something, that \
-        is committed and lands; otherwise the issue is given back. If the claim is lost, or jit run is \
+        is committed and lands; otherwise the issue is given back with a note. If the claim is lost, or jit run is \
         killed, the command and all that it started are ended. The command finds JIT_ISSUE_ID, JIT_ISSUE_TITLE, \
         JIT_AGENT_ID, JIT_FENCE and JIT_BRIEFING in its environment.\n\nExamples:\n  jit run -- ./agent.sh\n  \
         jit run 7k2f --worktree --stdin -- claude -p\n  jit run --label ui --log -- make fix"
@@ -168,20 +188,40 @@ pub enum Typed {
         jit dispatch status"
     )]
     Dispatch(Dispatch),
+    /// Show as whom commands act here, and why
+    Whoami,
     /// Fetch, and have this worktree follow the branch that it is on
     Sync,
     /// List issues, as `jit issue list`
-    List(Filters),
+    List(ListFilters),
     /// Show an issue, as `jit issue show`
     Show {
         /// The issue
         id: String,
     },
     /// Create an issue, as `jit issue create`
-    #[command(after_help = "Examples:\n  jit create --title 'Log in with a passkey' --priority high")]
+    #[command(after_help = "Examples:\n  jit create 'Log in with a passkey' --priority high")]
     Create(CreateIssue),
     /// List what can be worked on, as `jit query available`
-    Ready(Filters),
+    Ready(ListFilters),
+    /// Show the first of what can be worked on; claims nothing
+    Next(Filters),
+    /// Change title and description of an issue in your editor; needs a claim
+    #[command(
+        after_help = "The first line is the title. $VISUAL, else $EDITOR, says which editor.\n\nExamples:\n  jit edit 7k2f"
+    )]
+    Edit {
+        /// The issue
+        id: String,
+    },
+    /// Show what happened: to an issue, or to all
+    #[command(after_help = "Examples:\n  jit log\n  jit log 7k2f")]
+    Log(Log),
+    /// Show the help of a command
+    Help {
+        /// The command
+        command: Vec<String>,
+    },
     /// Issues
     #[command(subcommand)]
     Issue(Deferred<Issue>),

@@ -3,10 +3,12 @@
 pub mod claim;
 pub mod commit;
 pub mod config;
+pub mod decide;
 pub mod demo;
 pub mod dep;
 pub mod dispatch;
 pub mod doc;
+pub mod edit;
 pub mod export;
 pub mod gate;
 pub mod graph;
@@ -18,8 +20,10 @@ pub mod import;
 pub mod init;
 pub mod issue;
 pub mod label;
+pub mod log;
 pub mod mcp;
 pub mod merge_driver;
+pub mod note;
 pub mod prime;
 pub mod query;
 pub mod recover;
@@ -30,6 +34,7 @@ pub mod setup;
 pub mod shell;
 pub mod status;
 pub mod validate;
+pub mod whoami;
 pub mod work;
 pub mod worktree;
 
@@ -58,15 +63,23 @@ fn typed(context: &Context, command: Typed) -> Result<Report> {
         Typed::Start(typed) => work::start(context, &typed),
         Typed::Finish(typed) => work::finish(context, &typed),
         Typed::Drop(typed) => work::give_back(context, &typed),
+        Typed::Note(typed) => note::run(context, &typed),
+        Typed::Reopen(typed) => decide::reopen(context, &typed),
+        Typed::Close(typed) => decide::close(context, &typed),
         Typed::Land(typed) => work::land(context, &typed),
         Typed::Run(typed) => run::run(context, &typed),
         Typed::Guardian(typed) => guardian::run(context, &typed),
         Typed::Dispatch(typed) => dispatch::run(context, &typed),
+        Typed::Whoami => whoami::run(context),
         Typed::Sync => work::sync(context),
         Typed::List(filters) => issue::run(context, &cli::Issue::List(filters)),
         Typed::Show { id } => issue::run(context, &cli::Issue::Show { id }),
         Typed::Create(typed) => issue::run(context, &cli::Issue::Create { issue: typed, claim: false }),
         Typed::Ready(filters) => query::run(context, &cli::Query::Available(filters)),
+        Typed::Next(filters) => query::next(context, &filters),
+        Typed::Edit { id } => edit::run(context, &id),
+        Typed::Log(typed) => log::run(context, &typed),
+        Typed::Help { command } => shell::help(&command),
         Typed::Issue(Deferred(command)) => issue::run(context, &command),
         Typed::Status => status::run(context),
         Typed::Query(Deferred(command)) => query::run(context, &command),

@@ -10,6 +10,7 @@ use holdfast_tracker::{Caller, Session};
 
 use crate::cli::Global;
 use crate::output::Printer;
+use crate::output::names::{Names, Silent, Speaker};
 use crate::vars::Vars;
 
 /// What a command stands on.
@@ -18,6 +19,8 @@ pub struct Context {
     pub caller: Caller,
     /// Where output goes.
     pub printer: Printer,
+    /// What issues are called.
+    pub names: Arc<Names>,
     /// Where files go that nobody keeps.
     pub temporary: PathBuf,
     /// The number of the process that stands for the agent, as the environment has it.
@@ -47,12 +50,16 @@ impl Context {
             start,
             git: vars.git,
             author_date: vars.author_date,
-            agent: global.agent_id.clone().map(Into::into).or(vars.agent_id),
+            typed_agent: global.agent_id.clone().map(Into::into),
+            agent: vars.agent_id,
             config_home: vars.config_home,
             cache_home: vars.cache_home,
-            listener: Arc::new(printer),
+            listener: Arc::new(Silent),
         };
-        Ok(Self { caller, printer, temporary: vars.temporary, keeper: vars.keeper })
+        let names = Arc::new(Names::new(caller.clone()));
+        let listener = Arc::new(Speaker { printer, names: Arc::clone(&names) });
+        let caller = Caller { listener, ..caller };
+        Ok(Self { caller, printer, names, temporary: vars.temporary, keeper: vars.keeper })
     }
 
     /// A question that is asked where the command was started.

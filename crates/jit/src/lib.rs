@@ -23,6 +23,7 @@ use cli::Cli;
 use context::Context;
 use holdfast_tracker::code::Exit;
 use output::Printer;
+use output::names::Names;
 
 /// Runs the program with the arguments and the environment of this process.
 #[must_use]
@@ -34,13 +35,15 @@ pub fn main() -> ExitCode {
 fn run(arguments: &[OsString]) -> Exit {
     let cli = match Cli::typed(arguments) {
         Ok(cli) => cli,
-        Err(error) => return output::clap(&error, arguments.iter().any(|argument| argument == "--json")),
+        Err(error) => return output::clap(&error, arguments),
     };
     let printer = Printer::new(&cli.global);
-    let done = Context::new(Sys::os(), &cli.global, vars::Vars::read())
-        .and_then(|context| commands::run(&context, cli.command));
-    match done {
+    let context = match Context::new(Sys::os(), &cli.global, vars::Vars::read()) {
+        Ok(context) => context,
+        Err(error) => return printer.error(&error, &Names::default()),
+    };
+    match commands::run(&context, cli.command) {
         Ok(report) => printer.report(&report),
-        Err(error) => printer.error(&error),
+        Err(error) => printer.error(&error, &context.names),
     }
 }

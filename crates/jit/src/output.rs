@@ -4,9 +4,15 @@ pub mod colours;
 pub mod draw;
 pub mod lanes;
 pub mod leases;
+pub mod names;
 pub mod pieces;
 pub mod rows;
+pub mod tips;
 
+use std::ffi::OsString;
+use std::io::IsTerminal as _;
+
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use holdfast_door::{Clean, Notes, Paint, deliver, print, typed_wrong};
 use serde::Serialize;
 use serde_json::Value;
@@ -14,7 +20,7 @@ use serde_json::Value;
 use crate::cli::Global;
 use holdfast_tracker::code::Exit;
 use holdfast_tracker::error::{Error, Result};
-use holdfast_tracker::{Listener, Notice};
+use names::Names;
 
 /// In which form an answer is wanted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -131,13 +137,20 @@ pub struct Printer {
     quiet: bool,
     notes: Notes,
     paint: Paint,
+    is_terminal: bool,
 }
 
 impl Printer {
     /// As the flags say.
     #[must_use]
     pub fn new(global: &Global) -> Self {
-        Self { json: global.json, quiet: global.quiet, notes: Notes::new(), paint: Paint::of_answers() }
+        Self {
+            json: global.json,
+            quiet: global.quiet,
+            notes: Notes::new(),
+            paint: Paint::of_answers(),
+            is_terminal: std::io::stdout().is_terminal(),
+        }
     }
 
     /// The form that is wanted.
@@ -148,6 +161,12 @@ impl Printer {
             (false, true) => Form::Brief,
             (false, false) => Form::Text,
         }
+    }
+
+    /// Whether somebody looks at the answer: it is text on a terminal.
+    #[must_use]
+    pub const fn is_for_eyes(&self) -> bool {
+        self.is_terminal && !self.json && !self.quiet
     }
 
     /// The colours of an answer.
@@ -193,13 +212,13 @@ impl Printer {
 
     /// Prints an error and says how to end.
     #[must_use]
-    pub fn error(&self, error: &Error) -> Exit {
-        self.notes.error(&error.to_string());
+    pub fn error(&self, error: &Error, names: &Names) -> Exit {
+        self.notes.error(&names.put(&error.to_string()));
         for cause in error.causes() {
-            self.notes.cause(&cause);
+            self.notes.cause(&names.put(&cause));
         }
         if let Some(hint) = error.hint() {
-            self.notes.hint(&hint);
+            self.notes.hint(&names.put(&hint));
         }
         if self.json {
             // The exit code tells the same to whoever cannot read this.
@@ -234,18 +253,47 @@ impl Printer {
     }
 }
 
-impl Listener for Printer {
-    fn hear(&self, notice: &Notice) {
-        if notice.is_progress() {
-            self.progress(&notice.to_string());
-        } else {
-            self.warn(&notice.to_string());
+/// Prints what clap has to say, and says how to end.
+pub fn clap(error: &clap::Error, arguments: &[OsString]) -> Exit {
+    let json = arguments.iter().any(|argument| argument == "--json");
+    if let Some(word) = unknown_command(error)
+        && let Some(hint) = tips::meant(&before(arguments, &word), &word)
+    {
+        return unknown(&word, &hint, json);
+    }
+    let document = |first: &str| Error::Usage(first.to_owned()).document();
+    if typed_wrong(error, json.then_some(document)) { Exit::Usage } else { Exit::Ok }
+}
+
+/// The word that is no command, if that is what is wrong.
+fn unknown_command(error: &clap::Error) -> Option<String> {
+    match error.get(ContextKind::InvalidSubcommand) {
+        Some(ContextValue::String(word)) if error.kind() == ErrorKind::InvalidSubcommand => {
+            Some(word.clone())
         }
+        _ => None,
     }
 }
 
-/// Prints what clap has to say, and says how to end.
-pub fn clap(error: &clap::Error, json: bool) -> Exit {
-    let document = |first: &str| Error::Usage(first.to_owned()).document();
-    if typed_wrong(error, json.then_some(document)) { Exit::Usage } else { Exit::Ok }
+/// What was typed before a word.
+fn before(arguments: &[OsString], word: &str) -> Vec<String> {
+    let typed = arguments.iter().skip(1).map(|argument| argument.to_string_lossy().into_owned());
+    typed.take_while(|argument| argument != word).collect()
+}
+
+/// Says that a word is no command, and what was meant.
+fn unknown(word: &str, hint: &str, json: bool) -> Exit {
+    let notes = Notes::new();
+    let message = format!("unknown command '{word}'");
+    notes.error(&message);
+    notes.hint(hint);
+    if json {
+        let mut document = Error::Usage(message).document();
+        if let Some(place) = document.pointer_mut("/error/hint") {
+            *place = Value::String(hint.to_owned());
+        }
+        // The exit code tells the same to whoever cannot read this.
+        let _ = print(&[Clean::json(&document)]);
+    }
+    Exit::Usage
 }

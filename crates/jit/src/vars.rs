@@ -55,3 +55,9 @@ impl Vars {
 pub fn program() -> Option<PathBuf> {
     std::env::current_exe().ok()
 }
+
+/// The editor that the user wants: `VISUAL`, else `EDITOR`.
+#[must_use]
+pub fn editor() -> Option<OsString> {
+    ["VISUAL", "EDITOR"].iter().find_map(|name| std::env::var_os(name).filter(|value| !value.is_empty()))
+}

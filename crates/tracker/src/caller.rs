@@ -7,6 +7,8 @@ use std::sync::Arc;
 
 use holdfast_git::Environment;
 use holdfast_sys::Sys;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use crate::agent::AgentId;
 use crate::config::AgentFile;
@@ -24,7 +26,9 @@ pub struct Caller {
     pub git: Environment,
     /// When the author of a commit made it, as git tells its hooks.
     pub author_date: Option<OsString>,
-    /// The agent that asks, if that was said.
+    /// The agent that asks, as it was typed.
+    pub typed_agent: Option<OsString>,
+    /// The agent that asks, as the environment has it.
     pub agent: Option<OsString>,
     /// Where the user's files are.
     pub config_home: Option<PathBuf>,
@@ -34,11 +38,29 @@ pub struct Caller {
     pub listener: Arc<dyn Listener>,
 }
 
+/// Who says which agent asks. The first that says something counts.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Told {
+    /// It was typed.
+    Flag,
+    /// The environment.
+    Environment,
+    /// The worktree.
+    Worktree,
+    /// The user's `agent.toml`.
+    File,
+}
+
 /// The agent that asks.
 #[derive(Debug)]
 pub struct Agent {
     /// Its id.
     pub id: AgentId,
+    /// Who says so.
+    pub told: Told,
+    /// The worktree's own agent, if it is another one.
+    pub instead_of: Option<AgentId>,
     /// What its file says besides.
     pub file: AgentFile,
 }
@@ -50,17 +72,25 @@ impl Caller {
         self.config_home.as_ref().map(|home| home.join(name))
     }
 
-    /// The agent that asks.
+    /// The agent that asks; `own` is that of the worktree that it asks in.
     ///
     /// # Errors
     /// When nobody says, or says something that is no agent.
-    pub fn agent(&self) -> Result<Agent> {
+    pub fn agent(&self, own: Option<&str>) -> Result<Agent> {
         let file = AgentFile::load(&self.sys, self.user_file("agent.toml").as_deref())?;
-        let id = match &self.agent {
-            Some(given) => AgentId::new(&given.to_string_lossy())?,
-            None => AgentId::new(file.agent.id.as_deref().ok_or(Error::NoAgent)?)?,
-        };
-        Ok(Agent { id, file })
+        let said =
+            |given: &Option<OsString>| given.as_ref().map(|given| given.to_string_lossy().into_owned());
+        let all = [
+            (said(&self.typed_agent), Told::Flag),
+            (said(&self.agent), Told::Environment),
+            (own.map(ToOwned::to_owned), Told::Worktree),
+            (file.agent.id.clone(), Told::File),
+        ];
+        let (text, told) =
+            all.into_iter().find_map(|(text, told)| Some((text?, told))).ok_or(Error::NoAgent)?;
+        let id = AgentId::new(&text)?;
+        let instead_of = own.and_then(|own| AgentId::new(own).ok()).filter(|own| *own != id);
+        Ok(Agent { id, told, instead_of, file })
     }
 
     /// Lets whoever asks know something besides the answer.

@@ -297,6 +297,21 @@ codes! {
     WorktreeBusy = "WORKTREE_BUSY", Tracker, Conflict, 409,
         "the worktree has changes or commits that going to another branch would leave behind",
         "finish or commit them, or `jit start --here`";
+    WorktreeExists = "WORKTREE_EXISTS", Tracker, Conflict, 409,
+        "there is something already where a worktree was to be made",
+        "take another name";
+    WorktreeHasWork = "WORKTREE_HAS_WORK", Tracker, Conflict, 409,
+        "the worktree has changes that are in no commit, or commits that the target does not have",
+        "finish or commit them there, or insist with `--force`";
+    WorktreeClaimed = "WORKTREE_CLAIMED", Tracker, Conflict, 409,
+        "somebody else has claims in the worktree",
+        "wait, or `jit claim force-evict` them first";
+    WorktreeNeeded = "WORKTREE_NEEDED", Tracker, Conflict, 409,
+        "the main worktree, or the one that the command runs in, cannot be removed",
+        "remove another one, or from another one";
+    NotJudge = "NOT_JUDGE", Tracker, Conflict, 403,
+        "the gate is judged by somebody else",
+        "`jit gate show` says who may";
     NoChange = "NO_CHANGE", Tracker, Invalid, 422,
         "nothing outside `.jit/` has changed since the issue was claimed",
         "commit the work, or `jit finish --empty -m 'why'`";

@@ -16,12 +16,14 @@ use crate::config;
 mod land;
 mod refusal;
 mod rejected;
+mod worktree;
 mod write;
 
 pub use land::LandError;
 pub(crate) use refusal::shown;
 pub(crate) use rejected::MOST_TOLD;
 pub use rejected::{Problem, Rejected};
+pub use worktree::WorktreeError;
 pub use write::WriteError;
 
 /// What can go wrong.
@@ -147,6 +149,9 @@ pub enum Error {
     /// Work cannot be begun, landed or given back like that.
     #[error(transparent)]
     Land(#[from] LandError),
+    /// A worktree cannot be made or taken away like that.
+    #[error(transparent)]
+    Worktree(#[from] WorktreeError),
     /// A hook stopped it.
     #[error("{0}")]
     Rejected(Box<Rejected>),
@@ -233,6 +238,7 @@ impl Error {
             Self::Config(error) => error.code(),
             Self::Write(error) => error.code(),
             Self::Land(error) => error.code(),
+            Self::Worktree(error) => error.code(),
             Self::Rejected(_) => Code::Rejected,
             Self::NoHooks { .. } => Code::NoHooks,
             Self::Interrupted(_) => Code::Interrupted,
@@ -286,6 +292,7 @@ impl Error {
             Self::Config(error) => error.hint(),
             Self::Write(error) => error.hint(),
             Self::Land(error) => error.hint(),
+            Self::Worktree(error) => error.hint(),
             Self::Rejected(rejected) => Some(rejected.hint()),
             Self::NoHooks { .. } => Some("git config --show-origin core.hooksPath says who set it".into()),
             Self::Sys(error) => sys_hint(error),
@@ -310,6 +317,7 @@ impl Error {
             Self::Config(error) => config_details(error),
             Self::Write(error) => error.details(),
             Self::Land(error) => error.details(),
+            Self::Worktree(error) => error.details(),
             Self::Rejected(rejected) => json!({ "problems": rejected.problems }),
             Self::Sys(error) => json!({ "path": error.path.display().to_string(), "causes": self.causes() }),
             _ => json!({ "causes": self.causes() }),

@@ -10,6 +10,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::agent::AgentId;
 use crate::durable;
 use crate::error::{Error, Result, WriteError};
 use crate::issues::Issues;
@@ -48,6 +49,12 @@ pub struct Gate {
     /// How long that may take.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout_secs: Option<u64>,
+    /// Who may say so: an agent, or a pattern such as `person:*`; anybody if it is not given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<String>,
+    /// Whether whoever works on the issue may not.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub not_author: bool,
     /// Everything else.
     #[serde(flatten)]
     pub rest: BTreeMap<String, Value>,
@@ -65,6 +72,27 @@ pub struct Registry {
 }
 
 impl Gate {
+    /// Checks that somebody may judge it, for an issue that `author` works on. Names are what callers say: this keeps
+    /// honest agents apart, and nobody else.
+    ///
+    /// # Errors
+    /// When it may not.
+    pub fn may_judge(&self, key: &str, agent: &AgentId, author: Option<&str>) -> Result<()> {
+        let agent = agent.to_string();
+        let fits = |pattern: &str| match pattern.strip_suffix('*') {
+            Some(start) => agent.starts_with(start),
+            None => agent == pattern,
+        };
+        let why = match &self.by {
+            Some(by) if !fits(by) => format!("it is judged by {by}"),
+            _ if self.not_author && author == Some(&agent) => {
+                "it is not judged by whoever works on the issue".to_owned()
+            }
+            _ => return Ok(()),
+        };
+        Err(WriteError::NotJudge { gate: key.to_owned(), agent, why }.into())
+    }
+
     /// What is wrong with its definition.
     #[must_use]
     pub fn fault(&self) -> Option<&'static str> {

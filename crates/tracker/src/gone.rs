@@ -47,6 +47,7 @@ mod tests {
     fn entry(id: Option<&str>, branch: &str, gone: bool) -> Entry {
         Entry {
             worktree_id: id.map(ToOwned::to_owned),
+            agent: None,
             path: String::new(),
             root: "/".into(),
             branch: Some(branch.to_owned()),

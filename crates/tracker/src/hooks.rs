@@ -23,6 +23,12 @@ pub use script::quoted;
 use holdfast_git::trailers::Style;
 use holdfast_kernel::Lease;
 
+/// The lease on an issue that a message names, if it does.
+pub(crate) fn lease_on(message: &[u8], issue: crate::ids::IssueId) -> Option<String> {
+    let named = trailers::read(message, &Style::default());
+    named.into_iter().find(|named| named.issue == issue.to_string()).map(|named| named.lease)
+}
+
 /// A message that names a lease besides those that it names for other issues.
 pub(crate) fn naming(message: &[u8], lease: &Lease) -> Vec<u8> {
     let style = Style::default();

@@ -64,6 +64,12 @@ impl Handles {
         Self { known }
     }
 
+    /// Whether this is one of them.
+    #[must_use]
+    pub fn has(&self, id: IssueId) -> bool {
+        self.known.binary_search(&id.random()).is_ok()
+    }
+
     /// What an issue is called. One whose random part is another's too has only its id.
     #[must_use]
     pub fn of(&self, id: IssueId) -> String {

@@ -8,6 +8,7 @@ use crate::error::{Error, Result};
 use crate::heartbeat;
 use crate::ids::IssueId;
 use crate::issues::{FinishedNote, Issues, Scope, Standing};
+use crate::notes;
 use crate::notice::Notice;
 use crate::session::Session;
 
@@ -50,6 +51,9 @@ pub fn release(session: &Session, lease: &str) -> Result<Kept> {
     let (lease, holder) = meant(session, lease)?;
     if lease.holder == holder {
         give_up_finished(session, &lease)?;
+    }
+    if let Some(id) = IssueId::parse(lease.resource.as_str()) {
+        notes::forget_landed(session, id);
     }
     carry_out(session, &Command::Release { lease: lease.id, holder })
 }

@@ -16,6 +16,7 @@ mod gates;
 mod give;
 mod plumbing;
 mod publish;
+mod reopen;
 mod started;
 mod sync;
 mod turn;
@@ -33,6 +34,7 @@ pub use briefing::Briefing;
 pub use finish::{Asked, How, Outcome, finish, land};
 pub use follow::settle;
 pub use give::{Dropped, give_back};
+pub use reopen::{Decided, Ending, close, reopen};
 pub use sync::{Synced, sync};
 
 /// Asks the remote where its branches are; none if there is no remote. Says whether it answered.

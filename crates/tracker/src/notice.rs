@@ -184,9 +184,9 @@ impl fmt::Display for Notice {
                     "{issue} is finished, and no commit has it: others do not see the work before it lands"
                 )
             }
-            Self::LeaseEnding { lease, issue, left, percent } => write!(
+            Self::LeaseEnding { issue, left, percent, .. } => write!(
                 f,
-                "the lease {lease} on {issue} ends in {} ({percent} % left): jit claim renew {lease}",
+                "the claim on {issue} ends in {} ({percent} % left): jit claim renew {issue}",
                 span(*left)
             ),
             Self::Unclaimed { what, issue } => {

@@ -174,9 +174,34 @@ impl Session {
     /// # Errors
     /// When nobody says, or says something that is no agent.
     pub fn agent(&self) -> Result<&Agent> {
-        let agent = once(&self.agent, || self.caller.agent())?;
+        let agent = once(&self.agent, || self.caller.agent(self.own_agent()?.as_deref()))?;
         self.writer.get_or_init(|| agent.id.clone());
         Ok(agent)
+    }
+
+    /// The agent that this worktree is given to, if it is to one.
+    fn own_agent(&self) -> Result<Option<String>> {
+        Ok(self.known_identity()?.and_then(|known| known.agent))
+    }
+
+    /// The identity that this worktree has, if it has one.
+    ///
+    /// # Errors
+    /// When it cannot be used.
+    pub fn known_identity(&self) -> Result<Option<Record>> {
+        if let Some(known) = self.worktree.get() {
+            return Ok(Some(known.clone()));
+        }
+        let Some(root) = self.root() else { return Ok(None) };
+        worktree::read(self.sys(), self.repository().map(Repository::git_dir), root)
+    }
+
+    /// Gives this worktree to an agent, unless somebody else is named.
+    ///
+    /// # Errors
+    /// When that cannot be kept.
+    pub fn assign(&self, agent: &AgentId) -> Result<Record> {
+        worktree::assign(&self.caller, &self.workspace, &|| self.prepare(), agent)
     }
 
     /// The agent that asks, for commands that only say more to somebody they know.
@@ -322,10 +347,7 @@ impl Session {
     /// # Errors
     /// When that cannot be told.
     pub fn has_identity(&self) -> Result<bool> {
-        if self.worktree.get().is_some() {
-            return Ok(true);
-        }
-        self.data().map_or(Ok(false), |data| Ok(worktree::read(self.sys(), &data)?.is_some()))
+        Ok(self.known_identity()?.is_some())
     }
 
     /// Warns whoever asks of its leases that are about to end, of each once.

@@ -14,6 +14,7 @@ mod locks;
 mod members;
 mod outbox;
 mod permit;
+mod reported;
 mod results;
 mod shared;
 mod state;

@@ -1,13 +1,13 @@
 //! `jit gate`: names, flags and help.
 
-use clap::{ArgGroup, Args, Subcommand};
+use clap::{ArgGroup, Args, Subcommand, ValueEnum};
 
 /// Gates.
 #[derive(Subcommand, Debug)]
 pub enum Gate {
     /// Define a gate for everybody
     #[command(after_help = "Examples:\n  jit gate define tests --command 'cargo test' --timeout 900\n  \
-        jit gate define review --manual --title 'Somebody else has read it'")]
+        jit gate define review --manual --title 'Somebody else has read it' --by 'person:*' --not-author")]
     Define(DefineGate),
     /// List the gates that are defined
     #[command(after_help = "Example:\n  jit gate list")]
@@ -66,6 +66,10 @@ pub enum Gate {
         /// Only these gates
         keys: Vec<String>,
     },
+    /// Keep what a check elsewhere said of a gate; `ci:*` needs no claim for that
+    #[command(after_help = "Examples:\n  jit --agent-id ci:build gate report 7k2f tests --status passed\n  \
+        jit --agent-id ci:build gate report 7k2f tests --status failed --exit-code 2 --note 'see the log'")]
+    Report(ReportGate),
     /// Show how an issue's gates stand
     #[command(after_help = "Example:\n  jit gate status 01K8ZQ")]
     Status {
@@ -92,7 +96,43 @@ pub struct DefineGate {
     /// What it stands for
     #[arg(long)]
     pub title: Option<String>,
+    /// Who may say whether it is passed: an agent, or a pattern such as `person:*`
+    #[arg(long, value_name = "AGENT")]
+    pub by: Option<String>,
+    /// Whoever works on the issue may not say so
+    #[arg(long)]
+    pub not_author: bool,
     /// Put it in the place of a gate of that name
     #[arg(long)]
     pub replace: bool,
+}
+
+/// What a check elsewhere said of a gate.
+#[derive(Args, Debug)]
+pub struct ReportGate {
+    /// The issue
+    pub id: String,
+    /// The gate
+    pub key: String,
+    /// passed or failed
+    #[arg(long)]
+    pub status: Said,
+    /// The exit code of what was run
+    #[arg(long, value_name = "NUMBER", allow_hyphen_values = true)]
+    pub exit_code: Option<i32>,
+    /// The tree that was judged
+    #[arg(long, value_name = "TREE")]
+    pub judged: Option<String>,
+    /// What there is to say about it
+    #[arg(long)]
+    pub note: Option<String>,
+}
+
+/// What was said of a gate.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Said {
+    /// It is passed
+    Passed,
+    /// It is not
+    Failed,
 }

@@ -2,17 +2,15 @@
 
 use clap::{Args, Subcommand};
 
-use super::Filters;
+use super::ListFilters;
 
 /// Issues.
 #[derive(Subcommand, Debug)]
 pub enum Issue {
     /// Create an issue
-    #[command(
-        after_help = "Examples:\n  jit issue create --title 'Log in with a passkey' --priority high\n  \
+    #[command(after_help = "Examples:\n  jit issue create 'Log in with a passkey' --priority high\n  \
         jit issue create --title 'Write the migration' --type task --label db --gate tests --depends-on 01K8ZQ\n  \
-        jit issue create --title 'Fix the build' --claim"
-    )]
+        jit issue create --title 'Fix the build' --claim")]
     Create {
         /// The issue.
         #[command(flatten)]
@@ -39,15 +37,18 @@ pub enum Issue {
         id: String,
     },
     /// List the issues that can be seen from this worktree
-    List(Filters),
+    List(ListFilters),
 }
 
 /// What an issue is created from.
 #[derive(Args, Debug)]
 pub struct CreateIssue {
     /// What it is about
+    #[arg(value_name = "TITLE", required_unless_present = "title", conflicts_with = "title")]
+    pub about: Option<String>,
+    /// What it is about
     #[arg(long)]
-    pub title: String,
+    pub title: Option<String>,
     /// What there is to say about it; `-` for standard input
     #[arg(long)]
     pub description: Option<String>,
@@ -95,6 +96,18 @@ pub struct UpdateIssue {
     /// Remove a label; several as `a,b`
     #[arg(long = "remove-label", value_name = "LABEL", value_delimiter = ',')]
     pub remove_labels: Vec<String>,
+    /// An issue that it has to do with; several as `a,b`
+    #[arg(long, value_name = "ISSUE", value_delimiter = ',')]
+    pub relates: Vec<String>,
+    /// An issue that is about the same; several as `a,b`
+    #[arg(long, value_name = "ISSUE", value_delimiter = ',')]
+    pub duplicates: Vec<String>,
+    /// An issue that it has nothing to do with any more, neither related nor a duplicate
+    #[arg(long, value_name = "ISSUE", value_delimiter = ',')]
+    pub unrelate: Vec<String>,
+    /// Where its work is to be seen, `pull_request=https://…`; nothing behind the `=` removes it
+    #[arg(long = "link", value_name = "WHAT=WHERE")]
+    pub links: Vec<String>,
     /// Who is meant to do it
     #[arg(long, value_name = "NAME", conflicts_with = "unassign")]
     pub assignee: Option<String>,

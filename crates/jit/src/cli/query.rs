@@ -19,6 +19,9 @@ pub struct Filters {
     /// Only with this label; with all of them as `a,b`
     #[arg(long, value_delimiter = ',')]
     pub label: Vec<String>,
+    /// Only of this type; several as `a,b`
+    #[arg(long = "type", value_name = "TYPE", value_delimiter = ',')]
+    pub kind: Vec<String>,
 }
 
 impl Filters {
@@ -27,8 +30,58 @@ impl Filters {
     /// # Errors
     /// When a word is not known.
     pub fn parse(&self) -> Result<Filter> {
-        Filter::parse(&self.state, &self.priority, self.assignee.as_deref(), &self.label)
+        let filter = Filter::parse(&self.state, &self.priority, self.assignee.as_deref(), &self.label)?;
+        Ok(filter.of_types(&self.kind))
     }
+}
+
+/// Which issues are listed, how many, and in which order.
+#[derive(Args, Debug, Clone, Default)]
+pub struct ListFilters {
+    /// Which issues are wanted.
+    #[command(flatten)]
+    pub filters: Filters,
+    /// Only what this agent has claimed or is meant to do
+    #[arg(long)]
+    pub mine: bool,
+    /// Only what was changed since then: a moment, or a time such as `30m`, `12h`, `7d`
+    #[arg(long, value_name = "WHEN")]
+    pub since: Option<String>,
+    /// In which order
+    #[arg(long, value_name = "BY")]
+    pub sort: Option<Sort>,
+    /// At most so many; 50 on a terminal if not given
+    #[arg(long, value_name = "NUMBER", conflicts_with = "all")]
+    pub limit: Option<usize>,
+    /// All of them
+    #[arg(long)]
+    pub all: bool,
+}
+
+/// In which order issues are listed.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Sort {
+    /// The oldest first
+    Created,
+    /// What was changed last first
+    Updated,
+    /// What matters most first
+    Priority,
+    /// By title
+    Title,
+}
+
+/// What happened.
+#[derive(Args, Debug)]
+pub struct Log {
+    /// The issue; all if not given
+    pub id: Option<String>,
+    /// At most so many, the last ones; 50 on a terminal if not given
+    #[arg(long, value_name = "NUMBER", conflicts_with = "all")]
+    pub limit: Option<usize>,
+    /// All of them
+    #[arg(long)]
+    pub all: bool,
 }
 
 /// Questions about all issues.
@@ -36,12 +89,12 @@ impl Filters {
 pub enum Query {
     /// The issues of this worktree; with a filter, all that can be seen from it
     #[command(after_help = "Examples:\n  jit query all\n  jit query all --state in_progress --json")]
-    All(Filters),
+    All(ListFilters),
     /// What can be worked on: ready, waiting for nothing, claimed by nobody
     #[command(
         after_help = "Examples:\n  jit query available\n  jit query available --label ui --priority high"
     )]
-    Available(Filters),
+    Available(ListFilters),
     /// What waits, and for what
     Blocked(Filters),
 }

@@ -56,6 +56,9 @@ pub struct Finish {
 pub struct Drop {
     /// The issue; the one that this worktree holds if not given
     pub issue: Option<String>,
+    /// Why, as a note for whoever takes it next
+    #[arg(long, value_name = "TEXT")]
+    pub reason: Option<String>,
 }
 
 /// Landing what others finished.
@@ -70,4 +73,30 @@ pub struct Land {
     /// Another issue that the branch may change
     #[arg(long, value_name = "ISSUE")]
     pub with: Vec<String>,
+}
+
+/// Opening an issue again.
+#[derive(Args, Debug)]
+pub struct Reopen {
+    /// The issue
+    pub issue: String,
+    /// Why, as a note for whoever takes it next
+    #[arg(long, value_name = "TEXT")]
+    pub reason: Option<String>,
+    /// Take back what landed for it as well, with a commit on this branch
+    #[arg(long)]
+    pub revert: bool,
+}
+
+/// Closing an issue without work.
+#[derive(Args, Debug)]
+pub struct Close {
+    /// The issue
+    pub issue: String,
+    /// How it ends: `rejected`, or `duplicate-of` and another issue
+    #[arg(long = "as", value_name = "HOW", num_args = 1..=2, required = true)]
+    pub how: Vec<String>,
+    /// Why, as a note
+    #[arg(long, value_name = "TEXT")]
+    pub reason: Option<String>,
 }

@@ -126,7 +126,7 @@ fn dispatch(context: &Context, typed: &cli::Pool) -> Result<Report> {
 /// The pool as somebody who asks.
 fn asking(context: &Context, name: &str) -> Result<Session> {
     let mut caller = context.caller.clone();
-    caller.agent = Some(format!("agent:{name}").into());
+    caller.typed_agent = Some(format!("agent:{name}").into());
     let session = Session::open(&caller)?;
     if session.repository().is_none() {
         return Err(Error::NotInGit(caller.start));

@@ -10,14 +10,14 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::cli::Gate as Command;
+use crate::cli::{Gate as Command, ReportGate, Said};
 use crate::commands::issue::show::Whole;
 use crate::context::Context;
 use crate::output::Report;
 use holdfast_tracker::Session;
-use holdfast_tracker::error::{Result, WriteError};
+use holdfast_tracker::error::{Error, Result, WriteError};
 use holdfast_tracker::gates::Registry;
-use holdfast_tracker::issues::{Issues, State};
+use holdfast_tracker::issues::{Issue, Issues, State};
 use holdfast_tracker::writes::{self, Changed, Draft, Finished, GateResult, Results, Verdict, Writer};
 
 /// The gates of an issue after a change, as one JSON object.
@@ -105,6 +105,7 @@ pub fn run(context: &Context, command: &Command) -> Result<Report> {
         }
         Command::Pass { id, key, note } => judge(&session, id, key, Verdict::Passed, note.as_deref()),
         Command::Fail { id, key, note } => judge(&session, id, key, Verdict::Failed, note.as_deref()),
+        Command::Report(typed) => reported(&session, typed),
         Command::Check { id, keys } => check::run(context, &session, id, keys),
         Command::Status { id } => status(&session, id),
     }
@@ -118,19 +119,74 @@ fn add(session: &Session, id: &str, keys: &[String]) -> Result<Report> {
     })
 }
 
+/// Whether whoever asks is a machine that checks what others do: it holds nothing.
+pub(super) fn is_checker(session: &Session) -> bool {
+    session.known_agent().is_some_and(|agent| agent.kind() == Some("ci"))
+}
+
+/// Keeps what a check elsewhere said.
+fn reported(session: &Session, typed: &ReportGate) -> Result<Report> {
+    let verdict = if typed.status == Said::Passed { Verdict::Passed } else { Verdict::Failed };
+    let note = typed.note.as_deref().map(writes::description).transpose()?;
+    let judged = typed.judged.as_deref().map(tree).transpose()?;
+    let (key, exit_code) = (typed.key.as_str(), typed.exit_code);
+    let result = |draft: &Draft| {
+        let judgement = draft.judgement(verdict, note.clone());
+        GateResult { exit_code, judged: judged.clone(), ..judgement }
+    };
+    if !is_checker(session) {
+        return change(session, &typed.id, |draft| {
+            allowed(session, draft, key)?;
+            let result = result(draft);
+            draft.judge(key, result);
+            Ok(())
+        });
+    }
+    let writer = Writer::open(session)?;
+    let id = writer.issues.resolve(&typed.id)?;
+    check_judge(session, &writer.issues.read(id)?, key)?;
+    let draft = writer.report(id, |draft| vec![(key.to_owned(), result(draft))])?;
+    Ok(report(&writer.issues, &Changed { value: (), draft, written: true }))
+}
+
+/// The name of a tree, as git writes it.
+fn tree(text: &str) -> Result<String> {
+    let is_hex = text.bytes().all(|byte| byte.is_ascii_hexdigit());
+    if is_hex && matches!(text.len(), 40 | 64) {
+        return Ok(text.to_lowercase());
+    }
+    let (given, why) = (text.to_owned(), "must be the whole name of a tree".to_owned());
+    Err(Error::BadValue { what: "--judged", given, why })
+}
+
+/// Checks that an issue has a gate and that whoever asks may judge it.
+fn allowed(session: &Session, draft: &Draft, key: &str) -> Result<()> {
+    if !draft.issue().gates.contains(key) {
+        return Err(absent(draft, key));
+    }
+    check_judge(session, draft.issue(), key)
+}
+
+/// Checks that whoever asks may judge a gate of an issue.
+pub(super) fn check_judge(session: &Session, issue: &Issue, key: &str) -> Result<()> {
+    let registry = Registry::load(session)?;
+    match (registry.gates.get(key), session.known_agent()) {
+        (Some(gate), Some(agent)) => gate.may_judge(key, agent, issue.assignee.as_deref()),
+        _ => Ok(()),
+    }
+}
+
 fn judge(session: &Session, id: &str, key: &str, verdict: Verdict, note: Option<&str>) -> Result<Report> {
     let note = note.map(writes::description).transpose()?;
     change(session, id, |draft| {
-        if !draft.issue().gates.contains(key) {
-            return Err(absent(draft, key));
-        }
+        allowed(session, draft, key)?;
         let judgement = draft.judgement(verdict, note.clone());
         draft.judge(key, judgement);
         Ok(())
     })
 }
 
-fn absent(draft: &Draft, key: &str) -> holdfast_tracker::error::Error {
+fn absent(draft: &Draft, key: &str) -> Error {
     WriteError::NotGated { issue: draft.issue().id.clone(), key: key.to_owned() }.into()
 }
 
@@ -174,7 +230,7 @@ fn status(session: &Session, id: &str) -> Result<Report> {
 }
 
 /// How each gate of an issue stands, as a table.
-fn standing(handle: &str, issue: &holdfast_tracker::issues::Issue, results: &Results) -> Clean {
+fn standing(handle: &str, issue: &Issue, results: &Results) -> Clean {
     if issue.gates.is_empty() {
         return format!("{handle} has no gates\n").into();
     }
@@ -196,7 +252,7 @@ fn standing(handle: &str, issue: &holdfast_tracker::issues::Issue, results: &Res
 }
 
 /// How each gate of an issue stands, as programs read it.
-fn standings(issue: &holdfast_tracker::issues::Issue, results: &Results) -> Vec<Standing> {
+fn standings(issue: &Issue, results: &Results) -> Vec<Standing> {
     issue.gates.iter().map(|key| Standing::new(key, results.0.get(key).cloned())).collect()
 }
 

@@ -80,6 +80,21 @@ pub fn run(context: &Context, command: &Command) -> Result<Report> {
     }
 }
 
+/// What of the hooks and the merge driver is not set up in this repository; nothing where that cannot be told.
+#[must_use]
+pub fn missing(context: &Context) -> Vec<&'static str> {
+    let Ok(target) = Target::find(context, None) else { return Vec::new() };
+    let hooks = target.hooks().unwrap_or_default();
+    let mut missing = Vec::new();
+    if hooks.iter().any(|hook| matches!(hook.state, State::Missing | State::NotExecutable)) {
+        missing.push("hooks");
+    }
+    if target.config.get(&format!("{DRIVER}.driver")).is_none() {
+        missing.push("merge driver");
+    }
+    missing
+}
+
 /// Where hooks go.
 struct Target<'a> {
     directory: Directory<'a>,

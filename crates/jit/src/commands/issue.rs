@@ -32,7 +32,7 @@ pub fn run(context: &Context, command: &Command) -> Result<Report> {
         Command::Update(typed) => update::run(&session, typed),
         Command::Delete { id } => delete::run(&session, id),
         Command::Show { id } => show::run(context, &session, id),
-        Command::List(filters) => list::run(context, &session, Scope::All, &filters.parse()?),
+        Command::List(filters) => list::run(context, &session, Scope::All, filters),
     }
 }
 
@@ -63,7 +63,11 @@ fn description(typed: Option<&str>) -> Result<Option<String>> {
     writes::description(&text).map(Some)
 }
 
-fn piped() -> Result<String> {
+/// What is piped in, as far as it can be a text of an issue.
+///
+/// # Errors
+/// When it cannot be read.
+pub fn piped() -> Result<String> {
     let failed = |error| holdfast_sys::Error::new("read", Path::new("standard input"), error);
     let mut text = String::new();
     // One byte more than may be, so that more is noticed.

@@ -1,5 +1,6 @@
 //! `jit mcp`: serves one coding client on standard input and output until it goes away.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use holdfast_door::Clean;
@@ -25,6 +26,7 @@ pub fn run(context: &Context, run: mcp::Run, typed: &Mcp) -> Result<Report> {
     let context = Context {
         caller: context.caller.clone(),
         printer: context.printer,
+        names: Arc::clone(&context.names),
         temporary: context.temporary.clone(),
         keeper: context.keeper.clone(),
     };

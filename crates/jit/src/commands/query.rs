@@ -2,7 +2,7 @@
 
 use holdfast_door::{Cell, Clean, Colour, grid};
 
-use crate::cli::Query as Command;
+use crate::cli::{self, Query as Command};
 use crate::commands::issue::list;
 use crate::context::Context;
 use crate::output::colours::{priority_cell, state_cell};
@@ -10,7 +10,7 @@ use crate::output::pieces::{listed, with_member};
 use crate::output::rows::Rows;
 use crate::output::{Form, Report};
 use holdfast_tracker::Session;
-use holdfast_tracker::error::Result;
+use holdfast_tracker::error::{Error, Result};
 use holdfast_tracker::issues::{Issues, Scope};
 use holdfast_tracker::queries::{Board, Claimed, Filter, Item, Keep, Node, Reason};
 
@@ -18,11 +18,25 @@ pub fn run(context: &Context, command: &Command) -> Result<Report> {
     let session = context.session()?;
     match command {
         Command::All(filters) => {
-            let filter = filters.parse()?;
-            let scope = if filter.is_open() { Scope::Local } else { Scope::All };
-            list::run(context, &session, scope, &filter)
+            let is_open = filters.parse(&session)?.is_open() && !filters.mine;
+            let scope = if is_open { Scope::Local } else { Scope::All };
+            list::run(context, &session, scope, filters)
         }
-        Command::Available(filters) => available(context, &board(context, &session, &filters.parse()?)?),
+        Command::Available(filters) => {
+            let board = board(context, &session, &filters.parse(&session)?)?;
+            let mut nodes = board.available();
+            if let Some(agent) = filters.whose(&session)? {
+                nodes.retain(|node| node.assignee.as_deref() == Some(&agent));
+            }
+            if filters.sort.is_some() {
+                let key = |node: &&Node<Clean>| {
+                    let id = node.id.to_string();
+                    list::rank(filters.sort, node.priority, &id, &node.updated_at, &node.title)
+                };
+                nodes.sort_by_cached_key(key);
+            }
+            Ok(available(context, &board, nodes, filters.most(context)))
+        }
         Command::Blocked(filters) => blocked(context, &board(context, &session, &filters.parse()?)?),
     }
 }
@@ -37,17 +51,29 @@ fn board(context: &Context, session: &Session, filter: &Filter) -> Result<Board<
     Ok(board)
 }
 
-fn available(context: &Context, board: &Board<Clean>) -> Result<Report> {
-    let nodes = board.available();
+/// Shows the first issue that can be worked on.
+///
+/// # Errors
+/// When there is none, or what went wrong.
+pub fn next(context: &Context, filters: &cli::Filters) -> Result<Report> {
+    let session = context.session()?;
+    let board = board(context, &session, &filters.parse()?)?;
+    let nodes: Vec<_> = board.available().into_iter().take(1).collect();
+    if nodes.is_empty() { Err(Error::NothingAvailable) } else { Ok(available(context, &board, nodes, 1)) }
+}
+
+fn available(context: &Context, board: &Board<Clean>, mut nodes: Vec<&Node<Clean>>, most: usize) -> Report {
+    let more = nodes.len().saturating_sub(most);
+    nodes.truncate(most);
     let form = context.printer.form();
     let rows = Rows { claimed: &board.claimed, handles: &board.handles, paint: context.printer.paint() };
     let text = || match nodes.is_empty() {
         true => "no available issues; see jit query blocked and jit claim list\n".into(),
-        false => rows.table(nodes.iter().map(|node| (*node).into())),
+        false => rows.table(nodes.iter().map(|node| (*node).into())) + list::more_words(more),
     };
     let report = Report::of(form, text, || ids(nodes.iter().copied()));
     let objects = || nodes.iter().filter_map(|node| node.kept.clone()).collect();
-    Ok(if form == Form::Json { report.pieces(listed("issues", objects())) } else { report })
+    if form == Form::Json { report.pieces(listed("issues", objects(), more)) } else { report }
 }
 
 fn blocked(context: &Context, board: &Board<Clean>) -> Result<Report> {
@@ -75,7 +101,7 @@ fn blocked(context: &Context, board: &Board<Clean>) -> Result<Report> {
         node.kept.as_ref().map(|json| with_member(json, "blocked_by", reasons))
     };
     let objects = || nodes.iter().filter_map(object).collect();
-    Ok(if form == Form::Json { report.pieces(listed("issues", objects())) } else { report })
+    Ok(if form == Form::Json { report.pieces(listed("issues", objects(), 0)) } else { report })
 }
 
 /// A reason in a few words.

@@ -15,8 +15,9 @@ use crate::commands::demo;
 use crate::commands::gate::{check, define};
 use crate::commands::issue::{create, delete, show, update};
 use crate::commands::{
-    claim, commit, dep, dispatch, doc, export, gate, guardian, heartbeat, hook, hooks, import, init, issue,
-    mcp, merge_driver, prime, recover, setup, shell, status, validate, work, worktree,
+    claim, commit, decide, dep, dispatch, doc, export, gate, guardian, heartbeat, hook, hooks, import, init,
+    issue, log, mcp, merge_driver, note, prime, recover, setup, shell, status, validate, whoami, work,
+    worktree,
 };
 use crate::output::Report;
 use holdfast_tracker::claims::lease::{
@@ -43,6 +44,7 @@ pub const OUTPUTS: &[Output] = &[
     ("claim renew", of::<ClaimRenewOutput>),
     ("claim status", of::<ClaimListOutput>),
     ("claim transfer", of::<ClaimTransferOutput>),
+    ("close", of::<decide::DecideOutput>),
     ("commit", of::<commit::CommitOutput>),
     ("completions", of::<shell::ScriptOutput>),
     ("config get", of::<config::ConfigGetOutput>),
@@ -65,6 +67,7 @@ pub const OUTPUTS: &[Output] = &[
     ("doc remove", of::<issue::IssueOutput>),
     ("doc show", of::<doc::DocShowOutput>),
     ("drop", of::<work::DropOutput>),
+    ("edit", of::<issue::IssueOutput>),
     ("error", of::<ErrorOutput>),
     ("export", of::<export::ExportOutput>),
     ("finish", of::<work::FinishOutput>),
@@ -75,6 +78,7 @@ pub const OUTPUTS: &[Output] = &[
     ("gate list", of::<define::GateListOutput>),
     ("gate pass", of::<gate::GateOutput>),
     ("gate remove", of::<gate::GateOutput>),
+    ("gate report", of::<gate::GateOutput>),
     ("gate show", of::<define::GateShowOutput>),
     ("gate status", of::<gate::GateStatusOutput>),
     ("graph downstream", of::<graph::GraphOutput>),
@@ -103,15 +107,19 @@ pub const OUTPUTS: &[Output] = &[
     ("label rm", of::<issue::IssueOutput>),
     ("land", of::<work::LandOutput>),
     ("list", of::<IssueListOutput<'static>>),
+    ("log", of::<log::LogOutput>),
     ("man", of::<shell::ScriptOutput>),
     ("mcp", of::<mcp::McpOutput>),
     ("merge-driver", of::<merge_driver::MergeDriverOutput>),
+    ("next", of::<IssueListOutput<'static>>),
+    ("note", of::<note::NoteOutput>),
     ("prime", of::<prime::PrimeOutput>),
     ("query all", of::<IssueListOutput<'static>>),
     ("query available", of::<IssueListOutput<'static>>),
     ("query blocked", of::<IssueListOutput<'static>>),
     ("ready", of::<IssueListOutput<'static>>),
     ("recover", of::<recover::RecoverOutput>),
+    ("reopen", of::<decide::DecideOutput>),
     ("run", of::<commands::run::RunOutput>),
     ("schema", of::<SchemaListOutput>),
     ("search", of::<search::SearchOutput>),
@@ -124,9 +132,13 @@ pub const OUTPUTS: &[Output] = &[
     ("validate config", of::<validate::ValidateOutput>),
     ("validate divergence", of::<validate::ValidateOutput>),
     ("validate leases", of::<validate::ValidateOutput>),
+    ("whoami", of::<whoami::WhoamiOutput>),
+    ("worktree add", of::<worktree::AddOutput>),
     ("worktree info", of::<worktree::WorktreeOutput>),
     ("worktree init", of::<worktree::WorktreeOutput>),
     ("worktree list", of::<worktree::WorktreeListOutput>),
+    ("worktree prune", of::<worktree::PruneOutput>),
+    ("worktree remove", of::<worktree::RemoveOutput>),
 ];
 
 /// The forms of all answers, as one JSON object. The form of one answer is printed bare, as other programs

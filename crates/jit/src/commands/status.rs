@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 
 use holdfast_door::{Cell, Clean, Colour, grid};
 use holdfast_kernel::Lease;
-use holdfast_sys::Sys;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::commands::hooks;
 use crate::context::Context;
 use crate::output::Report;
 use crate::output::colours::state_colour;
-use crate::output::leases::place;
+use crate::output::leases::{all, place};
 use crate::output::rows::Rows;
 use holdfast_tracker::claims::lease::{Shown, left_and_keeper};
 use holdfast_tracker::error::Result;
@@ -50,6 +50,8 @@ pub struct Status {
     pub leases: Vec<Shown>,
     /// Who asks, if that is known.
     pub agent_id: Option<String>,
+    /// What is not set up in this repository: `hooks`, `merge driver`.
+    pub not_set_up: Vec<&'static str>,
 }
 
 /// Shows how things stand.
@@ -61,13 +63,18 @@ pub fn run(context: &Context) -> Result<Report> {
     issues.warn(&board.problems);
     let worktrees = session.visible_worktrees();
     let agent_id = session.known_agent().map(|agent| agent.to_string());
-    let status = status(session.sys(), &board, &worktrees, agent_id);
-    let text = text(context, &board, &worktrees, &status);
+    let status =
+        Status { not_set_up: hooks::missing(context), ..status(&issues, &board, &worktrees, agent_id) };
+    let mut text = text(context, &board, &worktrees, &status);
+    if !status.not_set_up.is_empty() {
+        text +=
+            format!("\nnot set up in this repository: {}; jit hooks install\n", status.not_set_up.join(", "));
+    }
     let brief = status.available.first().cloned().unwrap_or_default();
     Ok(Report::new(text, &StatusOutput { status }).brief(brief))
 }
 
-fn status(sys: &Sys, board: &Board, worktrees: &[Entry], agent_id: Option<String>) -> Status {
+fn status(issues: &Issues<'_>, board: &Board, worktrees: &[Entry], agent_id: Option<String>) -> Status {
     let mut states: BTreeMap<&'static str, usize> =
         State::ALL.iter().map(|state| (state.word(), 0)).collect();
     for node in &board.nodes {
@@ -82,8 +89,9 @@ fn status(sys: &Sys, board: &Board, worktrees: &[Entry], agent_id: Option<String
         available: board.available().iter().map(|node| node.id.to_string()).collect(),
         blocked: board.blocked().len(),
         abandoned: idle.map(|node| node.id.to_string()).collect(),
-        leases: Shown::all(sys, board.claimed.iter().map(|(_, lease)| lease), &board.claimed.now, worktrees),
+        leases: all(issues, board.claimed.iter().map(|(_, lease)| lease), &board.claimed.now, worktrees),
         agent_id,
+        not_set_up: Vec::new(),
     }
 }
 

@@ -15,9 +15,11 @@ use serde::Serialize;
 use crate::background;
 use crate::cli;
 use crate::commands::claim;
+use crate::commands::whoami::overridden;
 use crate::context::Context;
 use crate::interrupt::Interrupt;
 use crate::output::Report;
+use crate::output::leases::shown;
 
 /// Work that was begun, as one JSON object.
 #[derive(Serialize, JsonSchema)]
@@ -59,11 +61,14 @@ pub fn start(context: &Context, typed: &cli::Start) -> Result<Report> {
             land::start(&session, &wanted, &terms, Some(&Patience { limit, waits }))?
         }
     };
+    if let Some(words) = overridden(session.agent()?) {
+        context.printer.warn(&words);
+    }
     background::start(context, session.agent()?);
-    Ok(begun_report(context, begun))
+    Ok(begun_report(&Issues::new(&session), begun))
 }
 
-fn begun_report(context: &Context, begun: Begun) -> Report {
+fn begun_report(issues: &Issues<'_>, begun: Begun) -> Report {
     let Begun { taken, issue, handle, branch, briefing } = begun;
     let verb = if taken.already_held { "going on with" } else { "started" };
     let time = left(&taken.lease, &taken.now);
@@ -71,7 +76,7 @@ fn begun_report(context: &Context, begun: Begun) -> Report {
     let brief = issue.id.clone();
     let document = StartOutput {
         issue: Started { handle, issue },
-        lease: Shown::new(&context.caller.sys, &taken.lease, &taken.now),
+        lease: shown(issues, &taken.lease, &taken.now),
         briefing,
         branch,
         already_held: taken.already_held,
@@ -199,7 +204,7 @@ pub struct GivenBack {
 pub fn give_back(context: &Context, typed: &cli::Drop) -> Result<Report> {
     let session = context.session()?;
     let id = land::meant(&session, typed.issue.as_deref())?;
-    let land::Dropped { handle, title, state, .. } = land::give_back(&session, id)?;
+    let land::Dropped { handle, title, state, .. } = land::give_back(&session, id, typed.reason.as_deref())?;
     let text = format!("dropped {handle}: {title} ({state})\n");
     let dropped = GivenBack { id: id.to_string(), handle, title, state };
     Ok(Report::new(text, &DropOutput { dropped }).brief(id.to_string()))

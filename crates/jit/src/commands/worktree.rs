@@ -1,15 +1,21 @@
-//! `jit worktree`: which worktree this is, and which others there are.
+//! `jit worktree`: which worktree this is, which others there are, and making and removing them.
 
 use holdfast_door::table;
+use holdfast_kernel::Lease;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::cli::Worktree as Command;
+use crate::cli::{AddWorktree, Worktree as Command};
 use crate::context::Context;
 use crate::output::Report;
+use crate::output::leases::{self, Called};
 use holdfast_tracker::Session;
+use holdfast_tracker::agent::AgentId;
+use holdfast_tracker::claims::lease::Shown;
 use holdfast_tracker::error::Result;
+use holdfast_tracker::issues::Issues;
 use holdfast_tracker::worktree::{Entry, Record};
+use holdfast_tracker::worktrees::{self, Made, Removed, Wanted};
 
 /// This worktree, as one JSON object.
 #[derive(Serialize, JsonSchema)]
@@ -35,6 +41,8 @@ pub struct Here {
     pub branch: Option<String>,
     /// Whether it belongs to the repository itself.
     pub main: bool,
+    /// Who works here, unless somebody else is named.
+    pub agent: Option<String>,
     /// The directory of the claims, which all worktrees share.
     pub control: String,
 }
@@ -51,9 +59,109 @@ pub struct WorktreeListOutput {
 pub fn run(context: &Context, command: &Command) -> Result<Report> {
     match command {
         Command::Info => info(&context.session()?),
-        Command::Init => info(&Session::find(&context.caller)?),
+        Command::Init { agent } => init(context, agent.as_deref()),
         Command::List => list(context),
+        Command::Add(typed) => add(context, typed),
+        Command::Remove { name, force } => remove(context, name, *force),
+        Command::Prune => prune(context),
     }
+}
+
+fn init(context: &Context, agent: Option<&str>) -> Result<Report> {
+    let session = Session::find(&context.caller)?;
+    if let Some(agent) = agent {
+        session.assign(&AgentId::new(agent)?)?;
+    }
+    info(&session)
+}
+
+/// A worktree that was made, as one JSON object.
+#[derive(Serialize, JsonSchema)]
+pub struct AddOutput {
+    /// The worktree.
+    pub worktree: Added,
+}
+
+/// A worktree that was made.
+#[derive(Serialize, JsonSchema)]
+pub struct Added {
+    /// Its id.
+    pub worktree_id: String,
+    /// Where it is.
+    pub root: String,
+    /// Its branch.
+    pub branch: String,
+    /// Who works there, unless somebody else is named.
+    pub agent: Option<String>,
+}
+
+fn add(context: &Context, typed: &AddWorktree) -> Result<Report> {
+    let session = context.session()?;
+    let wanted = Wanted {
+        name: typed.name.clone(),
+        agent: typed.agent.as_deref().map(AgentId::new).transpose()?,
+        branch: typed.branch.clone(),
+        from: typed.from.clone(),
+    };
+    let Made { root, branch, identity } = worktrees::add(&session, &wanted)?;
+    let root = root.display().to_string();
+    let whose = identity.agent.as_deref().map(|agent| format!(" for {agent}")).unwrap_or_default();
+    let text = format!("made {root}{whose}, on branch {branch}\n");
+    let brief = root.clone();
+    let worktree = Added { worktree_id: identity.worktree_id, root, branch, agent: identity.agent };
+    Ok(Report::new(text, &AddOutput { worktree }).brief(brief))
+}
+
+/// A worktree that was removed, as one JSON object.
+#[derive(Serialize, JsonSchema)]
+pub struct RemoveOutput {
+    /// Where it was.
+    pub removed: String,
+    /// The claims that ended with it.
+    pub leases: Vec<Shown>,
+}
+
+fn remove(context: &Context, name: &str, force: bool) -> Result<Report> {
+    let session = context.session()?;
+    let Removed { root, ended } = worktrees::remove(&session, name, force)?;
+    let removed = root.display().to_string();
+    let text = format!("removed {removed}\n") + &lines(&session, &ended);
+    let leases = shown(&session, &ended)?;
+    Ok(Report::new(text, &RemoveOutput { removed: removed.clone(), leases }).brief(removed))
+}
+
+/// Claims that were ended, as one JSON object.
+#[derive(Serialize, JsonSchema)]
+pub struct PruneOutput {
+    /// The claims.
+    pub leases: Vec<Shown>,
+    /// How many.
+    pub count: usize,
+}
+
+fn prune(context: &Context) -> Result<Report> {
+    let session = context.session()?;
+    let ended = worktrees::prune(&session)?;
+    let text = match lines(&session, &ended) {
+        text if text.is_empty() => "no claim is held in a worktree that is gone\n".to_owned(),
+        text => text,
+    };
+    let leases = shown(&session, &ended)?;
+    let brief: Vec<String> = ended.iter().map(|lease| lease.resource.to_string()).collect();
+    Ok(Report::new(text, &PruneOutput { count: leases.len(), leases }).brief(brief.join("\n")))
+}
+
+fn lines(session: &Session, ended: &[Lease]) -> String {
+    let issues = Issues::new(session);
+    let line = |lease: &Lease| {
+        format!("ended the claim of {} on {}\n", lease.holder.agent, Called::of(&issues, lease).phrase())
+    };
+    ended.iter().map(line).collect()
+}
+
+fn shown(session: &Session, ended: &[Lease]) -> Result<Vec<Shown>> {
+    let now = session.sys().clock.now()?;
+    Ok(leases::all(&Issues::new(session), ended.iter(), &now, &[]))
 }
 
 /// Shows this worktree. Whoever asks for its identity needs one, so it is made or brought up to date.
@@ -61,8 +169,9 @@ fn info(session: &Session) -> Result<Report> {
     let identity = session.worktree()?.clone();
     let branch = session.branch()?;
     let linked = session.is_linked();
+    let agent = identity.agent.as_deref().map(|agent| format!("agent: {agent}\n")).unwrap_or_default();
     let text = format!(
-        "{}  {}\nbranch: {}  {}\ncontrol plane: {}\n",
+        "{}  {}\nbranch: {}  {}\n{agent}control plane: {}\n",
         identity.worktree_id,
         identity.root,
         branch.as_deref().unwrap_or("none"),
@@ -70,10 +179,19 @@ fn info(session: &Session) -> Result<Report> {
         session.control().display()
     );
     let brief = identity.worktree_id.clone();
-    let Record { schema_version, worktree_id, root, created_at, relocated_at, .. } = identity;
+    let Record { schema_version, worktree_id, root, created_at, relocated_at, agent, .. } = identity;
     let control = session.control().to_string_lossy().into_owned();
-    let worktree =
-        Here { schema_version, worktree_id, root, created_at, relocated_at, branch, main: !linked, control };
+    let worktree = Here {
+        schema_version,
+        worktree_id,
+        root,
+        created_at,
+        relocated_at,
+        branch,
+        main: !linked,
+        agent,
+        control,
+    };
     Ok(Report::new(text, &WorktreeOutput { worktree }).brief(brief))
 }
 
@@ -81,17 +199,18 @@ fn list(context: &Context) -> Result<Report> {
     let session = context.session()?;
     let entries = session.worktrees()?;
     let rows: Vec<_> = entries.iter().map(row).collect();
-    let text = table(["WORKTREE", "BRANCH", "PATH", ""], &rows);
+    let text = table(["WORKTREE", "AGENT", "BRANCH", "PATH", ""], &rows);
     let brief: Vec<_> = entries.iter().filter_map(|entry| entry.worktree_id.clone()).collect();
     let count = entries.len();
     Ok(Report::new(text, &WorktreeListOutput { worktrees: entries, count }).brief(brief.join("\n")))
 }
 
-fn row(entry: &Entry) -> [String; 4] {
+fn row(entry: &Entry) -> [String; 5] {
     let notes = [(entry.current, "here"), (entry.main, "main"), (entry.gone, "gone")];
     let notes: Vec<_> = notes.iter().filter(|(is, _)| *is).map(|(_, note)| *note).collect();
     [
         entry.worktree_id.clone().unwrap_or_else(|| "-".into()),
+        entry.agent.clone().unwrap_or_else(|| "-".into()),
         entry.branch.clone().unwrap_or_else(|| "-".into()),
         entry.path.clone(),
         notes.join(", "),

@@ -167,6 +167,7 @@ impl Tools {
         Ok(Context {
             caller,
             printer: Printer::new(&Global { json: true, quiet: true, ..Global::default() }),
+            names: Arc::clone(&own.names),
             temporary: own.temporary.clone(),
             keeper: Some(std::process::id().to_string().into()),
         })

@@ -10,9 +10,9 @@ pub fn with_member(object: &Clean, name: &str, value: &impl Serialize) -> Clean 
     Clean::from(open) + format!(",\"{name}\":") + Clean::json(value) + "}"
 }
 
-/// The pieces of `{"<name>":[<objects>],"count":<their number>}`.
+/// The pieces of `{"<name>":[<objects>],"count":<their number>}`, and `"more"` if some were left out.
 #[must_use]
-pub fn listed(name: &str, objects: Vec<Clean>) -> Vec<Clean> {
+pub fn listed(name: &str, objects: Vec<Clean>, more: usize) -> Vec<Clean> {
     let count = objects.len();
     let mut pieces = Vec::with_capacity(2 * count + 2);
     pieces.push(format!("{{\"{name}\":[").into());
@@ -22,7 +22,8 @@ pub fn listed(name: &str, objects: Vec<Clean>) -> Vec<Clean> {
         }
         pieces.push(object);
     }
-    pieces.push(format!("],\"count\":{count}}}").into());
+    let more = if more > 0 { format!(",\"more\":{more}") } else { String::new() };
+    pieces.push(format!("],\"count\":{count}{more}}}").into());
     pieces
 }
 
@@ -36,7 +37,7 @@ mod tests {
             (vec![], r#"{"issues":[],"count":0}"#),
             (vec!["1".into(), "2".into()], r#"{"issues":[1,2],"count":2}"#),
         ] {
-            assert_eq!(listed("issues", objects).iter().collect::<Clean>().as_str(), text);
+            assert_eq!(listed("issues", objects, 0).iter().collect::<Clean>().as_str(), text);
         }
         assert_eq!(with_member(&r#"{"a":1}"#.into(), "b", &[2]).as_str(), r#"{"a":1,"b":[2]}"#);
     }

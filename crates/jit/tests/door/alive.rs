@@ -360,7 +360,7 @@ fn whoever_holds_what_is_about_to_end_is_warned_by_every_command_that_writes() {
         &["claim", "next"],
         &["issue", "delete", &other],
     ];
-    let warning = format!("jit claim renew {lease}");
+    let warning = format!("jit claim renew {}\n", bench.handle(&issue));
     for command in commands {
         let answer = bench.jit(command).ok();
         assert_eq!(answer.stderr.matches(&warning).count(), 1, "{command:?}: {answer}");

@@ -149,6 +149,7 @@ fn changes_gates_and_documents(reader: &mut Reader) {
     reader.ask(&["gate", "fail", &id, "review"]);
     let checked = reader.ask(&["gate", "check", &id]);
     assert_eq!((&checked["passed"], &checked["gates"][1]["exit_code"]), (&false.into(), &3.into()));
+    reader.ask(&["gate", "report", &id, "tests", "--status", "failed"]);
     reader.ask(&["gate", "status", &id]);
     reader.ask(&["gate", "remove", &id, "review"]);
     reader.write("note.md", "text\n");
@@ -185,6 +186,10 @@ fn changes_claims(reader: &mut Reader) {
     reader.ask(&["worktree", "info"]);
     reader.ask(&["worktree", "init"]);
     reader.ask(&["worktree", "list"]);
+    reader.ask(&["whoami"]);
+    reader.ask(&["worktree", "add", "more", "--agent", "agent:more"]);
+    reader.ask(&["worktree", "remove", "more"]);
+    reader.ask(&["worktree", "prune"]);
 }
 
 fn begins_and_finishes(reader: &mut Reader) {
@@ -193,12 +198,20 @@ fn begins_and_finishes(reader: &mut Reader) {
     reader.ask(&["list"]);
     reader.ask(&["ready"]);
     reader.ask(&["show", &id]);
+    reader.ask(&["note", &id, "a note"]);
+    reader.ask(&["next"]);
     reader.ask(&["start", &id]);
+    let mut edit = reader.bench.command("agent:a", &["--json", "edit", &id], &reader.bench.repo());
+    let answer = Answer::from(edit.env("EDITOR", "true").output().unwrap());
+    reader.hold("edit", &answer);
+    reader.ask(&["log", &id]);
     reader.ask(&["drop", &id]);
     reader.ask(&["start", &id]);
     reader.write("work", "done");
     reader.bench.git(&["add", "work"], &reader.bench.repo());
     reader.ask(&["finish", &id, "--leave", "-m", "Short"]);
+    reader.ask(&["reopen", &id]);
+    reader.ask(&["close", &id, "--as", "rejected"]);
     reader.ask(&["land", "--all"]);
     reader.ask(&["sync"]);
 }

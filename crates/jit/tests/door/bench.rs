@@ -84,6 +84,7 @@ impl Bench {
     pub(crate) fn command(&self, agent: &str, args: &[&str], at: &Path) -> Command {
         let mut command = self.dressed(Command::new(JIT));
         command.args(args).current_dir(at).env("JIT_AGENT_ID", agent);
+        command.env("EDITOR", "printf 'edited\\n' >");
         command
     }
 
@@ -128,6 +129,22 @@ impl Bench {
         }
         files.sort();
         files
+    }
+
+    /// What an issue is called where people read and type.
+    pub(crate) fn handle(&self, id: &str) -> String {
+        self.jit(&["--json", "show", id]).ok().json()["issue"]["handle"].as_str().unwrap().to_owned()
+    }
+
+    /// What happened to claims, as the log of events has it: without what issues are called.
+    pub(crate) fn history(&self) -> Vec<Value> {
+        let mut told = self.jit(&["--json", "claim", "history"]).ok().json();
+        let events = told["events"].as_array_mut().unwrap();
+        for event in events.iter_mut() {
+            let event = event.as_object_mut().unwrap();
+            assert!(event.remove("handle").is_some() && event.remove("title").is_some(), "{event:?}");
+        }
+        events.clone()
     }
 
     /// The claims as the program lists them.

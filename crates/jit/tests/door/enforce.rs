@@ -8,7 +8,7 @@ use holdfast_trial::Answer;
 use crate::bench::Bench;
 
 /// What changes no issue: it looks, or keeps claims, settings, identities and hooks.
-const HARMLESS: [&str; 41] = [
+const HARMLESS: [&str; 45] = [
     "init",
     "list",
     "show",
@@ -38,6 +38,10 @@ const HARMLESS: [&str; 41] = [
     "claim status",
     "claim list",
     "claim history",
+    "whoami",
+    "next",
+    "log",
+    "note",
     "worktree",
     "heartbeat",
     "config",
@@ -53,11 +57,12 @@ const HARMLESS: [&str; 41] = [
 ];
 
 /// What makes something that nobody can hold yet, claims what it writes to, or concerns no single issue.
-const CREATING: [&str; 6] = ["issue create", "create", "claim create", "gate define", "start", "land"];
+const CREATING: [&str; 8] =
+    ["issue create", "create", "claim create", "gate define", "start", "land", "reopen", "close"];
 
 /// How each way to write to an issue is typed. `{id}` is the issue, `{on}` another one, `{was}` what it depends
 /// on already.
-const WRITES: [(&str, &[&str]); 13] = [
+const WRITES: [(&str, &[&str]); 15] = [
     ("issue update", &["issue", "update", "{id}", "--title", "other"]),
     ("issue delete", &["issue", "delete", "{id}"]),
     ("dep add", &["dep", "add", "{id}", "{on}"]),
@@ -69,6 +74,8 @@ const WRITES: [(&str, &[&str]); 13] = [
     ("gate pass", &["gate", "pass", "{id}", "g"]),
     ("gate fail", &["gate", "fail", "{id}", "g"]),
     ("gate check", &["gate", "check", "{id}", "g"]),
+    ("gate report", &["gate", "report", "{id}", "g", "--status", "passed"]),
+    ("edit", &["edit", "{id}"]),
     ("doc add", &["doc", "add", "{id}", "new.md"]),
     ("doc remove", &["doc", "remove", "{id}", "old.md"]),
 ];

@@ -10,7 +10,7 @@ fn projected(bench: &Bench) -> Vec<Value> {
 }
 
 fn history(bench: &Bench) -> Vec<Value> {
-    bench.jit(&["--json", "claim", "history"]).ok().json()["events"].as_array().unwrap().clone()
+    bench.history()
 }
 
 #[test]

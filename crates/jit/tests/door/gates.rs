@@ -124,7 +124,8 @@ fn passing_the_last_gate_does_not_finish_what_waits_for_others() {
     let first = bench.issue("first");
     bench.jit(&["dep", "add", &id, &first]).ok();
     let passed = bench.jit(&["gate", "pass", &id, "review"]).ok();
-    assert!(passed.stderr.contains(&format!("{id} is blocked by {first}")), "{passed}");
+    let blocked = format!("{} is blocked by {}", bench.handle(&id), bench.handle(&first));
+    assert!(passed.stderr.contains(&blocked), "{passed}");
     assert_eq!(state(&bench, &id), "gated");
     let refused = bench.jit(&["--json", "issue", "update", &id, "--state", "done"]).fails(1);
     assert_eq!(refused.json()["error"]["code"], "BLOCKED");

@@ -165,9 +165,9 @@ fn an_agent_that_asks_for_it_has_its_claims_kept_alive() {
 fn whoever_has_little_time_left_is_warned() {
     let bench = Bench::new();
     bench.config("[coordination]\nlease_renewal_threshold_pct = 100\n");
-    let (_, lease) = bench.claimed("agent:a");
+    let (issue, _) = bench.claimed("agent:a");
     let warned = bench.jit(&["claim", "list"]).ok();
-    assert!(warned.stderr.contains(&format!("jit claim renew {lease}")), "{warned}");
+    assert!(warned.stderr.contains(&format!("jit claim renew {}", bench.handle(&issue))), "{warned}");
     assert!(bench.run("agent:b", &["claim", "list"]).ok().stderr.is_empty());
     bench.config("[coordination]\nlease_renewal_threshold_pct = 0\n");
     assert!(bench.jit(&["claim", "list"]).ok().stderr.is_empty());

@@ -88,7 +88,7 @@ fn every_number_is_given_once_and_every_event_is_projected_once() {
     let projected = std::fs::read_to_string(bench.control("events/control.jsonl")).unwrap();
     let projected: Vec<serde_json::Value> =
         projected.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    assert_eq!(&projected, history["events"].as_array().unwrap());
+    assert_eq!(projected, bench.history());
     let mut held: BTreeMap<String, String> = BTreeMap::new();
     for event in &projected {
         let (issue, lease) =

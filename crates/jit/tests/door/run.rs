@@ -123,7 +123,11 @@ fn a_command_that_fails_or_does_nothing_gives_the_issue_back() {
         (&"dropped".into(), &3.into(), &1.into())
     );
     assert!(ground.there.join("half").exists() && ground.is_offered(&id), "{ran}");
-    assert!(ran["reason"].as_str().unwrap().contains("ended with 3"), "{ran}");
+    let shown = ground.bench.jit(&["show", &id]).ok().stdout;
+    assert!(
+        shown.contains("ended with 3") && shown.contains("half") && shown.contains("dispatch logs"),
+        "{shown}"
+    );
     std::fs::remove_file(ground.there.join("half")).unwrap();
     let ran = ground.ran(&["--attempts", "2"], "exit 0");
     assert_eq!((&ran["outcome"], &ran["failed_attempts"]), (&"dropped".into(), &2.into()), "{ran}");

@@ -179,6 +179,7 @@ fn what_belongs_to_one_worktree_is_never_committed() {
     let a = stage.agent("agent:a", "a");
     a.jit(&["worktree", "info"]).ok();
     a.config("[worktree]\nenforce_leases = \"off\"\n");
+    std::fs::write(a.dir.join(".jit/worktree.json"), "{}").unwrap();
     a.git(&["add", "-f", ".jit/worktree.json"]).ok();
     a.git(&["commit", "-q", "-m", "identity"]).refused(&[
         "worktree.json",

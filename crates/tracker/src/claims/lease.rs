@@ -7,10 +7,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::keeper;
-use crate::gone;
 use crate::ids::IssueId;
 use crate::times::{rfc3339, span};
-use crate::worktree::Entry;
 
 /// A lease as JSON.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -20,6 +18,10 @@ pub struct Shown {
     /// The issue that is claimed; none if it is no issue.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub issue_id: Option<String>,
+    /// What it is called where people read and type.
+    pub handle: Option<String>,
+    /// What it is about, if it can be read.
+    pub title: Option<String>,
     /// What else is held: `branch:main` by whoever lands work there.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub resource: Option<String>,
@@ -82,6 +84,8 @@ impl Shown {
         Self {
             lease_id: lease.id.to_string(),
             issue_id,
+            handle: None,
+            title: None,
             resource,
             agent_id: lease.holder.agent.to_string(),
             worktree_id: lease.holder.place.to_string(),
@@ -104,20 +108,6 @@ impl Shown {
                 gone: keeper::is_gone(sys, lease),
             }),
         }
-    }
-}
-
-impl Shown {
-    /// The leases as they are at `now`, held in `worktrees`.
-    #[must_use]
-    pub fn all<'a>(
-        sys: &Sys,
-        leases: impl Iterator<Item = &'a Lease>,
-        now: &Stamp,
-        worktrees: &[Entry],
-    ) -> Vec<Self> {
-        let is_gone = |lease: &Lease| gone::is_gone(lease, worktrees);
-        leases.map(|lease| Self { worktree_gone: is_gone(lease), ..Self::new(sys, lease, now) }).collect()
     }
 }
 

@@ -34,6 +34,8 @@ sections! {
         mode: WorktreeMode = WorktreeMode::Auto, WorktreeMode::FORM;
         /// What happens to a write to an issue without a lease on it.
         enforce_leases: EnforceLeases = EnforceLeases::Strict, EnforceLeases::FORM;
+        /// Where `jit worktree add` makes worktrees, from the main worktree on; none is `../<repository>.worktrees`.
+        dir: Option<String> = None, Form::Text(texts::DIRECTORY);
     }
 
     /// Leases: how long they last, how they are kept alive, how many there may be.

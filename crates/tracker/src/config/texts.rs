@@ -30,6 +30,12 @@ pub(super) const GROUP: TextForm = TextForm {
     check: |text| !text.starts_with('-') && is_short(text, |byte| is_plain(byte) || byte == b'.'),
 };
 
+/// A directory.
+pub(super) const DIRECTORY: TextForm = TextForm {
+    what: "a directory's path of 1 to 1,024 bytes on one line",
+    check: |text| text.trim() == text && !text.starts_with('-') && Text::new(text).is_ok(),
+};
+
 /// A type of issues.
 pub(super) const TYPE: TextForm = TextForm {
     what: "a type's name: up to 32 lower-case letters, digits, hyphens and underscores",

@@ -76,6 +76,9 @@ pub enum LandError {
     /// There is nothing that could land.
     #[error("{0} has no finished work on a branch")]
     NothingToLand(String),
+    /// There is nothing on the target that could be taken back.
+    #[error("nothing has landed for {0} that could be taken back")]
+    NothingLanded(String),
     /// Others were faster each time.
     #[error("{branch} moved {times} times while this was being landed")]
     Moving {
@@ -115,7 +118,7 @@ impl LandError {
             Self::TargetDirty { .. } => Code::TargetDirty,
             Self::GateFailed { .. } => Code::GateFailed,
             Self::PushRefused { .. } => Code::PushRefused,
-            Self::NothingToLand(_) => Code::NothingToLand,
+            Self::NothingToLand(_) | Self::NothingLanded(_) => Code::NothingToLand,
             Self::Moving { .. } => Code::TargetMoving,
         }
     }
@@ -142,6 +145,7 @@ impl LandError {
             Self::PushRefused { .. } => {
                 "jit config set landing.via review, if the branch takes no pushes".into()
             }
+            Self::NothingLanded(handle) => format!("jit reopen {handle}, without --revert"),
             Self::NothingToLand(_) => "jit list shows where finished work is".into(),
             Self::Moving { .. } => "jit finish again".into(),
         })
@@ -164,6 +168,7 @@ impl LandError {
             | Self::NoChange(_)
             | Self::PushRefused { .. }
             | Self::NothingToLand(_)
+            | Self::NothingLanded(_)
             | Self::Moving { .. } => json!({}),
         }
     }

@@ -53,15 +53,15 @@ pub(super) fn hint(refusal: &Refusal) -> Option<String> {
             format!("{} --wait {}", again(blocker), span.get().div_ceil(1_000) + 1)
         }
         Refusal::Held { blocker, .. } | Refusal::ClockSkew { blocker, .. } => {
-            format!("if its holder is gone: jit claim force-evict {} --reason '…'", blocker.id)
+            format!("if its holder is gone: jit claim force-evict {} --reason '…'", blocker.resource)
         }
         Refusal::NotHolder { lease } => format!("jit claim status --issue {}", lease.resource),
         Refusal::NotFound { .. } => "jit claim list".into(),
         Refusal::Expired { lease, .. } => again(lease),
         Refusal::Stale { lease, .. } | Refusal::NotFinite { lease } => {
-            format!("jit claim heartbeat {}", lease.id)
+            format!("jit claim heartbeat {}", lease.resource)
         }
-        Refusal::NotIndefinite { lease } => format!("jit claim renew {}", lease.id),
+        Refusal::NotIndefinite { lease } => format!("jit claim renew {}", lease.resource),
         Refusal::FencedOut { resource, .. } => format!("jit claim status --issue {resource}"),
         Refusal::ReasonRequired => "add --reason '…', or give a --ttl above 0".into(),
         Refusal::IndefiniteForbidden => "give a --ttl above 0".into(),

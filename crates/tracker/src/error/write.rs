@@ -55,6 +55,16 @@ pub enum WriteError {
         /// The gate.
         key: String,
     },
+    /// Somebody else judges the gate.
+    #[error("{agent} cannot judge the gate '{gate}': {why}")]
+    NotJudge {
+        /// The gate.
+        gate: String,
+        /// Who wanted to.
+        agent: String,
+        /// Why not.
+        why: String,
+    },
     /// The issue does not have such a document.
     #[error("{issue} has no document {path}")]
     NoDocument {
@@ -111,6 +121,7 @@ impl WriteError {
             Self::NoGate(_) => Code::GateNotFound,
             Self::GateExists(_) => Code::GateExists,
             Self::NotGated { .. } => Code::GateNotOnIssue,
+            Self::NotJudge { .. } => Code::NotJudge,
             Self::NoDocument { .. } => Code::DocumentNotFound,
             Self::BadLine { .. } => Code::BadLine,
             Self::Exists(_) => Code::IssueExists,
@@ -132,6 +143,7 @@ impl WriteError {
             Self::NoGate(key) => Some(format!("jit gate define {key} --manual, or jit gate list")),
             Self::GateExists(key) => Some(format!("jit gate show {key}, or add --replace")),
             Self::NotGated { issue, .. } => Some(format!("jit gate status {issue}")),
+            Self::NotJudge { gate, .. } => Some(format!("jit gate show {gate} says who may")),
             Self::NoDocument { issue, .. } => Some(format!("jit doc list {issue}")),
             Self::Exists(issue) => Some(format!("jit issue show {issue}")),
             Self::BadLine { .. } => None,

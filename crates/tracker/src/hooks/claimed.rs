@@ -155,7 +155,10 @@ fn refused(issue: IssueId, held: &Lease, refusal: Refusal) -> Problem {
 }
 
 fn rewrite(issue: IssueId) -> String {
-    format!("write the change with: jit issue update {issue} …")
+    format!(
+        "put the file back (git checkout HEAD -- .jit/issues/{issue}), and make the change with jit edit {issue}, or: \
+         jit issue update {issue} …"
+    )
 }
 
 /// A file that cannot be read.

@@ -217,6 +217,9 @@ impl CommitCheck<'_> {
             (Some(_), Some(Some((log, own)))) if *log == known.id && *own >= fence => {}
             // What is wrong with the lease that is named has been said.
             (Some(_), Some(None)) => {}
+            (Some(_), None) if self.goes_back(change, fence, log) => {
+                findings.add(self.weight, pushed.taken_back(issue, fence));
+            }
             (Some(_), None) if is_as_written(&self.git, known, issue, version, fence)? => {}
             (Some(lease), None) => drop(self.in_force(pushed, known, lease, findings)?),
             _ => findings.add(self.weight, pushed.never_granted(issue, fence)),
@@ -225,7 +228,24 @@ impl CommitCheck<'_> {
     }
 }
 
+impl CommitCheck<'_> {
+    /// Whether a change puts back what an earlier holder wrote, as a plain revert does.
+    fn goes_back(&self, change: Option<&Change>, fence: u64, log: &str) -> bool {
+        let old = change.and_then(|change| change.old).and_then(|old| Fenced::of(self.objects, old).ok());
+        old.is_some_and(|old| old.pair().is_some_and(|(there, same)| same == log && there > fence))
+    }
+}
+
 impl PushedCommit<'_> {
+    fn taken_back(&self, issue: IssueId, fence: u64) -> Problem {
+        let message = format!(
+            "commit {} puts issue {issue} back to what was written under fence {fence}, before its last lease",
+            self.short()
+        );
+        let hint = format!("git reset --keep {}^, then: jit reopen {issue} --revert", self.short());
+        Problem::with(issue, Code::FenceLowered, message, hint)
+    }
+
     fn short(&self) -> String {
         self.id.to_string().chars().take(10).collect()
     }

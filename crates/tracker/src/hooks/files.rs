@@ -10,6 +10,7 @@ use serde::Deserialize;
 
 use crate::error::Result;
 use crate::ids::IssueId;
+use crate::notes;
 
 /// More than anybody writes about one issue.
 const LONGEST: usize = 4 << 20;
@@ -83,6 +84,8 @@ pub(super) fn sorted(changes: Vec<Change>) -> Sorted {
     let mut sorted = Sorted::default();
     for change in changes {
         match kind(&change.path) {
+            // Anybody may add one; it is never changed.
+            Kind::Issue(_) if change.old.is_none() && notes::is_note(&change.path) => {}
             Kind::Issue(id) => {
                 let own = sorted.issues.entry(id).or_default();
                 if change.path == file(id) {

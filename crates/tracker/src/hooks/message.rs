@@ -16,7 +16,6 @@ use crate::claims::resource;
 use crate::durable;
 use crate::error::Result;
 use crate::ids::IssueId;
-use crate::worktree;
 
 /// Longer than any message that a person reads.
 const LONGEST: usize = 64 << 20;
@@ -123,7 +122,7 @@ fn held(site: &Site<'_>, touched: &BTreeSet<IssueId>) -> Result<Vec<Named>> {
     let session = site.session()?;
     let Some(agent) = session.known_agent() else { return Ok(Vec::new()) };
     let data = session.own_data()?;
-    let Some(identity) = worktree::read(session.sys(), &data)? else { return Ok(Vec::new()) };
+    let Some(identity) = session.known_identity()? else { return Ok(Vec::new()) };
     let holder = Holder { agent: agent.name().clone(), place: identity.name(&data)? };
     let view = session.claims().view()?;
     let mut named = Vec::new();

@@ -40,6 +40,15 @@ pub struct Issue {
     /// The documents that belong to it, by path.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub documents: BTreeMap<String, Document>,
+    /// The ids of issues that it has to do with.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub relates: BTreeSet<String>,
+    /// The ids of issues that are about the same.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub duplicates: BTreeSet<String>,
+    /// Where its work is to be seen, by what that is: a commit, a pull request.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub links: BTreeMap<String, String>,
     /// What else programs keep here.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub metadata: BTreeMap<String, Value>,
@@ -89,6 +98,9 @@ impl Issue {
             assignee: None,
             gates: BTreeSet::new(),
             documents: BTreeMap::new(),
+            relates: BTreeSet::new(),
+            duplicates: BTreeSet::new(),
+            links: BTreeMap::new(),
             metadata: BTreeMap::new(),
             created_at: at.clone(),
             updated_at: at,

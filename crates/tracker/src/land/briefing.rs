@@ -7,12 +7,20 @@ use super::plumbing::Plumbing;
 use crate::error::Result;
 use crate::ids::IssueId;
 use crate::issues::{Issue, Issues, Scope};
+use crate::notes;
 use crate::session::Session;
 use crate::target::Target;
+use crate::times::ago;
 use crate::writes::results_of;
 
 /// The longest one, in bytes.
 const LONGEST: usize = 8 << 10;
+
+/// How much of it is for notes.
+const MOST_OF_NOTES: usize = 3 << 10;
+
+/// How many characters of one note are shown.
+const LONGEST_NOTE: usize = 500;
 
 /// What whoever begins an issue has to know.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, JsonSchema)]
@@ -72,8 +80,33 @@ impl Briefing {
             text.push_str(&format!("\n{description}\n"));
         }
         let next = "\nwhen it is done: jit finish -a -m 'what was done'; to give it back: jit drop\n";
-        Ok(Self(cut(text, next)))
+        Ok(Self(cut(text, &(noted(session, id)? + next))))
     }
+}
+
+/// What was noted on an issue: the last notes, as many as there is room for.
+fn noted(session: &Session, id: IssueId) -> Result<String> {
+    let notes = notes::of(session, id)?;
+    let now = session.sys().clock.now()?;
+    let mut shown = Vec::new();
+    let mut room = MOST_OF_NOTES;
+    for note in notes.iter().rev() {
+        let who = note.agent_id.as_deref().unwrap_or("somebody");
+        let mut said: String = note.text.chars().take(LONGEST_NOTE).collect();
+        if said.len() < note.text.len() {
+            said.push('…');
+        }
+        let text = format!("\nnote by {who}, {}:\n{said}\n", ago(&note.at, &now));
+        let Some(left) = room.checked_sub(text.len()) else { break };
+        room = left;
+        shown.push(text);
+    }
+    let more = notes.len() - shown.len();
+    if more > 0 {
+        shown.push(format!("\n{more} more notes: jit show\n"));
+    }
+    shown.reverse();
+    Ok(shown.concat())
 }
 
 /// What earlier holders left on branches of their own.

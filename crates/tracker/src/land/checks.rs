@@ -10,6 +10,7 @@ use crate::config::Satisfied;
 use crate::error::{LandError, Result};
 use crate::ids::IssueId;
 use crate::issues::{Issue, Scope};
+use crate::notes;
 use crate::workspace::DATA;
 
 impl Finisher<'_> {
@@ -55,8 +56,8 @@ impl Finisher<'_> {
         let onto = self.onto()?;
         let base = self.plumbing.base(&onto, source)?.unwrap_or(onto);
         let changed = self.plumbing.changed(&base, source)?;
-        let others: BTreeSet<IssueId> =
-            changed.iter().filter_map(named).filter(|other| *other != self.id).collect();
+        let changed = changed.iter().filter(|path| !notes::is_note(path));
+        let others: BTreeSet<IssueId> = changed.filter_map(named).filter(|other| *other != self.id).collect();
         let mut foreign = Vec::new();
         for other in others.into_iter().filter(|other| !asked.with.contains(other)) {
             let path = format!("{DATA}/issues/{other}/issue.json");

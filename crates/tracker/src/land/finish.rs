@@ -21,6 +21,7 @@ use crate::hooks;
 use crate::ids::IssueId;
 use crate::issues::{Issues, Scope, Standing, State};
 use crate::keep;
+use crate::notes;
 use crate::notice::Notice;
 use crate::session::Session;
 use crate::take;
@@ -104,11 +105,15 @@ pub fn finish(session: &Session, id: IssueId, asked: &Asked) -> Result<Outcome> 
     };
     let finisher = Finisher::new(session, id, lease, Plumbing::new(root), target)?;
     let how = if session.branch()?.as_deref() == Some(&finisher.target.branch) {
-        finisher.on_the_target(asked)?
+        finisher.on_the_target(asked)
     } else {
-        finisher.on_a_branch(asked)?
+        finisher.on_a_branch(asked)
     };
-    finisher.conclude(how)
+    if let Err(Error::Land(error @ (LandError::Conflict { .. } | LandError::GateFailed { .. }))) = &how {
+        // Whoever goes on shall know; if it cannot be kept, the error itself matters more.
+        let _ = notes::add(session, id, &format!("could not land: {error}"));
+    }
+    finisher.conclude(how?)
 }
 
 /// Lands finished work that a branch has and whose holder is gone, and of other issues only what `with` names.

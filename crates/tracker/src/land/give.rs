@@ -6,6 +6,7 @@ use crate::error::Result;
 use crate::ids::IssueId;
 use crate::issues::State;
 use crate::keep;
+use crate::notes;
 use crate::session::Session;
 use crate::writes::Writer;
 
@@ -22,12 +23,15 @@ pub struct Dropped {
     pub state: State,
 }
 
-/// Gives an issue back that is held here.
+/// Gives an issue back that is held here; the reason is left as a note for whoever takes it next.
 ///
 /// # Errors
 /// When it is not held, or something failed.
-pub fn give_back(session: &Session, id: IssueId) -> Result<Dropped> {
+pub fn give_back(session: &Session, id: IssueId, reason: Option<&str>) -> Result<Dropped> {
     let lease = own_lease(session, id, "dropping")?;
+    if let Some(reason) = reason {
+        notes::add(session, id, &format!("given back: {reason}"))?;
+    }
     let before = Started::read(session, id, lease.fence.get()).map_or(State::Ready, |started| started.state);
     let writer = Writer::open(session)?;
     let changed = writer.change(id, "dropping", |draft| {

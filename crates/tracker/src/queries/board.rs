@@ -25,6 +25,8 @@ pub struct Node<K = ()> {
     pub labels: Box<str>,
     /// When it was last changed.
     pub updated_at: Box<str>,
+    /// Who is meant to do it.
+    pub assignee: Option<Box<str>>,
     /// What it depends on.
     pub deps: Box<[IssueId]>,
     /// The gates that keep it from being done, if that is where it stands.
@@ -203,6 +205,7 @@ impl<K> Node<K> {
             priority: issue.priority,
             labels: seen.labels.members().collect::<Vec<_>>().join(" ").into(),
             updated_at: (*issue.updated_at).into(),
+            assignee: seen.issue.assignee.as_deref().map(Into::into),
             deps: deps(seen).into(),
             gates,
             workable: is_workable(seen, claimed),

@@ -1,6 +1,8 @@
 //! Which issues are wanted: every condition that was typed holds, or the issue is left out.
 
-use crate::error::Result;
+use holdfast_kernel::Stamp;
+
+use crate::error::{Error, Result};
 use crate::issues::{Priority, Seen, State, typed};
 
 /// Which issues are wanted.
@@ -11,6 +13,8 @@ pub struct Filter {
     assignee: Option<String>,
     labels: Vec<String>,
     unwanted: Vec<String>,
+    kinds: Vec<String>,
+    since: Option<jiff::Timestamp>,
 }
 
 impl Filter {
@@ -29,11 +33,53 @@ impl Filter {
             priorities: priorities.iter().map(|text| typed("--priority", text)).collect::<Result<_>>()?,
             assignee: assignee.map(ToOwned::to_owned),
             labels: labels.to_vec(),
-            unwanted: Vec::new(),
+            ..Self::default()
         })
     }
 
-    /// This one, without the issues that have a label.
+    /// The same, of these types only; of all if there are none.
+    #[must_use]
+    pub fn of_types(mut self, kinds: &[String]) -> Self {
+        self.kinds = kinds.to_vec();
+        self
+    }
+
+    /// The same, of what was changed since then: a moment, or a time before now such as `30m`, `12h` or `7d`.
+    ///
+    /// # Errors
+    /// When the text is neither.
+    pub fn since(mut self, text: &str, now: &Stamp) -> Result<Self> {
+        let bad = || {
+            Error::BadValue {
+            what: "--since",
+            given: text.to_owned(),
+            why: "must be a moment such as 2026-01-31T12:00:00Z or 2026-01-31, or a time such as 30m, 12h or 7d".into(),
+        }
+        };
+        let midnight = || format!("{text}T00:00:00Z").parse::<jiff::Timestamp>();
+        let moment = match text.parse::<jiff::Timestamp>().or_else(|_| midnight()) {
+            Ok(moment) => moment,
+            Err(_) => {
+                let unit = text.chars().last().ok_or_else(bad)?;
+                let secs: i64 = match unit {
+                    'm' => 60,
+                    'h' => 3_600,
+                    'd' => 86_400,
+                    'w' => 604_800,
+                    _ => return Err(bad()),
+                };
+                let number = text.strip_suffix(unit).and_then(|number| number.parse::<i64>().ok());
+                let back = number.filter(|number| *number >= 0).and_then(|number| number.checked_mul(secs));
+                let now = i64::try_from(now.wall_ms()).unwrap_or(i64::MAX);
+                let then = back.and_then(|back| now.checked_sub(back.checked_mul(1_000)?)).ok_or_else(bad)?;
+                jiff::Timestamp::from_millisecond(then).map_err(|_| bad())?
+            }
+        };
+        self.since = Some(moment);
+        Ok(self)
+    }
+
+    /// The same, without the issues that have a label.
     #[must_use]
     pub fn without(mut self, label: &str) -> Self {
         self.unwanted.push(label.to_owned());
@@ -54,6 +100,16 @@ impl Filter {
             && (self.priorities.is_empty() || self.priorities.contains(&issue.priority))
             && (self.assignee.is_none() || self.assignee.as_deref() == issue.assignee.as_deref())
             && self.labels.iter().all(|label| seen.labels.contains(label))
-            && !self.unwanted.iter().any(|label| seen.labels.contains(label))
+            && (self.kinds.is_empty() || self.kinds.iter().any(|kind| **kind == *issue.kind))
+            && self
+                .since
+                .is_none_or(|since| issue.updated_at.parse::<jiff::Timestamp>().is_ok_and(|at| at >= since))
+    /// The same, without the issues that have a label.
+    #[must_use]
+    pub fn without(mut self, label: &str) -> Self {
+        self.unwanted.push(label.to_owned());
+        self
+    }
+
     }
 }

@@ -57,4 +57,7 @@ pub struct IssueListOutput<'a> {
     pub issues: Vec<Item<'a>>,
     /// How many.
     pub count: usize,
+    /// How many more there are, if some were left out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub more: Option<usize>,
 }

@@ -30,6 +30,9 @@ fn home(session: &Session) -> Result<PathBuf> {
     let repository = repository(session)?;
     let main = repository.main_work_tree(&*session.sys().files)?;
     let main = main.unwrap_or_else(|| repository.common_dir().to_path_buf());
+    if let Some(dir) = &session.config().worktree.dir {
+        return Ok(main.join(dir));
+    }
     let name = main.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     Ok(main.with_file_name(format!("{}.worktrees", name.strip_suffix(".git").unwrap_or(&name))))
 }

@@ -19,6 +19,7 @@ use crate::claims::{Claimant, Terms, reason};
 use crate::config::EnforceLeases;
 use crate::error::Result;
 use crate::ids::IssueId;
+use crate::notes;
 use crate::times::rfc3339;
 
 /// What became of a deletion.
@@ -116,6 +117,7 @@ impl Writer<'_> {
                 }
                 deleted::mark(sys, &data, id, &now, (0o755, 0o644))?;
                 Place::new(sys, &data, id).remove()?;
+                notes::forget(self.session, id);
                 self.take_back(id)
             })
         })

@@ -182,7 +182,12 @@ impl<'a> Place<'a> {
     /// Removes a directory that nobody can see any more. What cannot be removed harms nobody.
     fn clear(&self, directory: &Path) {
         for name in self.sys.files.list(directory).unwrap_or_default() {
-            let _ = self.sys.files.remove_file(&directory.join(name));
+            let path = directory.join(name);
+            if durable::is_dir(self.sys, &path).unwrap_or(false) {
+                self.clear(&path);
+            } else {
+                let _ = self.sys.files.remove_file(&path);
+            }
         }
         let _ = self.sys.files.remove_dir(directory);
     }

@@ -25,6 +25,7 @@ use crate::config::EnforceLeases;
 use crate::error::Result;
 use crate::ids::IssueId;
 use crate::issues::{FinishedNote, Issues};
+use crate::notes;
 use crate::notice::Notice;
 use crate::session::Session;
 use crate::times::rfc3339;
@@ -132,7 +133,9 @@ impl<'a> Writer<'a> {
             act(&mut draft)?;
             self.settle(&mut draft)?;
             draft.stamp(held);
-            let files = composed(&draft);
+            let mut files = composed(&draft);
+            let notes = notes::to_commit(self.session, id)?.into_iter();
+            files.extend(notes.map(|(name, bytes)| (format!("{DATA}/{name}"), Some(bytes))));
             Ok((draft, files))
         })
     }
@@ -229,6 +232,9 @@ impl<'a> Writer<'a> {
         })?;
         if changed && !self.session.is_linked() {
             self.take_back(id)?;
+        }
+        if changed && held.is_some() && draft.finished().is_some() {
+            notes::bring(self.session, id)?;
         }
         Ok(Changed { value, draft, written })
     }

@@ -1,5 +1,7 @@
 //! Looking at claims. Nothing here writes a byte.
 
+use std::collections::BTreeMap;
+
 use holdfast_door::table;
 use holdfast_kernel::{Lease, Name};
 use schemars::JsonSchema;
@@ -7,23 +9,42 @@ use serde::Serialize;
 
 use crate::context::Context;
 use crate::output::Report;
-use crate::output::leases::listing;
+use crate::output::leases::{all, listing};
 use holdfast_tracker::Session;
 use holdfast_tracker::agent::AgentId;
 use holdfast_tracker::claims::events::Envelope;
-use holdfast_tracker::claims::lease::{ClaimListOutput, Kind, Shown};
+use holdfast_tracker::claims::lease::{ClaimListOutput, Kind};
 use holdfast_tracker::claims::resource;
 use holdfast_tracker::error::{Error, Result};
 use holdfast_tracker::ids::{IssueId, Typed};
-use holdfast_tracker::issues::Issues;
+use holdfast_tracker::issues::{Issues, Scope};
 
 /// What happened to claims, as one JSON object.
 #[derive(Serialize, JsonSchema)]
 pub struct ClaimHistoryOutput {
     /// The events, in their order.
-    pub events: Vec<Envelope>,
+    pub events: Vec<Told>,
     /// How many.
     pub count: usize,
+}
+
+/// An event, with what its issue is called.
+#[derive(Serialize, JsonSchema)]
+pub struct Told {
+    /// The event.
+    #[serde(flatten)]
+    pub event: Envelope,
+    /// What the issue is called where people read and type.
+    pub handle: Option<String>,
+    /// What the issue is about, if it can be read.
+    pub title: Option<String>,
+}
+
+impl Told {
+    fn row(&self) -> [String; 6] {
+        let [number, when, what, issue, by, why] = self.event.row();
+        [number, when, what, self.handle.clone().unwrap_or(issue), by, why]
+    }
 }
 
 /// Shows who has claimed what.
@@ -47,9 +68,11 @@ pub(super) fn status(
     let leases: Vec<&Lease> = view.table.iter().filter(wanted).collect();
     session.warn_of_ending(&view);
     let worktrees = session.visible_worktrees();
-    let shown = Shown::all(session.sys(), leases.iter().copied(), &view.now, &worktrees);
+    let issues = Issues::new(&session);
+    let shown = all(&issues, leases.iter().copied(), &view.now, &worktrees);
     let brief: Vec<_> = shown.iter().map(|lease| lease.lease_id.clone()).collect();
-    let text = listing(session.sys(), leases.into_iter(), &view.now, &worktrees);
+    let paint = context.printer.paint();
+    let text = listing(session.sys(), paint, &leases, &shown, &view.now, &worktrees);
     let count = shown.len();
     Ok(Report::new(text, &ClaimListOutput { leases: shown, count }).brief(brief.join("\n")))
 }
@@ -79,12 +102,21 @@ pub(super) fn history(context: &Context, issue: Option<&str>) -> Result<Report> 
         let issue = meant(&session, typed, known)?;
         events.retain(|event| event.subject() == issue.as_str());
     }
-    let rows: Vec<_> = events.iter().map(Envelope::row).collect();
+    let issues = Issues::new(&session);
+    let mut titles = BTreeMap::new();
+    let mut told = Vec::with_capacity(events.len());
+    for event in events {
+        let id = IssueId::parse(event.subject());
+        let title = |id| issues.see(id, Scope::Nearest, |seen| seen.issue.title.to_string()).ok();
+        let title = id.and_then(|id| titles.entry(id).or_insert_with(|| title(id)).clone());
+        told.push(Told { handle: id.map(|id| issues.handle(id)), title, event });
+    }
+    let rows: Vec<_> = told.iter().map(Told::row).collect();
     let text = if rows.is_empty() {
         "no events\n".into()
     } else {
         table(["NUMBER", "WHEN", "WHAT", "ISSUE", "BY", "WHY"], &rows)
     };
-    let count = events.len();
-    Ok(Report::new(text, &ClaimHistoryOutput { events, count }))
+    let count = told.len();
+    Ok(Report::new(text, &ClaimHistoryOutput { events: told, count }))
 }

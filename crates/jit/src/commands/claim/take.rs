@@ -1,7 +1,7 @@
 //! Taking a claim: on an issue, on the best one, on a fresh one.
 
 use holdfast_tracker::Session;
-use holdfast_tracker::claims::lease::{ClaimOutput, Shown, left};
+use holdfast_tracker::claims::lease::{ClaimOutput, left};
 use holdfast_tracker::claims::{Terms, wait};
 use holdfast_tracker::error::Result;
 use holdfast_tracker::issues::Issues;
@@ -15,6 +15,7 @@ use crate::cli;
 use crate::commands::issue::{self, show::Whole};
 use crate::context::Context;
 use crate::interrupt::Interrupt;
+use crate::output::leases::{Called, shown};
 use crate::output::{Report, Undo};
 
 /// An issue that was made and claimed, as one JSON object.
@@ -67,13 +68,12 @@ pub fn create(context: &Context, typed: &cli::CreateIssue, given: &cli::Terms) -
     let terms = terms(context, &session, given)?;
     let (draft, taken) = take::create(&session, issue::fresh(&session, typed)?, &terms)?;
     background::start(context, session.agent()?);
-    let claim = one(context, &taken);
+    let issues = Issues::new(&session);
+    let claim = one(&issues, &taken);
     let brief = claim.lease.lease_id.clone();
-    let report = Report::new(
-        text(&taken),
-        &ClaimCreateOutput { issue: Whole::new(&Issues::new(&session), &draft), claim },
-    )
-    .brief(brief);
+    let text = text(&taken, &Called::of(&issues, &taken.lease));
+    let report =
+        Report::new(text, &ClaimCreateOutput { issue: Whole::new(&issues, &draft), claim }).brief(brief);
     Ok(report.or_undo(release(session, &taken)))
 }
 
@@ -92,8 +92,11 @@ pub fn terms(context: &Context, session: &Session, typed: &cli::Terms) -> Result
 
 fn report(context: &Context, session: Session, taken: &Taken) -> Result<Report> {
     background::start(context, session.agent()?);
-    let one = one(context, taken);
-    Ok(Report::new(text(taken), &one).brief(one.lease.lease_id).or_undo(release(session, taken)))
+    let issues = Issues::new(&session);
+    let one = one(&issues, taken);
+    let text = text(taken, &Called::of(&issues, &taken.lease));
+    drop(issues);
+    Ok(Report::new(text, &one).brief(one.lease.lease_id).or_undo(release(session, taken)))
 }
 
 /// Gives a fresh claim back that nobody can be told of. One that was held already stays.
@@ -106,21 +109,11 @@ fn release(session: Session, taken: &Taken) -> Option<Undo> {
     (!taken.already_held).then(|| Undo::new(undo))
 }
 
-fn one(context: &Context, taken: &Taken) -> ClaimOutput {
-    ClaimOutput {
-        lease: Shown::new(&context.caller.sys, &taken.lease, &taken.now),
-        already_held: Some(taken.already_held),
-    }
+fn one(issues: &Issues<'_>, taken: &Taken) -> ClaimOutput {
+    ClaimOutput { lease: shown(issues, &taken.lease, &taken.now), already_held: Some(taken.already_held) }
 }
 
-fn text(Taken { lease, already_held, now }: &Taken) -> String {
+fn text(Taken { lease, already_held, now }: &Taken, called: &Called) -> String {
     let verb = if *already_held { "already claimed" } else { "claimed" };
-    format!(
-        "{verb} {} as {}: {}\nlease {}, fence {}\n",
-        lease.resource,
-        lease.holder,
-        left(lease, now),
-        lease.id,
-        lease.fence
-    )
+    format!("{verb} {} as {}: {}\n", called.phrase(), lease.holder, left(lease, now))
 }

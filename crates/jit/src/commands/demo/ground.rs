@@ -90,7 +90,7 @@ impl Ground {
     /// The pool as somebody who asks, in the main worktree.
     pub(super) fn context(&self) -> Result<Context> {
         let mut context = self.asking("main")?;
-        context.caller.agent = Some("agent:demo".into());
+        context.caller.typed_agent = Some("agent:demo".into());
         Ok(context)
     }
 

@@ -136,7 +136,7 @@ impl Lane {
     /// This worker as somebody who asks, in a worktree.
     pub(super) fn asking(&self, session: &Session, root: &Path) -> Result<Session> {
         let mut caller = session.caller.clone();
-        caller.agent = Some(self.agent.clone().into());
+        caller.typed_agent = Some(self.agent.clone().into());
         inside(&caller, root)
     }
 

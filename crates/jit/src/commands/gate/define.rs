@@ -10,6 +10,7 @@ use crate::cli::DefineGate;
 use crate::context::Context;
 use crate::output::Report;
 use holdfast_tracker::Session;
+use holdfast_tracker::agent::AgentId;
 use holdfast_tracker::error::{Error, Result, WriteError};
 use holdfast_tracker::gates::{FILE, Gate, LONGEST_TIMEOUT, Mode, Registry};
 use holdfast_tracker::writes::{self, Writer};
@@ -77,12 +78,32 @@ pub(super) fn run(context: &Context, session: &Session, typed: &DefineGate) -> R
     Ok(Report::new(text, &GateDefineOutput { gate: Defined::new(&key, &gate), changed }).brief(key))
 }
 
+/// An agent, or the beginning of one and a `*`.
+fn pattern(text: &str) -> Result<String> {
+    let start = text.strip_suffix('*');
+    let sample = start.map_or_else(|| text.to_owned(), |start| format!("{start}x"));
+    if AgentId::new(&sample).is_ok() && !start.unwrap_or(text).contains('*') {
+        return Ok(text.to_owned());
+    }
+    let why = "must be an agent, kind:name, or the beginning of one and a *, such as person:*".to_owned();
+    Err(Error::BadValue { what: "--by", given: text.to_owned(), why })
+}
+
 fn gate(typed: &DefineGate) -> Result<Gate> {
     let command = typed.command.as_deref().map(writes::description).transpose()?;
     let mode = if command.is_some() { Mode::Command } else { Mode::Manual };
     let title = typed.title.as_deref().map(writes::title).transpose()?;
     let timeout_secs = (mode == Mode::Command).then_some(typed.timeout);
-    let gate = Gate { mode, title, command, timeout_secs, rest: Default::default() };
+    let by = typed.by.as_deref().map(pattern).transpose()?;
+    let gate = Gate {
+        mode,
+        title,
+        command,
+        timeout_secs,
+        by,
+        not_author: typed.not_author,
+        rest: Default::default(),
+    };
     match gate.fault() {
         None => Ok(gate),
         Some(_) if typed.timeout == 0 || typed.timeout > LONGEST_TIMEOUT => Err(Error::BadValue {

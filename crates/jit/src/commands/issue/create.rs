@@ -42,7 +42,8 @@ pub(super) fn run(session: &Session, typed: &CreateIssue) -> Result<Report> {
 /// # Errors
 /// When it cannot be like that, or something that it names is not there.
 pub fn fresh(session: &Session, typed: &CreateIssue) -> Result<Fresh> {
-    let title = writes::title(&typed.title)?;
+    let title = typed.about.as_deref().or(typed.title.as_deref()).unwrap_or_default();
+    let title = writes::title(title)?;
     let description = super::description(typed.description.as_deref())?;
     let labels = typed.labels.iter().map(|text| writes::label(text)).collect::<Result<_>>()?;
     let kind = kind(session.config(), typed.kind.as_deref())?;

@@ -1,5 +1,7 @@
 //! `jit issue show`: one issue with everything that is known of it.
 
+use std::collections::BTreeSet;
+
 use holdfast_door::{Cell, Clean, Colour, Paint, grid};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -7,12 +9,14 @@ use serde::Serialize;
 use crate::context::Context;
 use crate::output::Report;
 use crate::output::colours::{priority_colour, state_cell, state_colour};
+use crate::output::leases::shown;
 use holdfast_tracker::Session;
 use holdfast_tracker::claims::lease::{Shown, left};
 use holdfast_tracker::config::Satisfied;
 use holdfast_tracker::error::{Error, Result};
 use holdfast_tracker::ids::IssueId;
 use holdfast_tracker::issues::{Issue, Issues, Layer, Scope, Standing, State};
+use holdfast_tracker::notes::{self, Note};
 use holdfast_tracker::queries::{Claimed, Reason};
 use holdfast_tracker::times::ago;
 use holdfast_tracker::writes::Draft;
@@ -30,6 +34,8 @@ pub struct ShowOutput {
     pub layer: Layer,
     /// How its work stands, if that is finished.
     pub standing: Standing,
+    /// What was noted on it, the oldest first.
+    pub notes: Vec<Note>,
 }
 
 /// An issue with its sets.
@@ -88,8 +94,11 @@ pub fn run(context: &Context, session: &Session, id: &str) -> Result<Report> {
     let deps = dependencies(&issues, &whole.dependencies)?;
     let when = session.config().landing.dependencies;
     let blocked_by = blockers(&deps, when, unsure, &claimed);
+    let notes = notes::of(session, id)?;
     let text = Text {
         whole: &whole,
+        notes: &notes,
+        related: (phrases(&issues, &whole.issue.relates), phrases(&issues, &whole.issue.duplicates)),
         deps: &deps,
         layer,
         standing: &standing,
@@ -97,9 +106,19 @@ pub fn run(context: &Context, session: &Session, id: &str) -> Result<Report> {
         paint: context.printer.paint(),
     };
     let text = text.all(id);
-    let lease = claimed.lease(id).map(|lease| Shown::new(session.sys(), lease, &claimed.now));
-    let document = ShowOutput { issue: whole, lease, blocked_by, layer, standing };
+    let lease = claimed.lease(id).map(|lease| shown(&issues, lease, &claimed.now));
+    let document = ShowOutput { issue: whole, lease, blocked_by, layer, standing, notes };
     Ok(Report::new(text, &document).brief(id.to_string()))
+}
+
+/// Issues by handle and title, as far as they are there.
+fn phrases(issues: &Issues<'_>, ids: &BTreeSet<String>) -> Vec<String> {
+    let phrase = |text: &String| {
+        let Some(id) = IssueId::parse(text) else { return text.clone() };
+        let title = issues.see(id, Scope::Nearest, |seen| seen.issue.title.to_string());
+        title.map_or_else(|_| text.clone(), |title| format!("{}  {title}", issues.handle(id)))
+    };
+    ids.iter().map(phrase).collect()
 }
 
 /// What is known of the issues that one depends on.
@@ -143,6 +162,9 @@ fn blockers(deps: &[Dep], when: Satisfied, unsure: bool, claimed: &Claimed) -> V
 /// An issue for people.
 struct Text<'a> {
     whole: &'a Whole,
+    notes: &'a [Note],
+    /// What it has to do with, and what is about the same.
+    related: (Vec<String>, Vec<String>),
     deps: &'a [Dep],
     layer: Layer,
     standing: &'a Standing,
@@ -170,6 +192,14 @@ impl Text<'_> {
                 text += format!("{name}: {}\n", values.join(", "));
             }
         }
+        for (name, ids) in [("relates to", &self.related.0), ("duplicates", &self.related.1)] {
+            for phrase in ids {
+                text += format!("{name}: {phrase}\n");
+            }
+        }
+        for (what, place) in &issue.links {
+            text += format!("{what}: {place}\n");
+        }
         let now = &self.claimed.now;
         text += format!("created {}, changed {}", ago(&issue.created_at, now), ago(&issue.updated_at, now));
         text += match self.layer {
@@ -187,6 +217,12 @@ impl Text<'_> {
         for (path, document) in &issue.documents {
             let label = document.label.as_deref().map(|label| format!("  {label}")).unwrap_or_default();
             text += format!("document: {path}{label}\n");
+        }
+        for note in self.notes {
+            let who = note.agent_id.as_deref().unwrap_or("somebody");
+            let by = format!("note by {who}, {}:", ago(&note.at, now));
+            text += Clean::from("\n") + self.paint.show(Colour::Dim, &by) + "\n";
+            text += note.text.lines().map(|line| format!("  {line}\n")).collect::<String>();
         }
         text
     }

@@ -9,6 +9,7 @@ use crate::cli::UpdateIssue;
 use crate::output::Report;
 use holdfast_tracker::Session;
 use holdfast_tracker::error::{Error, Result};
+use holdfast_tracker::ids::IssueId;
 use holdfast_tracker::issues::{Issues, Priority, State, typed as word};
 use holdfast_tracker::writes::{self, Changed, Draft, Finished, Writer};
 
@@ -43,6 +44,10 @@ struct Update<'a> {
     priority: Option<Priority>,
     kind: Option<String>,
     labels: Vec<String>,
+    relates: Vec<IssueId>,
+    duplicates: Vec<IssueId>,
+    unrelate: Vec<String>,
+    links: Vec<(String, String)>,
     assignee: Option<String>,
 }
 
@@ -67,6 +72,11 @@ impl<'a> Update<'a> {
         if format!("{typed:?}") == format!("{asked:?}") {
             return Err(Error::Usage("nothing to change was given".into()));
         }
+        let issues = Issues::new(session);
+        let resolved = |all: &[String]| all.iter().map(|id| issues.resolve(id)).collect::<Result<Vec<_>>>();
+        // One that is gone can still be named by its id.
+        let known =
+            |typed: &String| issues.resolve(typed).map_or_else(|_| typed.clone(), |id| id.to_string());
         let kind = typed.kind.as_deref().map(|text| kind(session.config(), Some(text)));
         Ok(Self {
             typed,
@@ -76,6 +86,10 @@ impl<'a> Update<'a> {
             priority: typed.priority.as_deref().map(|text| word("--priority", text)).transpose()?,
             kind: kind.transpose()?,
             labels: typed.labels.iter().map(|text| writes::label(text)).collect::<Result<_>>()?,
+            relates: resolved(&typed.relates)?,
+            duplicates: resolved(&typed.duplicates)?,
+            unrelate: typed.unrelate.iter().map(known).collect(),
+            links: typed.links.iter().map(|text| link(text)).collect::<Result<_>>()?,
             assignee: typed.assignee.as_deref().map(writes::assignee).transpose()?,
         })
     }
@@ -90,7 +104,19 @@ impl<'a> Update<'a> {
         if let Some(state) = self.state {
             draft.step(state, self.typed.strict);
         }
+        let own = draft.id();
         let issue = draft.edit();
+        for (set, ids) in [(&mut issue.relates, &self.relates), (&mut issue.duplicates, &self.duplicates)] {
+            set.extend(ids.iter().filter(|id| **id != own).map(ToString::to_string));
+            set.retain(|id| !self.unrelate.contains(id));
+        }
+        for (what, place) in &self.links {
+            if place.is_empty() {
+                issue.links.remove(what);
+            } else {
+                issue.links.insert(what.clone(), place.clone());
+            }
+        }
         if let Some(title) = &self.title {
             issue.title.clone_from(title);
         }
@@ -106,6 +132,18 @@ impl<'a> Update<'a> {
         }
         Ok(())
     }
+}
+
+/// What a link is of, and where it leads.
+fn link(text: &str) -> Result<(String, String)> {
+    let bad = || Error::BadValue {
+        what: "--link",
+        given: text.to_owned(),
+        why: "must be a word, = and an address on one line".to_owned(),
+    };
+    let (what, place) = text.split_once('=').ok_or_else(bad)?;
+    let is_fit = place.len() <= 2_000 && !place.chars().any(|c| c.is_control() || c.is_whitespace());
+    if writes::key(what).is_err() || !is_fit { Err(bad()) } else { Ok((what.to_owned(), place.to_owned())) }
 }
 
 fn report(update: &Update<'_>, issues: &Issues<'_>, changed: &[Changed<()>]) -> Report {

@@ -2,6 +2,7 @@
 
 use std::os::unix::ffi::OsStrExt as _;
 
+use holdfast_git::Git;
 use holdfast_tracker::error::Result;
 use holdfast_tracker::ids::IssueId;
 use holdfast_tracker::issues::{Issues, Scope, Standing, State};
@@ -14,6 +15,9 @@ use super::guarded::Fate;
 use super::{Outcome, Ran, Work, internal};
 use crate::commands::guardian::Landing;
 use crate::vars;
+
+/// How many files are named that are in no commit.
+const MOST_NAMED: usize = 10;
 
 /// More than the word of a landing can be.
 const LONGEST: usize = 1 << 20;
@@ -154,7 +158,7 @@ impl Work<'_> {
             let writer = Writer::open(&self.session)?;
             writer.change(id, "labelling", |draft| draft.label(NEEDS_ATTENTION, true).map(drop))?;
         }
-        let given = land::give_back(&self.session, id);
+        let given = land::give_back(&self.session, id, Some(&self.note(&ran, why)));
         if let Err(error) = given {
             // Where the worktree is gone, the claim can still be given back.
             self.context.printer.warn(&format!("{} could not be given back as it was: {error}", ran.handle));
@@ -165,6 +169,48 @@ impl Work<'_> {
             Attempts::forget(&self.session, id);
         }
         Ok(ran)
+    }
+
+    /// What whoever comes next has to know. It is pushed, so it says where output is and not what it says.
+    fn note(&self, ran: &Ran, why: &str) -> String {
+        let mut note = format!("{}: {why}", ran.agent_id);
+        if ran.failed_attempts > 0 {
+            note.push_str(&format!(" (failed attempt {})", ran.failed_attempts));
+        }
+        if let Some(branch) = &ran.branch {
+            note.push_str(&format!("\nbranch: {branch}"));
+        }
+        let dirty = self.dirty();
+        if !dirty.is_empty() {
+            note.push_str(&format!("\nnot committed in its worktree: {}", dirty.join(", ")));
+        }
+        if let Some(log) = &self.log {
+            let path = log.path.strip_prefix(self.session.control()).unwrap_or(&log.path);
+            note.push_str(&format!(
+                "\noutput: jit dispatch logs {} ({} in the control plane)",
+                ran.handle,
+                path.display()
+            ));
+        }
+        note
+    }
+
+    /// The files of the worktree that are in no commit; none that can be told if it is gone.
+    fn dirty(&self) -> Vec<String> {
+        if self.session.repository().is_none() {
+            return Vec::new();
+        }
+        let git = Git::in_dir(&self.root);
+        let said = git.run(&["status", "--porcelain=v1", "-z", "--no-renames", "--", ".", ":(exclude).jit"]);
+        let said = said.unwrap_or_default();
+        let paths = said.split(|byte| *byte == 0).filter_map(|entry| entry.get(3..));
+        let mut named: Vec<String> = paths.map(|path| String::from_utf8_lossy(path).into_owned()).collect();
+        let more = named.len().saturating_sub(MOST_NAMED);
+        named.truncate(MOST_NAMED);
+        if more > 0 {
+            named.push(format!("and {more} more"));
+        }
+        named
     }
 }
 

@@ -135,7 +135,7 @@ fn getting_gives_one_key_or_says_what_was_meant() {
         other => panic!("{other:?}"),
     };
     assert_eq!(near("worktree.mod"), ["worktree.mode"]);
-    assert_eq!(near("worktree"), ["worktree.mode", "worktree.enforce_leases"]);
+    assert_eq!(near("worktree"), ["worktree.mode", "worktree.enforce_leases", "worktree.dir"]);
     assert_eq!(near("behaviour.auto_heartbeat"), ["behavior.auto_heartbeat"]);
     assert!(near("").is_empty() && near("....").is_empty());
 }

@@ -1,0 +1,265 @@
+//! Worktrees for agents: made in a place of their own, taken away when nothing of them would be lost, and what is left
+//! of those that somebody else took away.
+
+use std::path::{Path, PathBuf};
+
+use holdfast_git::{Git, Repository};
+use holdfast_kernel::{Answer, Command, Lease, Text};
+use holdfast_sys::{Guard, LockMode};
+
+use crate::agent::AgentId;
+use crate::caller::Caller;
+use crate::durable;
+use crate::error::{Error, Result, WorktreeError};
+use crate::gone::is_gone;
+use crate::ids::IssueId;
+use crate::issues::Issues;
+use crate::session::Session;
+use crate::target::Target;
+use crate::workspace::DATA;
+use crate::worktree::{Entry, Record};
+
+/// How many things are named that would be left behind.
+const MOST_NAMED: usize = 20;
+
+/// A worktree that is wanted.
+#[derive(Clone, Debug, Default)]
+pub struct Wanted {
+    /// What it is called.
+    pub name: String,
+    /// Who works there.
+    pub agent: Option<AgentId>,
+    /// The branch; one of its own name if none is given.
+    pub branch: Option<String>,
+    /// Where a branch that is not there yet begins; where the target is if nothing is given.
+    pub from: Option<String>,
+}
+
+/// A worktree that was made.
+#[derive(Clone, Debug)]
+pub struct Made {
+    /// Where it is.
+    pub root: PathBuf,
+    /// Its branch.
+    pub branch: String,
+    /// Its identity.
+    pub identity: Record,
+}
+
+/// Makes a worktree. Git's own bookkeeping fails when two are made at once, so one is made after the other.
+///
+/// # Errors
+/// When there is one of that name, or git cannot make it.
+pub fn add(session: &Session, wanted: &Wanted) -> Result<Made> {
+    let repository = repository(session)?;
+    let name = checked(&wanted.name)?;
+    let root = home(session, repository)?.join(name);
+    let branch = wanted.branch.clone().unwrap_or_else(|| name.to_owned());
+    {
+        let access = session.prepare()?;
+        let lock = session.control().join("locks/worktrees.lock");
+        let mut guard = Guard::open(session.sys(), &lock, access.file())?;
+        let _section = guard.enter(session.sys(), LockMode::Exclusive)?;
+        if session.sys().files.stat(&root).is_ok() {
+            return Err(WorktreeError::Exists { path: root }.into());
+        }
+        make(session, repository, &root, &branch, wanted)?;
+    }
+    let inside =
+        Session::find(&Caller { start: root.clone(), git: inside(session), ..session.caller.clone() })?;
+    let identity = match &wanted.agent {
+        Some(agent) => inside.assign(agent)?,
+        None => inside.worktree()?.clone(),
+    };
+    Ok(Made { root, branch, identity })
+}
+
+fn make(
+    session: &Session,
+    repository: &Repository,
+    root: &Path,
+    branch: &str,
+    wanted: &Wanted,
+) -> Result<()> {
+    if let Some(above) = root.parent() {
+        durable::make_dirs(session.sys(), above, 0o755)?;
+    }
+    let git = Git::in_dir(session.root().unwrap_or_else(|| repository.common_dir()));
+    let there = git.ask(&["show-ref", "--verify", "--quiet", &format!("refs/heads/{branch}")], &[])?;
+    let path = root.to_string_lossy().into_owned();
+    if there.code == Some(0) {
+        if wanted.from.is_some() {
+            let why = "it is there already, so it begins nowhere else".to_owned();
+            return Err(Error::BadValue { what: "--branch", given: branch.to_owned(), why });
+        }
+        git.run(&["worktree", "add", "-q", "--", &path, branch])?;
+        return Ok(());
+    }
+    let from = match &wanted.from {
+        Some(from) => from.clone(),
+        None => {
+            let target = Target::find(&session.caller, repository, session.config())?;
+            let tip = target.as_ref().and_then(Target::onto);
+            tip.map_or_else(|| "HEAD".to_owned(), |tip| tip.to_string())
+        }
+    };
+    git.run(&["worktree", "add", "-q", "--no-track", "-b", branch, "--", &path, &from])?;
+    Ok(())
+}
+
+/// What a worktree is that is taken away.
+#[derive(Clone, Debug)]
+pub struct Removed {
+    /// Where it was.
+    pub root: PathBuf,
+    /// The claims that ended with it.
+    pub ended: Vec<Lease>,
+}
+
+/// Takes a worktree away. Its branch stays.
+///
+/// # Errors
+/// When there is none of that name, it has work that would be left behind and nobody insists, or somebody else has
+/// claims there.
+pub fn remove(session: &Session, name: &str, insist: bool) -> Result<Removed> {
+    let repository = repository(session)?;
+    let entry = find(session, repository, name)?;
+    let needed = |why| WorktreeError::Needed { path: entry.root.clone(), why };
+    if entry.main {
+        return Err(needed("it is the main worktree").into());
+    }
+    if entry.current {
+        return Err(needed("it is the worktree that this command runs in").into());
+    }
+    if !insist && !entry.gone {
+        let what = left_behind(session, repository, &entry.root)?;
+        if !what.is_empty() {
+            return Err(WorktreeError::HasWork { name: name.to_owned(), what }.into());
+        }
+    }
+    let claims = claims_in(session, &entry)?;
+    let agent = session.known_agent().map(|agent| agent.name().clone());
+    let (own, others): (Vec<Lease>, Vec<Lease>) =
+        claims.into_iter().partition(|lease| Some(&lease.holder.agent) == agent.as_ref());
+    if !others.is_empty() {
+        let issues = Issues::new(session);
+        let handle = |lease: &Lease| {
+            let resource = lease.resource.as_str();
+            IssueId::parse(resource).map_or_else(|| resource.to_owned(), |id| issues.handle(id))
+        };
+        let mut holders: Vec<String> = others.iter().map(|lease| lease.holder.agent.to_string()).collect();
+        holders.dedup();
+        let issues = others.iter().map(handle).collect();
+        return Err(WorktreeError::HasClaims { name: name.to_owned(), holders, issues }.into());
+    }
+    for lease in &own {
+        let holder = lease.holder.clone();
+        session.claims_to_change()?.command(&Command::Release { lease: lease.id, holder })?;
+    }
+    let git = Git::in_dir(repository.common_dir());
+    let path = entry.root.to_string_lossy().into_owned();
+    // What is left there by now is the tracker's own, or was insisted on.
+    git.run(&["worktree", "remove", "--force", "--", &path])?;
+    Ok(Removed { root: entry.root, ended: own })
+}
+
+/// Ends claims whose worktree is gone: git does not know it any more. Gives those that it ended.
+///
+/// # Errors
+/// When the claims or the worktrees cannot be read, or a claim cannot be ended.
+pub fn prune(session: &Session) -> Result<Vec<Lease>> {
+    let worktrees = session.worktrees()?;
+    let claims = session.claims_to_change()?;
+    let by = session.holder()?.clone();
+    let reason = Text::new("its worktree is gone")
+        .map_err(|_| Error::Internal("a reason that cannot be kept".to_owned()))?;
+    let view = claims.view()?;
+    let gone = view.table.iter().filter(|lease| !lease.standing(&view.now).is_over());
+    let gone: Vec<Lease> = gone.filter(|lease| is_gone(lease, &worktrees)).cloned().collect();
+    let mut ended = Vec::new();
+    for lease in gone {
+        let command = Command::Evict { lease: lease.id, by: by.clone(), reason: reason.clone() };
+        match claims.command(&command)? {
+            Answer::Evicted(lease) => ended.push(lease),
+            other => return Err(Error::unexpected("end a claim", &other)),
+        }
+    }
+    Ok(ended)
+}
+
+fn repository(session: &Session) -> Result<&Repository> {
+    session.repository().ok_or_else(|| Error::NotInGit(session.caller.start.clone()))
+}
+
+/// What git takes from the environment, without what it says about this very worktree.
+fn inside(session: &Session) -> holdfast_git::Environment {
+    let (git_dir, work_tree, common_dir, index_file) = (None, None, None, None);
+    holdfast_git::Environment { git_dir, work_tree, common_dir, index_file, ..session.caller.git.clone() }
+}
+
+/// A name that is a directory's, and can be a branch's.
+fn checked(name: &str) -> Result<&str> {
+    let plain = |c: char| c.is_alphanumeric() || matches!(c, '.' | '_' | '-' | '+' | '@');
+    let is_fit = !name.is_empty() && !name.starts_with(['-', '.']) && name.len() <= 100;
+    if is_fit && name.chars().all(plain) && !name.contains("..") && !name.ends_with(".lock") {
+        return Ok(name);
+    }
+    let why = "must be letters, digits and any of . _ - + @, and begin with neither . nor -".to_owned();
+    Err(Error::BadValue { what: "the name of a worktree", given: name.to_owned(), why })
+}
+
+/// Where worktrees are made: `worktree.dir` from the main worktree, else beside it.
+fn home(session: &Session, repository: &Repository) -> Result<PathBuf> {
+    let main = repository.main_work_tree(&*session.sys().files)?;
+    let main = main.unwrap_or_else(|| repository.common_dir().to_path_buf());
+    if let Some(dir) = &session.config().worktree.dir {
+        return Ok(main.join(dir));
+    }
+    let name = main.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    Ok(main.with_file_name(format!("{}.worktrees", name.strip_suffix(".git").unwrap_or(&name))))
+}
+
+/// The worktree that was meant: by its name, its path or its id.
+fn find(session: &Session, repository: &Repository, name: &str) -> Result<Entry> {
+    let (home, typed) = (home(session, repository)?.join(name), session.caller.start.join(name));
+    let mut all = session.worktrees()?;
+    let by_place = all.iter().position(|entry| entry.root == home || entry.root == typed);
+    let named = |entry: &Entry| {
+        entry.worktree_id.as_deref() == Some(name) || entry.root.file_name().is_some_and(|own| own == name)
+    };
+    let by_name = || {
+        let found: Vec<usize> = (0..all.len()).filter(|at| all.get(*at).is_some_and(named)).collect();
+        <[usize; 1]>::try_from(found).ok().map(|[only]| only)
+    };
+    match by_place.or_else(by_name) {
+        Some(at) => Ok(all.swap_remove(at)),
+        None => Err(Error::NoSuchWorktree(name.to_owned())),
+    }
+}
+
+/// What a worktree has that is in no commit, or in none of the target's. The tracker's own files are known elsewhere.
+fn left_behind(session: &Session, repository: &Repository, root: &Path) -> Result<Vec<String>> {
+    let git = Git::in_dir(root);
+    let others = format!(":(exclude){DATA}");
+    let said = git.run(&["status", "--porcelain=v1", "-z", "--no-renames", "--", ".", &others])?;
+    let entries = said.split(|byte| *byte == 0).filter_map(|entry| entry.get(3..));
+    let named =
+        entries.filter(|path| !path.is_empty()).map(|path| String::from_utf8_lossy(path).into_owned());
+    let mut what: Vec<String> = named.take(MOST_NAMED).collect();
+    let Some(target) = Target::find(&session.caller, repository, session.config())? else { return Ok(what) };
+    let mut args = vec!["log".to_owned(), "--format=commit %h (%s)".to_owned()];
+    args.extend([format!("-{MOST_NAMED}"), "HEAD".to_owned(), "--not".to_owned()]);
+    args.extend(target.tips().map(|tip| tip.to_string()));
+    args.extend(["--".to_owned(), ".".to_owned(), others]);
+    let commits = git.run(&args)?;
+    what.extend(String::from_utf8_lossy(&commits).lines().map(ToOwned::to_owned));
+    Ok(what)
+}
+
+/// The claims in force that are held in a worktree.
+fn claims_in(session: &Session, entry: &Entry) -> Result<Vec<Lease>> {
+    let Some(id) = &entry.worktree_id else { return Ok(Vec::new()) };
+    let view = session.claims().view()?;
+    let there = view.table.iter().filter(|lease| lease.holder.place.as_str() == id);
+    Ok(there.filter(|lease| !lease.standing(&view.now).is_over()).cloned().collect())
+}
