@@ -104,12 +104,6 @@ impl Filter {
             && self
                 .since
                 .is_none_or(|since| issue.updated_at.parse::<jiff::Timestamp>().is_ok_and(|at| at >= since))
-    /// The same, without the issues that have a label.
-    #[must_use]
-    pub fn without(mut self, label: &str) -> Self {
-        self.unwanted.push(label.to_owned());
-        self
-    }
-
+            && !self.unwanted.iter().any(|label| seen.labels.contains(label))
     }
 }
