@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use holdfast_trial::{Answer, Dice};
+use holdfast_trial::Dice;
 use serde_json::Value;
 
 use crate::bench::Bench;

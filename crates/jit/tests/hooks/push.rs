@@ -57,7 +57,7 @@ fn a_lease_that_was_never_granted_like_that_is_not_believed() {
     let made_up = Held { lease: "01K8ZZZZZZ0000000000000001".into(), ..held.clone() };
     a.write(&held, "x");
     commit_naming(&a, &made_up, held.fence);
-    a.git(&["push", "-q", "origin", "a"]).refused(&["01K8ZZZZZZ0000000000000001", "never granted"]);
+    a.git(&["push", "-q", "origin", "a"]).refused(&[&issue, "never granted"]);
     a.git(&["reset", "-q", "--hard", "main"]).ok();
     // The lease is real, but it is on another issue.
     let foreign = Held { issue: other.clone(), ..held.clone() };

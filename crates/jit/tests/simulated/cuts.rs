@@ -171,7 +171,7 @@ fn a_claim_is_handed_over_whole_or_not_at_all() {
         stage.quietly(BERTA, &["worktree", "init"]).unwrap();
         let identity = r#"{"schema_version":1,"worktree_id":"wt:0000000b","branch":null,"root":"/linked",
             "created_at":"2026-01-01T00:00:00.000Z"}"#;
-        stage.write("/linked/.jit/worktree.json", identity);
+        stage.write("/repo/.git/worktrees/linked/jit-worktree.json", identity);
     }
     let to = ["--to-agent", "agent:berta", "--to-worktree", "wt:0000000b", "--reason", "end of shift"];
     cut(known, &[&["claim", "transfer", ISSUE], &to[..]].concat(), |stage, told| {
