@@ -55,10 +55,19 @@ pub(super) fn next(
     typed: &cli::Terms,
     filters: &cli::Filters,
     resume: bool,
+    wait: Option<&str>,
 ) -> Result<Report> {
+    let limit = wait.map(wait::limit).transpose()?;
     let session = context.session()?;
     let terms = terms(context, &session, typed)?;
-    let taken = take::next(&session, &terms, &filters.parse()?, resume)?;
+    let filter = filters.parse()?;
+    let taken = match limit {
+        None => take::next(&session, &terms, &filter, resume)?,
+        Some(limit) => {
+            let waits = &Interrupt::listen()?;
+            take::next_within(&session, &terms, &filter, resume, &Patience { limit, waits })?
+        }
+    };
     report(context, session, &taken)
 }
 
