@@ -145,7 +145,7 @@ impl dyn Medium + '_ {
         self.write_under(claim, &[], act)
     }
 
-    /// As [`Self::write`], if these others are in force as well.
+    /// As `write`, if these others are in force as well.
     ///
     /// # Errors
     /// As [`Medium::guarded_too`].
