@@ -114,6 +114,29 @@ fn a_loop_whose_starter_has_ended_is_refused() {
     assert!(!bench.control("heartbeat/agent:a.json").exists());
 }
 
+/// In a container the session and the group may be those of somebody outside, whose numbers are not known inside.
+#[test]
+fn a_loop_runs_where_its_session_was_made_outside() {
+    let bench = Bench::new();
+    let (issue, _) = bench.claimed("agent:a");
+    let enter = ["--user", "--map-root-user", "--pid", "--fork", "--mount-proc"];
+    let is_possible = || {
+        Command::new("unshare").args(enter).arg("true").output().is_ok_and(|answer| answer.status.success())
+    };
+    if !holdfast_trial::has("unshare") || !is_possible() {
+        println!("skipped: no namespace of processes can be made here");
+        return;
+    }
+    // The first shell is the first process inside, which is nobody's parent.
+    let inner = format!("'{}' heartbeat run --interval 1; true", crate::bench::JIT);
+    let mut inside = bench.dressed(Command::new("unshare"));
+    inside.args(enter).args(["sh", "-c", "sh -c \"$0\"; true", &inner]).env("JIT_AGENT_ID", "agent:a");
+    let mut inside = inside.current_dir(bench.repo()).spawn().unwrap();
+    until("it has beaten", || bench.control("heartbeat/agent:a.json").exists());
+    bench.jit(&["claim", "release", &issue]).ok();
+    assert!(inside.wait().unwrap().success());
+}
+
 #[test]
 fn a_loop_ends_with_the_shell_that_put_it_into_the_background() {
     let bench = Bench::new();

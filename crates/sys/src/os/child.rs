@@ -9,10 +9,10 @@ use std::path::Path;
 use std::process::{Command, ExitStatus};
 
 use rustix::io::{Errno, retry_on_intr};
-use rustix::process::{
-    Pid, Signal, WaitId, WaitIdOptions, getpgid, getpgrp, kill_process, kill_process_group, waitid,
-};
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, getpid, kill_process, kill_process_group, waitid};
 
+use super::process::number as pid_number;
+use super::table;
 use crate::{Error, Result};
 
 /// Whose process group a child is in.
@@ -109,7 +109,8 @@ impl Rest {
             return;
         }
         // In the group of this process are others too, itself among them: only those that were adopted are meant.
-        for pid in children().into_iter().filter(|pid| getpgid(Some(*pid)) == Ok(getpgrp())) {
+        let mine = table::group(pid_number(getpid()));
+        for pid in children().into_iter().filter(|pid| table::group(pid_number(*pid)) == mine) {
             let _ = kill_process(pid, signal);
         }
     }
@@ -131,7 +132,7 @@ pub fn kill_group(leader: u32) {
 /// When the system does not allow it.
 pub fn adopt_orphans() -> Result<()> {
     #[cfg(target_os = "linux")]
-    rustix::process::set_child_subreaper(Some(rustix::process::getpid())).map_err(failed)?;
+    rustix::process::set_child_subreaper(Some(getpid())).map_err(failed)?;
     Ok(())
 }
 

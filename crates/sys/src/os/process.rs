@@ -3,7 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
-use rustix::process::{Pid, geteuid, getpid, getppid, getsid, test_kill_process};
+use rustix::process::{Pid, geteuid, getpid, getppid, test_kill_process};
 
 use super::clock::{kernel_boot_id, time_namespace_shift};
 use super::table;
@@ -40,11 +40,12 @@ impl Processes for OsProcesses {
     }
 
     fn is_orphan(&self) -> Result<bool> {
-        let Some(parent) = getppid().filter(|parent| number(*parent) > FIRST) else { return Ok(true) };
-        let (me, mine) = (getpid(), getsid(None).ok());
+        let Some(parent) = getppid().map(number).filter(|parent| *parent > FIRST) else { return Ok(true) };
+        let me = number(getpid());
         // A session is inherited, and only its first process has made it. A parent in another session has taken in
         // a child that was left alone. One that is hidden tells nothing.
-        Ok(mine.is_some_and(|mine| mine != me && getsid(Some(parent)).is_ok_and(|theirs| theirs != mine)))
+        let sessions = table::session(me).zip(table::session(parent));
+        Ok(sessions.is_some_and(|(mine, theirs)| mine != me && mine != theirs))
     }
 
     fn watch(&self, pid: u32) -> Result<Box<dyn Watched + '_>> {
@@ -89,7 +90,7 @@ impl Processes for OsProcesses {
     }
 }
 
-fn number(pid: Pid) -> u32 {
+pub(super) fn number(pid: Pid) -> u32 {
     pid.as_raw_nonzero().get().unsigned_abs()
 }
 

@@ -21,6 +21,9 @@ struct Status {
     name: String,
     state: char,
     parent: u32,
+    /// The group and the session; 0 for one that was made outside of what this process sees, as in a container.
+    group: u32,
+    session: u32,
     start: u64,
     /// Where the program and its first stack frame were put. A program that is started gets places of its own;
     /// a process that was only copied has those of the one that it is a copy of.
@@ -46,6 +49,16 @@ pub(super) fn ancestors(parent: u32, like: &ProcessId) -> Vec<Ancestor> {
 fn status_of_copied(of: &Status) -> Option<Status> {
     let [.., stack] = of.places;
     (stack != 0 && of.parent != 0).then(|| status(of.parent)).flatten()
+}
+
+/// The group of a process.
+pub(super) fn group(pid: u32) -> Option<u32> {
+    Some(status(pid)?.group)
+}
+
+/// The session of a process.
+pub(super) fn session(pid: u32) -> Option<u32> {
+    Some(status(pid)?.session)
 }
 
 /// Who has a lock of the kind that guards are made of on this file.
@@ -119,10 +132,13 @@ fn parse(text: &[u8]) -> Option<Status> {
     let name = String::from_utf8_lossy(text.get(begin + 1..end)?).into_owned();
     let fields: Vec<&str> = std::str::from_utf8(text.get(end + 1..)?).ok()?.split_whitespace().collect();
     let number = |at: usize| fields.get(at)?.parse::<u64>().ok();
+    let pid = |at: usize| u32::try_from(number(at)?).ok();
     Some(Status {
         name,
         state: fields.first()?.chars().next()?,
-        parent: u32::try_from(number(1)?).ok()?,
+        parent: pid(1)?,
+        group: pid(2).unwrap_or(0),
+        session: pid(3).unwrap_or(0),
         start: number(19)?,
         places: [number(23)?, number(24)?, number(25)?],
     })
@@ -137,9 +153,9 @@ mod tests {
         let rest = "T 41 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 1 0 4711 20 21 22 100 200 300 26 27\n";
         for name in ["sh", "a b", ") Z 1 (", ""] {
             let read = parse(format!("42 ({name}) {rest}").as_bytes()).unwrap();
-            let expected =
-                Status { name: name.into(), state: 'T', parent: 41, start: 4711, places: [100, 200, 300] };
-            assert_eq!(read, expected);
+            assert_eq!((read.name.as_str(), read.state, read.start), (name, 'T', 4711));
+            assert_eq!((read.parent, read.group, read.session), (41, 3, 4));
+            assert_eq!(read.places, [100, 200, 300]);
         }
         for wrong in [&b""[..], b"1", b"1 (a", b"1 (a) S", b"1 (a) S 1 2 3 4 5", b")("] {
             assert_eq!(parse(wrong), None, "{wrong:?}");
