@@ -41,6 +41,8 @@ pub struct Environment {
     pub config_parameters: Option<OsString>,
     /// `GIT_CONFIG_KEY_<n>` and `GIT_CONFIG_VALUE_<n>`, as many as `GIT_CONFIG_COUNT` says.
     pub config_pairs: Vec<(OsString, OsString)>,
+    /// `GIT_SSH_COMMAND`: how servers are reached by ssh.
+    pub ssh_command: Option<OsString>,
     /// Who asks: the effective user.
     pub user: u32,
     /// `SUDO_UID`: whom root stands in for.
@@ -77,6 +79,7 @@ impl Environment {
             config_global: lookup("GIT_CONFIG_GLOBAL"),
             config_parameters: lookup("GIT_CONFIG_PARAMETERS"),
             config_pairs: pairs(&lookup),
+            ssh_command: lookup("GIT_SSH_COMMAND").filter(|command| !command.is_empty()),
             user,
             sudo_user: lookup("SUDO_UID").and_then(|text| text.to_str()?.parse().ok()),
         }

@@ -6,6 +6,7 @@ mod deferred;
 mod demo;
 mod dep;
 mod doc;
+mod engine;
 mod gate;
 mod heartbeat;
 mod hooks;
@@ -31,6 +32,7 @@ pub use deferred::Deferred;
 pub use demo::Demo;
 pub use dep::{Dep, Label};
 pub use doc::{Doc, Export, Import};
+pub use engine::{Engine, InitEngine};
 pub use gate::{DefineGate, Gate, ReportGate, Said};
 pub use heartbeat::Heartbeat;
 pub use hooks::{Commit, Hook, Hooks, MergeDriver};
@@ -243,6 +245,9 @@ pub enum Typed {
     /// Worktrees and their identities
     #[command(subcommand)]
     Worktree(Deferred<Worktree>),
+    /// Where claims are kept: in this clone, or by the git server for all clones
+    #[command(subcommand)]
+    Engine(Deferred<Engine>),
     /// Keep claims alive
     #[command(subcommand)]
     Heartbeat(Deferred<Heartbeat>),

@@ -8,6 +8,7 @@ pub mod demo;
 pub mod dep;
 pub mod doc;
 pub mod edit;
+pub mod engine;
 pub mod export;
 pub mod gate;
 pub mod graph;
@@ -87,6 +88,7 @@ fn typed(context: &Context, command: Typed) -> Result<Report> {
         Typed::Export(typed) => export::run(context, &typed),
         Typed::Claim(Deferred(command)) => claim::run(context, &command),
         Typed::Worktree(Deferred(command)) => worktree::run(context, &command),
+        Typed::Engine(Deferred(command)) => engine::run(context, &command),
         Typed::Config(Deferred(command)) => config::run(context, &command),
         Typed::Heartbeat(Deferred(command)) => heartbeat::run(context, &command),
         Typed::Recover { dry_run } => recover::run(context, dry_run),

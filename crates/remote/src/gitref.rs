@@ -8,15 +8,17 @@
 mod call;
 mod parse;
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use holdfast_git::Git;
+use holdfast_git::{Git, RefName};
 use holdfast_kernel::Millis;
 use holdfast_sys::Sys;
 use serde::Deserialize;
 
-use crate::register::{Found, Mark, Next, Past, Register, Swap, Unreachable, Version};
+use crate::register::{Along, Found, Mark, Next, Past, Register, Swap, Unreachable, Version};
 use call::Caller;
 use parse::Flag;
 
@@ -53,6 +55,7 @@ pub struct GitRef {
     caller: Caller,
     name: String,
     cut_every: u64,
+    staged: Mutex<BTreeMap<String, String>>,
 }
 
 /// After how many steps the history is cut.
@@ -70,7 +73,7 @@ impl GitRef {
             return Err(Unreachable(format!("'{}' cannot be the name of a ref", access.name.escape_debug())));
         }
         let (caller, name) = (Caller::open(sys, access)?, access.name.clone());
-        Ok(Self { sys: sys.clone(), caller, name, cut_every: CUT_EVERY })
+        Ok(Self { sys: sys.clone(), caller, name, cut_every: CUT_EVERY, staged: Mutex::default() })
     }
 
     /// This one, whose history is cut after so many steps.
@@ -82,11 +85,17 @@ impl GitRef {
 
     /// The commit that the ref is on; none if there is no such ref.
     fn remote_tip(&self) -> Asked<Option<String>> {
-        let said = self.caller.ask(&["ls-remote", "--refs", call::REMOTE, &self.name])?;
+        Ok(self.listed(&[&self.name])?.into_iter().next().flatten())
+    }
+
+    /// The commits that refs are on, in that order; none for one that is not there.
+    fn listed(&self, names: &[&str]) -> Asked<Vec<Option<String>>> {
+        let args = [&["ls-remote", "--refs", call::REMOTE][..], names].concat();
+        let said = self.caller.ask(&args)?;
         if said.code != Some(0) {
             return Err(self.caller.unreachable(&said));
         }
-        Ok(parse::listed(&said.stdout, &self.name))
+        Ok(names.iter().map(|name| parse::listed(&said.stdout, name)).collect())
     }
 
     /// The head on a commit that is here; none if it is not.
@@ -175,8 +184,19 @@ impl GitRef {
 
     /// The ref that keeps the history up to a cut.
     fn archive(&self, height: u64) -> String {
+        self.beside(&format!("archive/{height}"))
+    }
+
+    /// A ref beside the register's own.
+    fn beside(&self, what: &str) -> String {
         let (base, _) = self.name.rsplit_once('/').unwrap_or((&self.name, ""));
-        format!("{base}/archive/{height}")
+        format!("{base}/{what}")
+    }
+
+    /// The refs that keep at the server what a step is going to move others to.
+    fn staged(&self) -> Vec<(String, String)> {
+        let staged = self.staged.lock().unwrap_or_else(PoisonError::into_inner);
+        staged.iter().map(|(name, at)| (name.clone(), at.clone())).collect()
     }
 }
 
@@ -250,6 +270,10 @@ impl Register for GitRef {
     }
 
     fn swap(&self, expected: Option<&Version>, next: &Next<'_>) -> Swap {
+        self.swap_along(expected, next, &[])
+    }
+
+    fn swap_along(&self, expected: Option<&Version>, next: &Next<'_>, along: &[Along]) -> Swap {
         let expected = expected.map(|version| version.0.as_str());
         let cut = parse::cut(next);
         let parent = expected.filter(|_| cut.is_none());
@@ -263,6 +287,18 @@ impl Register for GitRef {
         if let (Some(archive), Some(before)) = (&archive, expected) {
             moves.push(Move { name: archive, expected: None, to: before });
         }
+        let is_odd =
+            |along: &&Along| !parse::is_id(&along.to) || RefName::new(along.name.as_bytes()).is_none();
+        if let Some(odd) = along.iter().find(is_odd) {
+            return Swap::Lost(Some(format!("'{}' cannot be moved", odd.name.escape_debug())));
+        }
+        moves.extend(along.iter().map(|Along { name, expected, to }| Move {
+            name,
+            expected: expected.as_deref(),
+            to,
+        }));
+        let staged = self.staged();
+        moves.extend(staged.iter().map(|(name, at)| Move { name, expected: Some(at), to: "" }));
         match self.push(&moves, false) {
             Ok(Some(flags)) => match flags.into_iter().next() {
                 Some((Flag::Done, _)) => Swap::Swapped(Version(commit)),
@@ -273,6 +309,30 @@ impl Register for GitRef {
             Ok(None) => Swap::Unknown("no answer came in time".into()),
             Err(error) => Swap::Unknown(error.0),
         }
+    }
+
+    fn stage(&self, along: &[Along]) {
+        for Along { to, .. } in along.iter().filter(|along| parse::is_id(&along.to)) {
+            let name = self.beside(&format!("staged/{to}"));
+            let Ok(there) = self.listed(&[&name]) else { return };
+            let there = there.into_iter().next().flatten();
+            let is_there = there.as_deref() == Some(to)
+                || self.push(&[Move { name: &name, expected: there.as_deref(), to }], false).is_ok_and(
+                    |said| said.is_some_and(|said| said.iter().all(|(flag, _)| *flag == Flag::Done)),
+                );
+            if is_there {
+                let mut staged = self.staged.lock().unwrap_or_else(PoisonError::into_inner);
+                staged.insert(name, to.clone());
+            }
+        }
+    }
+
+    fn refs(&self, names: &[&str]) -> Asked<Vec<Option<String>>> {
+        self.listed(names)
+    }
+
+    fn is_at(&self, version: &Version) -> Asked<bool> {
+        Ok(self.remote_tip()?.as_deref() == Some(version.0.as_str()))
     }
 
     fn past(&self, now: &Found) -> Asked<Past> {

@@ -17,5 +17,5 @@ mod answers;
 mod watch;
 
 pub use head::{CloneId, Head, Note, OpId, State};
-pub use register::{Found, Register, Swap, Unreachable, Version};
+pub use register::{Along, Found, Register, Swap, Unreachable, Version};
 pub use shared::{Settings, Shared};

@@ -41,6 +41,17 @@ pub struct Next<'a> {
     pub title: &'a str,
 }
 
+/// A ref of the same server that a step moves with it, or not at all.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Along {
+    /// The ref.
+    pub name: String,
+    /// The commit that it is on; none if it is not there.
+    pub expected: Option<String>,
+    /// The commit that it moves to.
+    pub to: String,
+}
+
 /// What came of a swap.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Swap {
@@ -105,6 +116,38 @@ pub trait Register: Send + Sync {
 
     /// Replaces the value if it is still `expected` (none: there is no value), with all of `next` or nothing.
     fn swap(&self, expected: Option<&Version>, next: &Next<'_>) -> Swap;
+
+    /// As [`Register::swap`], and moves these refs of the same server in the same step: all of it or nothing, as far as
+    /// the server keeps that.
+    fn swap_along(&self, expected: Option<&Version>, next: &Next<'_>, along: &[Along]) -> Swap {
+        match along {
+            [] => self.swap(expected, next),
+            _ => Swap::Lost(Some("this register is not where branches are".into())),
+        }
+    }
+
+    /// Hands over what a step is going to move refs to, so that the step itself is small. A failure is no matter: then
+    /// the step has to carry it.
+    fn stage(&self, along: &[Along]) {
+        let _ = along;
+    }
+
+    /// Where refs of the same server are, in that order; none for one that is not there.
+    ///
+    /// # Errors
+    /// When it cannot be asked.
+    fn refs(&self, names: &[&str]) -> Result<Vec<Option<String>>, Unreachable> {
+        let _ = names;
+        Err(Unreachable("this register is not where branches are".into()))
+    }
+
+    /// Whether the value is still this one, without fetching it.
+    ///
+    /// # Errors
+    /// When it cannot be asked.
+    fn is_at(&self, version: &Version) -> Result<bool, Unreachable> {
+        Ok(self.read()?.is_some_and(|found| found.version == *version))
+    }
 
     /// The history that led to `now`.
     ///

@@ -26,7 +26,7 @@ pub use crate::watch::Trust;
 
 use crate::head::{Author, CloneId, Head, Note, OpId};
 use crate::local::Local;
-use crate::register::{Next, Register, Swap};
+use crate::register::{Along, Next, Register, Swap};
 use crate::watch;
 use operate::Decided;
 use read::Basis;
@@ -153,6 +153,28 @@ impl Shared {
         })
     }
 
+    /// The counter of the register, whichever it is; none if there is no register.
+    ///
+    /// # Errors
+    /// When it cannot be asked.
+    pub fn counter(&self) -> Result<Option<CounterId>> {
+        let found = self.register.read().map_err(|error| self.unavailable(&error.0))?;
+        found.map(|found| Ok(Head::decode(&found.value, &self.register.place())?.counter)).transpose()
+    }
+
+    /// Whether the register would take a change. Changes nothing.
+    ///
+    /// # Errors
+    /// When it would not, or cannot be asked.
+    pub fn can_be_written(&self) -> Result<()> {
+        let found = self.register.read().map_err(|error| self.unavailable(&error.0))?;
+        match self.register.confirms(found.as_ref().map(|found| &found.version)) {
+            Ok(true) => Ok(()),
+            Ok(false) => Err(self.refused("it does not let this clone push there")),
+            Err(error) => Err(self.unavailable(&error.0)),
+        }
+    }
+
     /// Decides commands one after the other and makes all their events one step. Each has an answer of its own; a
     /// failure fails all of them.
     ///
@@ -172,6 +194,41 @@ impl Shared {
             Ok(Decided { events: Vec::new(), notes: notes.to_vec(), answers: Vec::new(), needs_fresh: true })
         };
         self.operate("a note", &mut decide).map(drop)
+    }
+
+    /// Moves a branch of the register's own server to `commit`, if all of `claims` are in force and it is still at
+    /// `expected`: the step that says so and the branch move together. A displaced holder is refused by the server.
+    ///
+    /// # Errors
+    /// The refusal if a claim is not in force; [`Trouble::Behind`] if the branch is elsewhere; otherwise what failed.
+    pub fn publish(&self, claims: &[Claim], branch: &Along, lands: bool) -> Result<()> {
+        let name = branch.name.strip_prefix("refs/heads/").unwrap_or(&branch.name).to_owned();
+        let fences = claims.iter().map(|claim| claim.fence.get()).collect();
+        let mut notes = vec![Note::Published { branch: name, commit: branch.to.clone(), fences }];
+        if lands {
+            notes.push(Note::Landed { commit: branch.to.clone() });
+        }
+        let mut decide = |view: &View, _: &Head| {
+            let refused = claims.iter().find_map(|claim| check(&view.table, claim, &view.now).err());
+            let (notes, answers) = match refused {
+                Some(refusal) => (Vec::new(), vec![Err(Error::Refused(refusal))]),
+                None => (notes.clone(), Vec::new()),
+            };
+            Ok(Decided { events: Vec::new(), needs_fresh: !answers.is_empty(), notes, answers })
+        };
+        let answers = self.operate_along("what was published", std::slice::from_ref(branch), &mut decide)?;
+        answers.into_iter().next().map_or(Ok(()), |answer| answer.map(drop))
+    }
+
+    /// Who this clone is; it gets an id if it has none.
+    ///
+    /// # Errors
+    /// When that cannot be read or written.
+    pub fn clone_id(&self) -> Result<CloneId> {
+        match self.local.identity(&self.sys)? {
+            Some(identity) => Ok(identity.clone),
+            None => self.exclusively(|| Ok(self.local.named(&self.sys)?.clone)),
+        }
     }
 
     fn commit(
@@ -231,6 +288,16 @@ impl Shared {
         let unresolved = intent.filter(|intent| intent.expected == basis.version.0).map(|intent| intent.what);
         let age = view.now.since(&basis.asked).forward();
         Ok(Known { age, clone, watched: progress.collect(), unresolved, head: basis.head, view })
+    }
+
+    /// How long ago the register was asked for what is remembered; none if nothing is. Asks nobody.
+    ///
+    /// # Errors
+    /// When that cannot be read.
+    pub fn remembered_age(&self) -> Result<Option<Millis>> {
+        let Some(seen) = self.local.seen(&self.sys)? else { return Ok(None) };
+        let now = self.sys.clock.now()?;
+        Ok(seen.asked.stamp().map(|asked| now.since(&asked).forward()))
     }
 
     /// Asks the register and remembers what it shows, so that looks are fresh and leases are watched.

@@ -1,10 +1,12 @@
 //! Claims: leases on issues, kept in the control plane's log. Every question goes to the log medium, and
 //! the kernel answers it; nothing here decides about a lease.
 
+pub mod chosen;
 pub mod events;
 pub mod keeper;
 pub mod lease;
 pub mod queue;
+pub mod shared;
 pub mod testimony;
 pub mod wait;
 pub mod warn;
@@ -32,7 +34,8 @@ use crate::error::{Error, Result};
 use crate::ids::{IssueId, Typed};
 use crate::workspace::Workspace;
 use keeper::Keepers;
-pub use medium::{log_at, medium_at};
+pub use medium::{handle_on, log_at, medium_at};
+use shared::SharedClaims;
 use watcher::Watcher;
 
 /// The claims of a repository.
@@ -43,6 +46,8 @@ pub struct Claims {
     pub policy: Policy,
     /// Where the control plane is.
     pub control: PathBuf,
+    /// The claims that all clones share, if they are kept like that.
+    pub shared: Option<Arc<SharedClaims>>,
     sys: Sys,
     keepers: Keepers,
 }
@@ -76,10 +81,12 @@ impl Claims {
     ) -> Self {
         let control = workspace.control.clone();
         let watcher = Watcher::new(caller, workspace, writer, mode);
-        let medium = Box::new(log_at(&caller.sys, &control, mode).observed(watcher));
+        let (medium, shared) = medium::of(caller, workspace, watcher, mode);
         let grace = workspace.config.coordination.keeper_grace_secs;
         let keepers = Keepers::new(&caller.sys, &control, grace, mode);
-        Self { medium, policy: workspace.config.policy(), control, sys: caller.sys.clone(), keepers }
+        let config = &workspace.config;
+        let policy = if shared.is_some() { config.shared_policy() } else { config.policy() };
+        Self { medium, policy, control, shared, sys: caller.sys.clone(), keepers }
     }
 
     /// What is claimed.
@@ -88,6 +95,15 @@ impl Claims {
     /// When it cannot be read.
     pub fn view(&self) -> Result<View> {
         Ok(self.medium.view()?)
+    }
+
+    /// Before somebody looks for something to do: asks the server that keeps shared claims, and fetches what was landed
+    /// last. Where the claims are this clone's own, there is nothing to ask.
+    ///
+    /// # Errors
+    /// When it cannot be asked.
+    pub fn catch_up(&self) -> Result<()> {
+        self.shared.as_ref().map_or(Ok(()), |shared| Ok(shared.catch_up()?))
     }
 
     /// Asks for an issue. A lease in the way whose keeper is gone for long enough ends in the same step.
@@ -219,10 +235,20 @@ impl Claims {
         }
     }
 
-    /// The log's file.
+    /// The file that changes whenever the claims do.
     #[must_use]
     pub fn log_path(&self) -> PathBuf {
-        self.control.join("claims.jsonl")
+        match &self.shared {
+            Some(_) => chosen::directory(&self.control).join("seen.json"),
+            None => self.control.join("claims.jsonl"),
+        }
+    }
+
+    /// For somebody who waits: asks the server that keeps shared claims, unless this clone did a moment ago.
+    pub(crate) fn poll(&self) {
+        if let Some(shared) = &self.shared {
+            shared.poll();
+        }
     }
 }
 

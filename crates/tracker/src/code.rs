@@ -225,6 +225,9 @@ codes! {
     BadId = "BAD_ID", Tracker, Invalid, 422,
         "no id looks like this",
         "type at least four characters of one";
+    LocalClaims = "LOCAL_CLAIMS", Tracker, Conflict, 409,
+        "claims of this clone are in force that other clones would not know of; nothing has changed",
+        "finish or release them, then try again";
     NoAgent = "NO_AGENT", Tracker, Invalid, 422,
         "nobody says which agent asks",
         "`export JIT_AGENT_ID=agent:your-name`";

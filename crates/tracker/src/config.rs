@@ -43,7 +43,7 @@ pub use problem::{Fault, Problem, ProblemKind, Problems};
 pub use report::{Shown, get, show, validate};
 pub use source::Layer;
 pub use value::Value;
-pub use words::{EnforceLeases, ForeignClaims, Satisfied, Strategy, Via, WorktreeMode};
+pub use words::{EnforceLeases, Engine, ForeignClaims, Satisfied, Strategy, Via, WorktreeMode};
 
 use keys::{
     CONFIG, Coordination, Enforcement, Events, GlobalOperations, Kind, Landing, Locks, Types, Worktree,

@@ -80,6 +80,9 @@ pub enum Error {
     /// There is nothing to claim.
     #[error("no issue is available")]
     NothingAvailable,
+    /// Claims of this clone are in force that nobody else knows.
+    #[error("claims of this clone are in force: {}", local_claims(.0))]
+    LocalClaims(Vec<Lease>),
     /// The heartbeat of this holder runs already.
     #[error("a heartbeat of {0} is already running")]
     HeartbeatRuns(String),
@@ -215,6 +218,7 @@ impl Error {
             Self::BadValue { .. } => Code::BadValue,
             Self::NothingAvailable => Code::NothingAvailable,
             Self::InLine { .. } => Code::InLine,
+            Self::LocalClaims(_) => Code::LocalClaims,
             Self::HeartbeatRuns(_) => Code::HeartbeatRuns,
             Self::NoParent => Code::NoParent,
             Self::Refused(refusal) => refusal::code(refusal.kind()),
@@ -263,6 +267,9 @@ impl Error {
             Self::Ambiguous { candidates, .. } => Some(format!("one of {}", candidates.join(", "))),
             Self::NoAgent | Self::BadAgent(_) => Some("export JIT_AGENT_ID=agent:your-name".into()),
             Self::NothingAvailable => Some("jit claim list shows who works on what".into()),
+            Self::LocalClaims(_) => Some(
+                "finish or release them first: jit claim list shows them, jit finish lands the work".into(),
+            ),
             Self::HeartbeatRuns(_) => Some("jit heartbeat status".into()),
             Self::NoParent => {
                 Some("jit heartbeat run --parent PID, with the process that it shall end with".into())
@@ -340,6 +347,15 @@ pub struct ErrorBody {
     pub hint: Option<String>,
     /// What a program can go on with; it depends on the code.
     pub details: Value,
+}
+
+/// Claims in few words.
+fn local_claims(leases: &[Lease]) -> String {
+    let shown: Vec<String> =
+        leases.iter().take(5).map(|lease| format!("{} of {}", lease.resource, lease.holder.agent)).collect();
+    let more = leases.len().saturating_sub(shown.len());
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    format!("{}{more}", shown.join(", "))
 }
 
 fn config_details(error: &config::Error) -> Value {

@@ -5,17 +5,22 @@
 
 use holdfast_kernel::{Lease, Text};
 
-use crate::worktree::Entry;
+use crate::worktree::{self, Entry};
 
 /// Whether the worktree of the holder of a lease is gone, by all `worktrees` that git knows. If they are not known,
 /// nothing is.
 #[must_use]
 pub fn is_gone(lease: &Lease, worktrees: &[Entry]) -> bool {
     let place = lease.holder.place.as_str();
+    // Whether a worktree of another clone is there cannot be seen from here.
+    let clone = worktree::split(place).1;
+    if clone.is_some() && worktrees.iter().all(|entry| entry.clone.as_deref() != clone) {
+        return false;
+    }
     let branch = lease.tags.get("branch").map(Text::as_str);
     // One that does not tell its identity may be the one.
     let may_be = |entry: &Entry| match &entry.worktree_id {
-        Some(id) => id == place,
+        Some(_) => entry.is_place(place),
         None => entry.gone || entry.branch.as_deref() == branch,
     };
     !worktrees.is_empty() && !worktrees.iter().any(may_be)
@@ -54,6 +59,7 @@ mod tests {
             main: false,
             current: false,
             gone,
+            clone: None,
         }
     }
 
@@ -66,5 +72,17 @@ mod tests {
         assert!(is_gone(&lease(), &[main(), entry(None, "other", false)]), "one that was never used");
         assert!(!is_gone(&lease(), &[main(), entry(None, "other", true)]), "its path is not there");
         assert!(!is_gone(&lease(), &[main(), entry(None, "side", false)]), "its identity was removed");
+    }
+
+    #[test]
+    fn a_worktree_of_another_clone_is_not_judged() {
+        let of = |clone: &str| {
+            let place = Name::new(&worktree::place_in("wt:00000001", clone)).unwrap();
+            Lease { holder: Holder { place, ..lease().holder }, ..lease() }
+        };
+        let here = |id: &str| Entry { clone: Some("aaaa".into()), ..entry(Some(id), "main", false) };
+        assert!(!is_gone(&of("bbbb"), &[here("wt:00000002")]));
+        assert!(is_gone(&of("aaaa"), &[here("wt:00000002")]));
+        assert!(!is_gone(&of("aaaa"), &[here("wt:00000001")]));
     }
 }

@@ -13,6 +13,7 @@ pub mod control;
 pub mod divergence;
 pub mod documents;
 pub mod durable;
+pub mod engine;
 pub mod error;
 pub mod gates;
 pub mod gone;

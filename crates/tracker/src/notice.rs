@@ -24,6 +24,15 @@ pub enum Notice {
     FencesNotCompared(String),
     /// Who holds what is not known.
     ClaimsUnknown(String),
+    /// What is known of the claims is old, because the server that keeps them cannot be reached.
+    ClaimsOld {
+        /// How old.
+        age: Millis,
+        /// Why it cannot be reached.
+        why: String,
+    },
+    /// A commit that was landed is not on the target any more.
+    LandedGone(String),
     /// What lies on branches is not known.
     BranchesUnknown(String),
     /// The worktrees of the repository cannot be listed.
@@ -171,6 +180,13 @@ impl fmt::Display for Notice {
             Self::MoreUnusable(more) => write!(f, "and {more} more that cannot be used"),
             Self::FencesNotCompared(why) => write!(f, "fences are not compared: {why}"),
             Self::ClaimsUnknown(why) => write!(f, "cannot read the claims: {why}"),
+            Self::ClaimsOld { age, why } => {
+                write!(f, "the claims are as they were {} ago: {why}", span(*age))
+            }
+            Self::LandedGone(commit) => {
+                let short = commit.get(..10).unwrap_or(commit);
+                write!(f, "{short} was landed and is not on the target any more: somebody set it back")
+            }
             Self::BranchesUnknown(why) => write!(f, "cannot read the branches: {why}"),
             Self::WorktreesUnknown(why) => write!(f, "cannot list the worktrees: {why}"),
             Self::NotFollowed { root, why } => {

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use holdfast_git::Repository;
-use holdfast_kernel::{Holder, Lease, LeaseId, Tags};
+use holdfast_kernel::{Holder, Lease, LeaseId, Name, Tags};
 use holdfast_store::{View, liveness};
 use holdfast_sys::{ProcessId, Sys};
 
@@ -20,6 +20,10 @@ use crate::home;
 use crate::notice::Notice;
 use crate::workspace::{Ground, Workspace};
 use crate::worktree::{self, Record};
+
+/// How much of a clone's id is part of the place of a holder: with the id of the worktree it is more than chance can
+/// give twice.
+const CLONE_DIGITS: usize = 12;
 
 /// One question to the tracker.
 pub struct Session {
@@ -137,6 +141,11 @@ impl Session {
         self.workspace.shared_data()
     }
 
+    /// Where things are.
+    pub(crate) const fn workspace(&self) -> &Workspace {
+        &self.workspace
+    }
+
     /// Whether this is a worktree beside the main one.
     #[must_use]
     pub fn is_linked(&self) -> bool {
@@ -156,7 +165,20 @@ impl Session {
     /// # Errors
     /// When they cannot be listed.
     pub fn worktrees(&self) -> Result<Vec<worktree::Entry>> {
-        worktree::all(&self.caller, &self.workspace)
+        let mut all = worktree::all(&self.caller, &self.workspace)?;
+        let clone = self.clone_name().ok().flatten();
+        all.iter_mut().for_each(|entry| entry.clone.clone_from(&clone));
+        Ok(all)
+    }
+
+    /// What this clone is called in the places of holders, where all clones share their claims.
+    ///
+    /// # Errors
+    /// When it cannot be given an id.
+    pub fn clone_name(&self) -> Result<Option<String>> {
+        let Some(shared) = &self.claims().shared else { return Ok(None) };
+        let id = shared.shared()?.clone_id()?.to_string();
+        Ok(Some(id.chars().take(CLONE_DIGITS).collect()))
     }
 
     /// All worktrees, for what can go on without them: where they cannot be listed, a notice says so.
@@ -247,6 +269,11 @@ impl Session {
         once(&self.holder, || {
             let agent = self.agent()?.id.name().clone();
             let place = self.worktree()?.name(&self.own_data()?)?;
+            let place = match self.clone_name()? {
+                Some(clone) => Name::new(&worktree::place_in(place.as_str(), &clone))
+                    .map_err(|_| Error::Internal(format!("'{place}' of '{clone}' is no place")))?,
+                None => place,
+            };
             Ok(Holder { agent, place })
         })
     }

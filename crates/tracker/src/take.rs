@@ -3,6 +3,8 @@
 
 use holdfast_kernel::{Again, Answer, Command, Lease, Millis, Policy, Refusal, RefusalKind, Stamp};
 
+use holdfast_store::{Error as StoreError, Trouble};
+
 use crate::claims::wait::Waiter;
 use crate::claims::{Claimant, Terms};
 use crate::error::{Error, Result};
@@ -14,6 +16,9 @@ use crate::queries::{Board, Claimed, Filter, can_be_worked_on};
 use crate::session::Session;
 use crate::wait::Waits;
 use crate::writes::{Draft, Fresh, Writer};
+
+/// How often the target may move while somebody looks for something to do.
+const MOST_FETCHES: u32 = 8;
 
 /// A claim that was granted.
 #[derive(Clone, Debug)]
@@ -103,7 +108,25 @@ pub fn next_then(
     resume: bool,
     between: Between<'_>,
 ) -> Result<Taken> {
+    let mut left = MOST_FETCHES;
+    loop {
+        match next_once(session, terms, filter, resume, between) {
+            // Something landed after it was looked at: what is left to do is looked at anew.
+            Err(Error::Store(StoreError::Shared { trouble: Trouble::Behind, .. })) if left > 0 => left -= 1,
+            done => return done,
+        }
+    }
+}
+
+fn next_once(
+    session: &Session,
+    terms: &Terms,
+    filter: &Filter,
+    resume: bool,
+    between: Between<'_>,
+) -> Result<Taken> {
     let claims = session.claims_to_change()?;
+    claims.catch_up()?;
     let who = claimant(session)?;
     let mut dead = claims.given_up(&who)?;
     let issues = Issues::new(session);

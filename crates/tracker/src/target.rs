@@ -39,7 +39,7 @@ pub(crate) fn is_behind(sys: &Sys, control: &Path, root: &Path) -> Result<bool> 
 }
 
 /// The remote that a clone is made from.
-const ORIGIN: &str = "origin";
+pub(crate) const ORIGIN: &str = "origin";
 
 /// What the branch is called where nobody says.
 const USUAL: [&str; 2] = ["main", "master"];

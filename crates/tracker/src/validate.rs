@@ -103,6 +103,7 @@ pub fn leases(session: &Session) -> Result<Vec<Check>> {
     };
     let view = claims.view()?;
     let worktrees = session.worktrees()?;
+    let clone = session.clone_name()?;
     let mut problems = Vec::new();
     for lease in view.table.iter().filter(|lease| !lease.standing(&view.now).is_over()) {
         if let Standing::Stale { silent } = lease.standing(&view.now) {
@@ -113,7 +114,8 @@ pub fn leases(session: &Session) -> Result<Vec<Check>> {
                 span(silent)
             ));
         }
-        if !has_issue(session, &worktrees, lease)? {
+        let is_elsewhere = crate::worktree::split(lease.holder.place.as_str()).1 != clone.as_deref();
+        if !is_elsewhere && !has_issue(session, &worktrees, lease)? {
             problems.push(format!("the lease {} is on {}, which no worktree has", lease.id, lease.resource));
         }
         if gone::is_gone(lease, &worktrees) {

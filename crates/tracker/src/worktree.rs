@@ -364,6 +364,34 @@ pub struct Entry {
     pub current: bool,
     /// Whether nothing is there any more.
     pub gone: bool,
+    /// What holders are called besides that are in this clone, where all clones share their claims.
+    #[serde(skip)]
+    pub clone: Option<String>,
+}
+
+impl Entry {
+    /// Whether that is where a lease is held.
+    #[must_use]
+    pub fn is_place(&self, place: &str) -> bool {
+        match split(place) {
+            (id, Some(clone)) => {
+                self.worktree_id.as_deref() == Some(id) && self.clone.as_deref() == Some(clone)
+            }
+            (id, None) => self.worktree_id.as_deref() == Some(id),
+        }
+    }
+}
+
+/// A worktree of a clone, as the place of a holder where all clones share their claims.
+#[must_use]
+pub fn place_in(worktree: &str, clone: &str) -> String {
+    format!("{worktree}@{clone}")
+}
+
+/// The worktree of a place, and its clone where all clones share their claims.
+#[must_use]
+pub fn split(place: &str) -> (&str, Option<&str>) {
+    place.split_once('@').map_or((place, None), |(worktree, clone)| (worktree, Some(clone)))
 }
 
 /// All worktrees of the repository; outside of git the one that there is. Writes nothing.
@@ -386,6 +414,7 @@ pub fn all(caller: &Caller, workspace: &Workspace) -> Result<Vec<Entry>> {
             main: true,
             current: true,
             gone: false,
+            clone: None,
         }]);
     };
     let known = repository.worktrees(&*sys.files)?.into_iter().filter(|worktree| !worktree.bare);
@@ -404,6 +433,7 @@ pub fn all(caller: &Caller, workspace: &Workspace) -> Result<Vec<Entry>> {
             main: worktree.is_main(),
             current: worktree.current,
             gone: worktree.prunable.is_some(),
+            clone: None,
         })
         .collect())
 }

@@ -258,8 +258,7 @@ fn left_behind(session: &Session, repository: &Repository, root: &Path) -> Resul
 
 /// The claims in force that are held in a worktree.
 fn claims_in(session: &Session, entry: &Entry) -> Result<Vec<Lease>> {
-    let Some(id) = &entry.worktree_id else { return Ok(Vec::new()) };
     let view = session.claims().view()?;
-    let there = view.table.iter().filter(|lease| lease.holder.place.as_str() == id);
+    let there = view.table.iter().filter(|lease| entry.is_place(lease.holder.place.as_str()));
     Ok(there.filter(|lease| !lease.standing(&view.now).is_over()).cloned().collect())
 }

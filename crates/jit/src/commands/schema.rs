@@ -14,8 +14,8 @@ use crate::commands::demo;
 use crate::commands::gate::{check, define};
 use crate::commands::issue::{create, delete, show, update};
 use crate::commands::{
-    claim, commit, decide, dep, doc, export, gate, heartbeat, hook, hooks, import, init, issue, log, mcp,
-    merge_driver, note, prime, recover, setup, shell, status, validate, whoami, work, worktree,
+    claim, commit, decide, dep, doc, engine, export, gate, heartbeat, hook, hooks, import, init, issue, log,
+    mcp, merge_driver, note, prime, recover, setup, shell, status, validate, whoami, work, worktree,
 };
 use crate::output::Report;
 use holdfast_tracker::claims::lease::{
@@ -62,6 +62,10 @@ pub const OUTPUTS: &[Output] = &[
     ("doc show", of::<doc::DocShowOutput>),
     ("drop", of::<work::DropOutput>),
     ("edit", of::<issue::IssueOutput>),
+    ("engine check", of::<engine::EngineCheckOutput>),
+    ("engine init git", of::<engine::EngineInitOutput>),
+    ("engine join", of::<engine::EngineJoinOutput>),
+    ("engine status", of::<engine::EngineOutput>),
     ("error", of::<ErrorOutput>),
     ("export", of::<export::ExportOutput>),
     ("finish", of::<work::FinishOutput>),

@@ -28,13 +28,18 @@ pub fn run(context: &Context, command: &Command) -> Result<Report> {
         Command::Divergence => vec![validate::divergence(&context.session()?)?],
         Command::All => validate::all(&context.caller)?,
     };
+    let (text, exit) = judged(&checks);
+    Ok(Report::new(text, &ValidateOutput { checks }).exit(exit))
+}
+
+/// What was looked at in words, and how the program ends.
+pub(super) fn judged(checks: &[Check]) -> (String, Exit) {
     let mut text = String::new();
-    for check in &checks {
+    for check in checks {
         text.push_str(&format!("{}: {}\n", check.name, if check.ok { "ok" } else { "problems" }));
         for problem in &check.problems {
             text.push_str(&format!("  {problem}\n"));
         }
     }
-    let exit = if checks.iter().all(|check| check.ok) { Exit::Ok } else { Exit::Problems };
-    Ok(Report::new(text, &ValidateOutput { checks }).exit(exit))
+    (text, if checks.iter().all(|check| check.ok) { Exit::Ok } else { Exit::Problems })
 }

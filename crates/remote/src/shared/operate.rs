@@ -7,7 +7,7 @@ use super::Shared;
 use super::read::{Basis, Memory};
 use crate::head::{Head, Note, OpId, State, Step};
 use crate::local::{Intent, Seen};
-use crate::register::{Mark, Next, Swap, Version};
+use crate::register::{Along, Mark, Next, Swap, Version};
 
 /// What an operation comes to on a head.
 pub(super) struct Decided {
@@ -34,15 +34,30 @@ struct Operation<'a> {
     unheard: Option<Version>,
     /// How often the register answered without the head moving.
     stuck: u32,
+    /// The refs that move with it.
+    along: &'a [Along],
+    /// How often it was sent.
+    sent: u32,
 }
 
 impl Shared {
     /// Does what `decide` says, once, whatever the register answers.
     pub(super) fn operate(&self, what: &str, decide: &mut Decide<'_>) -> Result<Vec<Result<Answer>>> {
+        self.operate_along(what, &[], decide)
+    }
+
+    /// As [`Shared::operate`], and moves these refs in the same step. Where one of them is not where it was, nothing is
+    /// done, and the error is [`Trouble::Behind`].
+    pub(super) fn operate_along(
+        &self,
+        what: &str,
+        along: &[Along],
+        decide: &mut Decide<'_>,
+    ) -> Result<Vec<Result<Answer>>> {
         self.exclusively(|| {
             let memory = self.memory()?;
             let op = OpId(self.sys.entropy.nonce()?);
-            Operation { shared: self, what, op, memory, unheard: None, stuck: 0 }.run(decide)
+            Operation { shared: self, what, op, memory, unheard: None, stuck: 0, along, sent: 0 }.run(decide)
         })
     }
 }
@@ -128,8 +143,13 @@ impl Operation<'_> {
             step: &step.bytes,
             title: &step.title,
         };
-        match shared.register.swap(Some(&basis.version), &next) {
-            Swap::Swapped(version) if !shared.register.must_be_checked() => {
+        if self.sent == 1 {
+            // What others do in between must not make all of it travel again.
+            shared.register.stage(self.along);
+        }
+        self.sent += 1;
+        match shared.register.swap_along(Some(&basis.version), &next, self.along) {
+            Swap::Swapped(version) if self.is_there(&version) => {
                 self.remember(version, &step, &asked);
                 Ok(Sent::Done(decided.answers))
             }
@@ -138,6 +158,35 @@ impl Operation<'_> {
             Swap::Unknown(_) => {
                 self.unheard = Some(basis.version.clone());
                 self.look_at(basis, decided, Answered::Nothing)
+            }
+        }
+    }
+
+    /// Whether a confirmed step needs no further look: it is where it was put, or this register never forgets.
+    fn is_there(&self, version: &Version) -> bool {
+        let register = &self.shared.register;
+        !register.must_be_checked() || register.is_at(version).unwrap_or(false)
+    }
+
+    /// What became of the refs that were to move with a step that was not done.
+    fn look_along(&mut self) -> Result<()> {
+        let names: Vec<&str> = self.along.iter().map(|along| along.name.as_str()).collect();
+        if names.is_empty() {
+            return Ok(());
+        }
+        let there = self.shared.register.refs(&names);
+        let there = there.map_err(|_| self.shared.unresolved(self.what))?;
+        let moved = |(along, at): &(&Along, &Option<String>)| along.expected != **at;
+        let mut moved = self.along.iter().zip(&there).filter(moved);
+        match moved.next() {
+            None => Ok(()),
+            // Servers are known that move one of two refs and die: the step is made up for.
+            Some((along, at)) if at.as_ref() == Some(&along.to) && moved.next().is_none() => {
+                self.along = &[];
+                Ok(())
+            }
+            Some((along, _)) => {
+                Err(Trouble::Behind.because(format!("{} was moved by somebody else", along.name)))
             }
         }
     }
@@ -197,6 +246,7 @@ impl Operation<'_> {
             return Ok(Sent::Again(Box::new(basis)));
         }
         self.stuck += 1;
+        self.look_along()?;
         match answered {
             Answered::Yes => return Err(shared.forked("it confirmed a step and forgot it")),
             Answered::No(words) if self.stuck >= shared.settings.tries => {

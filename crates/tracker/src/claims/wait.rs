@@ -123,6 +123,7 @@ impl Waiter<'_> {
             let moved_up = match blocked {
                 Blocked::Behind(before) => queue.ahead(ticket)? != *before,
                 Blocked::Held(_) => {
+                    self.claims.poll();
                     self.log_stat() != seen || watched.is_some_and(|lease| keeper::is_gone(sys, lease))
                 }
             };

@@ -94,7 +94,7 @@ macro_rules! sections {
     ($(
         #[doc = $topic:literal]
         $name:ident at $path:literal {
-            $( #[doc = $about:literal] $field:ident: $type:ty = $default:expr, $form:expr; )+
+            $( #[doc = $about:literal] $field:ident $(as $key:literal)?: $type:ty = $default:expr, $form:expr; )+
         }
     )+) => {$(
         #[doc = $topic]
@@ -106,7 +106,7 @@ macro_rules! sections {
                 path: $path,
                 about: $topic.trim_ascii(),
                 keys: &[$(Key {
-                    name: concat!($path, ".", stringify!($field)),
+                    name: concat!($path, ".", crate::config::key::key_name!($field $($key)?)),
                     form: $form,
                     default: || -> Option<Value> {
                         let default: $type = $default;
@@ -120,7 +120,7 @@ macro_rules! sections {
             pub(super) fn read<'a>(value: impl Fn(&str) -> Option<&'a Value>) -> Self {
                 // The form of a key lets only values of its type through, so what cannot be read is not there.
                 Self {$(
-                    $field: Typed::from_value(value(concat!($path, ".", stringify!($field))))
+                    $field: Typed::from_value(value(concat!($path, ".", crate::config::key::key_name!($field $($key)?))))
                         .unwrap_or_else(|| $default),
                 )+}
             }
@@ -128,4 +128,15 @@ macro_rules! sections {
     )+};
 }
 
+/// What a key is called in files: as its field, unless that is no word of its own in Rust.
+macro_rules! key_name {
+    ($field:ident) => {
+        stringify!($field)
+    };
+    ($field:ident $key:literal) => {
+        $key
+    };
+}
+
+pub(crate) use key_name;
 pub(super) use sections;

@@ -7,7 +7,7 @@ use super::form::Form;
 use super::key::{Key, Schema, Section, sections};
 use super::texts;
 use super::value::{Typed, Value};
-use super::words::{EnforceLeases, ForeignClaims, Satisfied, Strategy, Via, WorktreeMode};
+use super::words::{EnforceLeases, Engine, ForeignClaims, Satisfied, Strategy, Via, WorktreeMode};
 
 /// The longest time that a lease can be granted for, in seconds.
 const LONGEST: u64 = Millis::LONGEST.get() / 1_000;
@@ -66,6 +66,20 @@ sections! {
         lease_renewal_threshold_pct: u8 = 10, Form::Number { least: 0, most: 100 };
         /// The group of users of this machine that share the repository's claims; none keeps them private.
         shared_group: Option<String> = None, Form::Text(texts::GROUP);
+        /// Where claims are kept; `jit engine init` sets it, with the four below.
+        engine: Engine = Engine::Local, Engine::FORM;
+        /// The remote whose server keeps the claims of all clones.
+        remote: String = "origin".to_owned(), Form::Text(texts::REMOTE);
+        /// The ref there that keeps them.
+        register as "ref": String = "refs/jit/claims".to_owned(), Form::Text(texts::REF);
+        /// The counter that numbers the claims there; without it nothing is claimed.
+        counter: Option<String> = None, Form::Text(texts::COUNTER);
+        /// Seconds that what was last seen of shared claims is relied on before the server is asked again.
+        max_age_secs: u64 = 60, Form::Number { least: 0, most: DAY };
+        /// Seconds that the clocks of machines may differ by; twice that passes before a claim that is over is taken over.
+        skew_secs: u64 = 30, Form::Number { least: 0, most: DAY };
+        /// Whether the wall clock alone says that another machine's claim is over, for machines that remember nothing.
+        trust_clock: bool = false, Form::Switch;
     }
 
     /// Leases of one kind of agents, `ci` in `ci:nightly`. What is not set is as for everybody.

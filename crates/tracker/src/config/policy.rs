@@ -26,6 +26,13 @@ impl Config {
         }
     }
 
+    /// The rules of claims that several machines share: their clocks may differ.
+    #[must_use]
+    pub fn shared_policy(&self) -> Policy {
+        let skew = Millis::from_secs(self.coordination.skew_secs);
+        Policy { skew, grace: skew, ..self.policy() }
+    }
+
     /// How long a lease lasts whose taker did not say: as the agent prefers, else as the repository does,
     /// within what agents of its kind may have.
     #[must_use]

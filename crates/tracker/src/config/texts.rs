@@ -42,6 +42,24 @@ pub(super) const TYPE: TextForm = TextForm {
     check: is_kind,
 };
 
+/// A remote.
+pub(super) const REMOTE: TextForm = TextForm {
+    what: "a remote's name, as git remote lists it",
+    check: |text| is_branch(text) && !text.contains(char::is_whitespace),
+};
+
+/// A ref.
+pub(super) const REF: TextForm = TextForm {
+    what: "the full name of a ref such as refs/jit/claims",
+    check: |text| text.starts_with("refs/") && text.split('/').count() >= 3 && is_branch(text),
+};
+
+/// The name of a counter.
+pub(super) const COUNTER: TextForm = TextForm {
+    what: "the id of a counter, as jit engine init writes it",
+    check: |text| text.parse::<holdfast_store::CounterId>().is_ok(),
+};
+
 /// A branch.
 pub(super) const BRANCH: TextForm = TextForm { what: "a branch's name", check: is_branch };
 

@@ -59,6 +59,14 @@ words! {
         Off = "off",
     }
 
+    /// Where claims are kept.
+    pub enum Engine {
+        /// in this clone: all its worktrees share them, and nobody else
+        Local = "local",
+        /// on a ref of the git server: all clones share them
+        Git = "git",
+    }
+
     /// When an issue that others depend on is out of their way.
     pub enum Satisfied {
         /// once it has landed

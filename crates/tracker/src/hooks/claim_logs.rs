@@ -10,7 +10,7 @@ use holdfast_store::{Error as StoreError, JournaledMedium, View};
 use holdfast_sys::Sys;
 
 use super::past::{self, Past, Window};
-use crate::claims;
+use crate::claims::{self, Claims};
 use crate::error::Result;
 
 /// The logs that can be seen.
@@ -30,10 +30,17 @@ pub(super) struct ClaimLog {
 }
 
 impl ClaimLogs {
-    /// The logs of these control planes, as far as they can be seen.
-    pub(super) fn open(sys: &Sys, controls: &[PathBuf]) -> Result<Self> {
+    /// The logs of these control planes, as far as they can be seen, and before them the claims that all clones share.
+    pub(super) fn open(sys: &Sys, controls: &[PathBuf], own: Option<&Claims>) -> Result<Self> {
         let mut logs: Vec<ClaimLog> = Vec::new();
         let mut sees = false;
+        if let Some(shared) = own.and_then(|claims| claims.shared.as_ref()) {
+            let log = claims::handle_on(shared);
+            let view = log.view()?;
+            let id = shared.place()?.counter.to_string();
+            logs.push(ClaimLog { id, log, view, past: OnceCell::new() });
+            sees = true;
+        }
         for control in controls {
             // Where nobody has claimed anything there is nothing yet; where nobody may look there is no telling.
             match sys.files.list(control) {

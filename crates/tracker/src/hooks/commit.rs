@@ -123,7 +123,11 @@ impl Staged<'_> {
         let holder = self.session.holder()?;
         let view: View = self.session.claims().view()?;
         let foreign = Weight::from(self.session.config().enforcement.foreign_claims);
-        let logs = ClaimLogs::open(self.session.sys(), &[self.session.control().to_path_buf()])?;
+        let logs = ClaimLogs::open(
+            self.session.sys(),
+            &[self.session.control().to_path_buf()],
+            Some(self.session.claims()),
+        )?;
         let (objects, git) = (&self.site.objects, self.site.git());
         let committer = Committer { objects, git, logs: &logs, holder, view: &view, weight, foreign };
         touched.iter().try_for_each(|(issue, change)| committer.judge(**issue, change.as_ref(), findings))

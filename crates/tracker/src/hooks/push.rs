@@ -76,7 +76,7 @@ fn lines<'a>(input: &'a [u8], read: impl Fn(&[&'a [u8]]) -> Option<Words<'a>>) -
 pub fn before_push(caller: &Caller, remote: &str, updates: &[Update]) -> Result<()> {
     let Some(site) = Site::find(caller)? else { return Ok(()) };
     let session = site.session()?;
-    let logs = ClaimLogs::open(&caller.sys, &[session.control().to_path_buf()])?;
+    let logs = ClaimLogs::open(&caller.sys, &[session.control().to_path_buf()], Some(session.claims()))?;
     let tracked = format!("refs/remotes/{remote}/x");
     let is_named = !remote.contains(':') && RefName::new(tracked.as_bytes()).is_some();
     let known = if is_named { format!("--remotes={remote}") } else { "--remotes".to_owned() };
@@ -104,7 +104,7 @@ pub fn before_receive(caller: &Caller, updates: &[Update]) -> Result<()> {
         }
         config => config?,
     };
-    let logs = ClaimLogs::open(&caller.sys, &controls(&site)?)?;
+    let logs = ClaimLogs::open(&caller.sys, &controls(&site)?, None)?;
     PushCheck { config, site, logs, side: Side::Receives }.judge(updates)
 }
 

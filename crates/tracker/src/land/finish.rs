@@ -237,7 +237,7 @@ impl<'a> Finisher<'a> {
         }
         let commit = self.plumbing.head()?.to_string();
         if self.target.remote.is_some() && self.session.config().landing.via == Via::Push {
-            self.push(&self.target.branch)?;
+            self.push_target()?;
         }
         Ok(How::Landed { target: self.target.branch.clone(), commit })
     }
@@ -325,7 +325,7 @@ impl<'a> Finisher<'a> {
             };
             match publisher.publish(&held, &onto, &tip)? {
                 Published::Landed => return self.landed(source, &tip),
-                Published::Moved => turn = Some(held),
+                Published::Moved => turn = Some(held.insist()?),
                 Published::Offline(why) => return self.keep_judged(source, &why),
             }
         }
@@ -335,6 +335,7 @@ impl<'a> Finisher<'a> {
     /// What somebody has left to do who was cut off after the target had it.
     fn landed_before(&self, source: &ObjectId, tip: &ObjectId) -> Result<How> {
         if self.target.remote.is_some() {
+            self.publisher().say_landed(tip)?;
             self.publisher().catch_up(&Turn::take(self.session, &self.target.branch)?, tip);
         }
         self.landed(source, tip)
@@ -391,7 +392,7 @@ impl<'a> Finisher<'a> {
         let issue = self.writer.issues.base(self.id)?;
         let results = crate::writes::results_of(&self.writer.issues, self.id, &issue.gates)?;
         let mut leases = vec![&self.lease];
-        leases.extend(turn.map(Turn::lease));
+        leases.extend(turn.and_then(Turn::lease));
         let judge = Judge { session: self.session, plumbing: &self.plumbing, id: self.id, leases: &leases };
         let before = self.judged.take();
         let judged = judge.judge(&issue, &results, before, &candidate.onto, &candidate.tip)?;
@@ -477,6 +478,24 @@ impl<'a> Finisher<'a> {
             self.commit(message)?;
         }
         Ok(changed.draft.finished())
+    }
+
+    /// Puts the target to the remote. If that fails it is said, and the work is here.
+    fn push_target(&self) -> Result<()> {
+        let publisher = self.publisher();
+        if !publisher.is_fenced() {
+            return self.push(&self.target.branch);
+        }
+        let head = self.plumbing.head()?;
+        match publisher.push_fenced(&[], self.target.remote.as_ref(), &head)? {
+            Published::Landed => {}
+            Published::Moved => {
+                let why = format!("{} has moved there: jit sync, then git push", self.target.branch);
+                self.session.notice(&Notice::NotPushed(why));
+            }
+            Published::Offline(why) => self.session.notice(&Notice::NotPushed(why)),
+        }
+        Ok(())
     }
 
     /// Puts this branch to the remote, under the name of a branch there. If that fails it is said, and the work is here.

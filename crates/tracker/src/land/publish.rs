@@ -2,18 +2,21 @@
 //! has moved. Both only move it from where the candidate was built on: whoever was slower builds again.
 
 use holdfast_git::{Git, ObjectId};
-use holdfast_kernel::Lease;
+use holdfast_kernel::{Claim, Lease};
+use holdfast_remote::Along;
+use holdfast_store::{Error as StoreError, Trouble};
 use holdfast_sys::LockMode;
 
 use super::alive::while_renewing;
 use super::follow::{self, Follow};
 use super::plumbing::Plumbing;
 use super::turn::Turn;
-use crate::error::{LandError, Result};
+use crate::claims::shared::SharedClaims;
+use crate::error::{Error, LandError, Result};
 use crate::ids::IssueId;
 use crate::notice::Notice;
 use crate::session::Session;
-use crate::target::Target;
+use crate::target::{ORIGIN, Target};
 use crate::writes::Writer;
 
 /// What a server says to the slower of two pushes. That is no policy: it is asked again.
@@ -51,7 +54,7 @@ impl Publisher<'_> {
         let mut lock = follow::lock(self.session)?;
         let _section = lock.enter(self.session.sys(), LockMode::Exclusive)?;
         let follow = Follow::prepare(self.session, &self.target.branch, onto, tip)?;
-        let moved = self.writer.while_held(self.id, "landing", &[turn.claim()], || {
+        let moved = self.writer.while_held(self.id, "landing", &turn.claims(), || {
             self.plumbing.swap(&self.target.branch, Some(onto), tip, "jit: landed")
         });
         match (moved, follow) {
@@ -70,14 +73,20 @@ impl Publisher<'_> {
         // The lease is looked at before, and kept alive meanwhile: a push may take long, and nobody's claim waits for a
         // network.
         self.writer.may(self.id, "landing")?;
+        if self.is_fenced() {
+            let published = self.push_fenced(&turn.claims(), Some(onto), tip)?;
+            if published == Published::Landed {
+                self.catch_up(turn, tip);
+            }
+            return Ok(published);
+        }
         let branch = &self.target.branch;
         let agent = self.session.agent()?.id.to_string();
         let git = Git::in_dir(self.plumbing.root()).env("JIT_AGENT_ID", Some(agent.into()));
         let expected = format!("--force-with-lease=refs/heads/{branch}:{onto}");
         let refs = format!("{tip}:refs/heads/{branch}");
         let args = ["push", "--porcelain", &expected, "origin", &refs];
-        let said =
-            while_renewing(self.session.claims(), &[self.lease, turn.lease()], || git.ask(&args, &[]))?;
+        let said = while_renewing(self.session.claims(), &self.alive(turn), || git.ask(&args, &[]))?;
         if said.code == Some(0) {
             self.catch_up(turn, tip);
             return Ok(Published::Landed);
@@ -98,6 +107,89 @@ impl Publisher<'_> {
         }
         let why = format!("{} {}", line.rsplit('\t').next().unwrap_or_default(), why.trim());
         Err(LandError::PushRefused { branch: branch.clone(), why: why.trim().to_owned() }.into())
+    }
+
+    fn alive<'l>(&'l self, turn: &'l Turn<'_>) -> Vec<&'l Lease> {
+        std::iter::once(self.lease).chain(turn.lease()).collect()
+    }
+
+    /// Whether the server that work lands at keeps the claims too, and refuses whoever has lost one.
+    pub(super) fn is_fenced(&self) -> bool {
+        self.shared().is_some_and(SharedClaims::is_where_work_lands)
+    }
+
+    fn shared(&self) -> Option<&SharedClaims> {
+        self.session.claims().shared.as_deref()
+    }
+
+    /// Says that the target has a commit, for whoever was cut off before it was said with the push.
+    pub(super) fn say_landed(&self, tip: &ObjectId) -> Result<()> {
+        Ok(self.shared().map_or(Ok(()), |shared| shared.note_landed(&tip.to_string()))?)
+    }
+
+    /// Moves the remote's target in one step with the claims: whoever has lost one is refused by the server, and nobody
+    /// is granted the next before it has what landed.
+    pub(super) fn push_fenced(
+        &self,
+        turn: &[Claim],
+        onto: Option<&ObjectId>,
+        tip: &ObjectId,
+    ) -> Result<Published> {
+        let Some(shared) = self.shared() else {
+            return Err(Error::Internal("there are no shared claims to publish under".into()));
+        };
+        self.ask_hook(onto, tip)?;
+        let own = Claim {
+            resource: self.lease.resource.clone(),
+            lease: self.lease.id,
+            holder: self.lease.holder.clone(),
+            fence: self.lease.fence,
+        };
+        let claims: Vec<Claim> = std::iter::once(own).chain(turn.iter().cloned()).collect();
+        let branch = &self.target.branch;
+        let along = Along {
+            name: format!("refs/heads/{branch}"),
+            expected: onto.map(ToString::to_string),
+            to: tip.to_string(),
+        };
+        match shared.publish(&claims, &along, true) {
+            Ok(()) => {
+                // As a push of git's own would.
+                let tracking = format!("refs/remotes/{ORIGIN}/{branch}");
+                self.plumbing.git().ask(&["update-ref", "-m", "jit: pushed", &tracking, &along.to], &[])?;
+                Ok(Published::Landed)
+            }
+            Err(StoreError::Shared { trouble: Trouble::Behind, .. }) => {
+                self.fetch()?;
+                Ok(if self.has(tip)? { Published::Landed } else { Published::Moved })
+            }
+            Err(StoreError::Shared { trouble: Trouble::Unavailable | Trouble::Unresolved, what }) => {
+                Ok(Published::Offline(what))
+            }
+            Err(StoreError::Shared { trouble: Trouble::Refused, what }) => {
+                Err(LandError::PushRefused { branch: branch.clone(), why: what }.into())
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Asks the hook that git would ask before a push.
+    fn ask_hook(&self, onto: Option<&ObjectId>, tip: &ObjectId) -> Result<()> {
+        let agent = self.session.agent()?.id.to_string();
+        let git = Git::in_dir(self.plumbing.root()).env("JIT_AGENT_ID", Some(agent.into()));
+        let url = git.run(&["remote", "get-url", "--push", ORIGIN])?;
+        let url = String::from_utf8_lossy(&url).trim_end().to_owned();
+        let old = onto.map_or_else(|| "0".repeat(40), ToString::to_string);
+        let line = format!("{tip} {tip} refs/heads/{} {old}\n", self.target.branch);
+        let args =
+            ["hook", "run", "--ignore-missing", "--to-stdin=/dev/stdin", "pre-push", "--", ORIGIN, &url];
+        let said = git.ask(&args, line.as_bytes())?;
+        if said.code == Some(0) {
+            return Ok(());
+        }
+        let words = [said.stdout, said.stderr].concat();
+        let why = format!("the pre-push hook says no: {}", String::from_utf8_lossy(&words).trim());
+        Err(LandError::PushRefused { branch: self.target.branch.clone(), why }.into())
     }
 
     /// Whether the remote's target has a commit, as far as was last asked.

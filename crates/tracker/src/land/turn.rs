@@ -21,61 +21,100 @@ const TTL: Millis = Millis::from_secs(60);
 /// How often whoever waits looks again: often at first, seldom later.
 const SHORTEST: u64 = 5;
 const LONGEST: u64 = 100;
+const LONGEST_SHARED: u64 = 1_000;
+
+/// How long whoever waits for another machine does so.
+const PATIENCE: Millis = Millis::from_secs(20);
 
 /// The right to move the target. Dropping it gives it back.
 pub(super) struct Turn<'a> {
     session: &'a Session,
-    lease: Lease,
+    branch: String,
+    /// None where all clones share their claims and nobody waits: then the comparison alone decides.
+    lease: Option<Lease>,
 }
 
 impl<'a> Turn<'a> {
-    /// Waits for the turn to move a branch.
+    /// Waits for the turn to move a branch. Where all clones share their claims, nobody who is alone pays for it.
     ///
     /// # Errors
     /// What failed.
     pub(super) fn take(session: &'a Session, branch: &str) -> Result<Self> {
         let claims = session.claims_to_change()?;
-        let name = format!("branch:{branch}");
-        let bad = |why: &str| Error::Internal(format!("'{name}' cannot be leased: {why}"));
-        let resource = Name::new(&name).map_err(|why| bad(&why.to_string()))?;
+        if claims.shared.is_some() {
+            let (view, resource) = (claims.view()?, resource(branch)?);
+            let waits = view.table.on(&resource).any(|lease| !lease.standing(&view.now).is_over());
+            if !waits {
+                return Ok(Self { session, branch: branch.to_owned(), lease: None });
+            }
+        }
+        Self::wait(session, branch)
+    }
+
+    /// This turn, and for certain: somebody was faster.
+    ///
+    /// # Errors
+    /// What failed.
+    pub(super) fn insist(self) -> Result<Self> {
+        if self.lease.is_some() { Ok(self) } else { Self::wait(self.session, &self.branch) }
+    }
+
+    fn wait(session: &'a Session, branch: &str) -> Result<Self> {
+        let claims = session.claims_to_change()?;
+        let resource = resource(branch)?;
+        let name = resource.to_string();
+        let began = session.sys().clock.now()?;
         let line: String = name.replace('/', "+").chars().take(100).collect();
         let queue = Queue::new(session.sys(), &claims.control, &line, session.access()?);
         let ticket = queue.join(&session.agent()?.id)?;
         let (mut pause, mut said) = (SHORTEST, String::new());
         loop {
             match attempt(session, &queue, &ticket, &resource)? {
-                Ok(lease) => return Ok(Self { session, lease }),
+                Ok(lease) => return Ok(Self { session, branch: branch.to_owned(), lease: Some(lease) }),
                 Err((whom, notice)) if pause >= LONGEST && whom != said => {
                     session.notice(&notice);
                     said = whom;
                 }
                 Err(_) => {}
             }
+            let waited = session.sys().clock.now()?.since(&began).forward();
+            // Whether somebody on another machine has died cannot be seen from here, and it is for fairness alone.
+            if claims.shared.is_some() && waited >= PATIENCE {
+                return Ok(Self { session, branch: branch.to_owned(), lease: None });
+            }
             session.sys().clock.sleep(Millis::new(pause));
-            pause = (pause * 2).min(LONGEST);
+            pause = (pause * 2).min(if claims.shared.is_some() { LONGEST_SHARED } else { LONGEST });
         }
     }
 
     /// The lease.
-    pub(super) const fn lease(&self) -> &Lease {
-        &self.lease
+    pub(super) const fn lease(&self) -> Option<&Lease> {
+        self.lease.as_ref()
     }
 
     /// What a write under it shows.
-    pub(super) fn claim(&self) -> Claim {
-        Claim {
-            resource: self.lease.resource.clone(),
-            lease: self.lease.id,
-            holder: self.lease.holder.clone(),
-            fence: self.lease.fence,
-        }
+    pub(super) fn claims(&self) -> Vec<Claim> {
+        let shown = |lease: &Lease| Claim {
+            resource: lease.resource.clone(),
+            lease: lease.id,
+            holder: lease.holder.clone(),
+            fence: lease.fence,
+        };
+        self.lease.iter().map(shown).collect()
     }
+}
+
+/// What is leased by whoever moves a branch.
+fn resource(branch: &str) -> Result<Name> {
+    let name = format!("branch:{branch}");
+    Name::new(&name).map_err(|why| Error::Internal(format!("'{name}' cannot be leased: {why}")))
 }
 
 impl Drop for Turn<'_> {
     fn drop(&mut self) {
         // One that cannot be given back ends with this process.
-        let release = Command::Release { lease: self.lease.id, holder: self.lease.holder.clone() };
+        let Some(lease) = &self.lease else { return };
+        let release = Command::Release { lease: lease.id, holder: lease.holder.clone() };
         let _ = self.session.claims().command(&release);
     }
 }

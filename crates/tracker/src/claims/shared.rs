@@ -1,0 +1,361 @@
+//! Claims that all clones share, kept by the git server. Nothing is asked before somebody needs an answer; looks use
+//! what was seen last as long as that is young enough, and say how old it is where the server cannot be reached.
+
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::Duration;
+
+use holdfast_git::{Git, Repository};
+use holdfast_kernel::{Answer, Claim, Command, Millis, Policy, Refusal, Stamp};
+use holdfast_remote::gitref::{self, Access, GitRef};
+use holdfast_remote::local::Local;
+use holdfast_remote::shared::{Known, Trust};
+use holdfast_remote::{Along, Note, Settings, Shared};
+use holdfast_store::{
+    Checked, CounterId, Error, Guarding, Held, JournaledMedium, Medium, Projected, Record, Recovery, Result,
+    Trouble, View,
+};
+
+use super::chosen::{self, Place};
+use crate::caller::Caller;
+use crate::config::Config;
+use crate::durable;
+use crate::notice::Notice;
+use crate::target::{ORIGIN, Target};
+use crate::workspace::Workspace;
+
+/// How long one call of git may take.
+const LIMIT: Duration = Duration::from_secs(120);
+
+/// How long a server that could not be reached is left alone by looks.
+const REST: Millis = Millis::from_secs(15);
+
+/// How often the server is asked by those who wait, at most.
+const POLL: Millis = Millis::from_secs(2);
+
+/// The claims that all clones share.
+pub struct SharedClaims {
+    caller: Caller,
+    control: std::path::PathBuf,
+    repository: Option<Repository>,
+    config: Config,
+    place: Result<Place>,
+    mode: u32,
+    opened: OnceLock<Shared>,
+    /// When the server could not be reached last.
+    failed: Mutex<Option<Stamp>>,
+    /// The landed commit that was fetched for and is not on the target all the same.
+    gone: Arc<Mutex<Option<String>>>,
+}
+
+impl SharedClaims {
+    pub(super) fn new(caller: &Caller, workspace: &Workspace, place: Result<Place>, mode: u32) -> Self {
+        Self {
+            caller: caller.clone(),
+            control: workspace.control.clone(),
+            repository: workspace.repository.clone(),
+            config: workspace.config.clone(),
+            place,
+            mode,
+            opened: OnceLock::new(),
+            failed: Mutex::default(),
+            gone: Arc::default(),
+        }
+    }
+
+    /// The claims at a place that nobody may have chosen yet.
+    pub(crate) fn at(caller: &Caller, workspace: &Workspace, place: Place, mode: u32) -> Self {
+        Self::new(caller, workspace, Ok(place), mode)
+    }
+
+    /// The counter that numbers the claims there, whichever it is; none if none are kept there.
+    pub(crate) fn counter(&self) -> Result<Option<CounterId>> {
+        self.open(None)?.counter()
+    }
+
+    /// Checks the whole history that is still kept.
+    pub(crate) fn replayed(&self) -> Result<()> {
+        self.shared()?.history(&mut |_| ()).map(drop)
+    }
+
+    /// Where they are kept.
+    ///
+    /// # Errors
+    /// When that cannot be told.
+    pub fn place(&self) -> Result<&Place> {
+        self.place.as_ref().map_err(again)
+    }
+
+    /// Whether work lands at the server that keeps them, so that both can move in one step.
+    #[must_use]
+    pub fn is_where_work_lands(&self) -> bool {
+        self.place.as_ref().is_ok_and(|place| place.remote == ORIGIN)
+    }
+
+    /// The medium, opened when it is first asked for.
+    ///
+    /// # Errors
+    /// When the configuration or the remote stands in the way.
+    pub fn shared(&self) -> Result<&Shared> {
+        if let Some(shared) = self.opened.get() {
+            return Ok(shared);
+        }
+        let shared = self.open(Some(self.place()?.counter))?;
+        Ok(self.opened.get_or_init(|| shared))
+    }
+
+    fn open(&self, counter: Option<CounterId>) -> Result<Shared> {
+        let place = self.place()?;
+        let Some(repository) = &self.repository else {
+            return Err(Trouble::Missing.because("claims that all clones share need a git repository"));
+        };
+        let sys = &self.caller.sys;
+        let directory = chosen::directory(&self.control);
+        durable::make_dirs(sys, &directory, if self.mode == 0o660 { 0o2770 } else { 0o700 })?;
+        let ssh = self.caller.git.ssh_command.as_ref();
+        let access = Access {
+            git_dir: repository.common_dir().to_path_buf(),
+            engine: gitref::engine_in(&self.control),
+            remote: place.remote.clone(),
+            name: place.register.clone(),
+            ssh_command: ssh.map(|command| command.to_string_lossy().into_owned()),
+            limit: LIMIT,
+        };
+        let register = GitRef::open(sys, &access).map_err(|error| Trouble::Unavailable.because(error.0))?;
+        let coordination = &self.config.coordination;
+        let settings = Settings {
+            trust: if coordination.trust_clock { Trust::Clocks } else { Trust::Watch },
+            max_age: Millis::from_secs(coordination.max_age_secs),
+            counter,
+            fresh: false,
+            ..Settings::default()
+        };
+        let local = Local::new(directory, self.mode);
+        let shared = Shared::new(sys.clone(), Box::new(register), local, settings);
+        Ok(match Landed::of(&self.caller, repository, &self.config) {
+            Some(landed) => {
+                let gone = Arc::clone(&self.gone);
+                let is_gone = move |commit: &str| {
+                    gone.lock().unwrap_or_else(PoisonError::into_inner).as_deref() == Some(commit)
+                };
+                shared.granting_if(move |commit| landed.has(commit) || is_gone(commit))
+            }
+            None => shared,
+        })
+    }
+
+    /// Makes the register, as nothing else does; says whether it was this call that made it.
+    ///
+    /// # Errors
+    /// When there is another one, or it cannot be made.
+    pub fn make(&self) -> Result<bool> {
+        let place = self.place()?;
+        self.open(None)?.make(place.counter, holdfast_kernel::Fence::FIRST)
+    }
+
+    /// What is known, asked for anew if it is older than is configured, or if `fresh`.
+    ///
+    /// # Errors
+    /// When nothing is known and the server cannot be asked, or says that something is wrong.
+    pub fn known(&self, fresh: bool) -> Result<Known> {
+        let shared = self.shared()?;
+        let sys = &self.caller.sys;
+        let most = Millis::from_secs(self.config.coordination.max_age_secs);
+        match shared.remembered_age()? {
+            Some(age) if !fresh && (age <= most || self.rests()?) => return shared.known(false),
+            None => {
+                shared.refresh()?;
+                return shared.known(false);
+            }
+            Some(_) => {}
+        }
+        match shared.refresh() {
+            Err(error @ Error::Shared { trouble: Trouble::Unavailable, .. }) if !fresh => {
+                *self.failed.lock().unwrap_or_else(PoisonError::into_inner) = Some(sys.clock.now()?);
+                let known = shared.known(false)?;
+                self.caller.notice(&Notice::ClaimsOld { age: known.age, why: error.to_string() });
+                Ok(known)
+            }
+            Err(error) => Err(error),
+            Ok(()) => shared.known(false),
+        }
+    }
+
+    /// Whether the server could not be reached a moment ago.
+    fn rests(&self) -> Result<bool> {
+        let failed = *self.failed.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(failed) = failed else { return Ok(false) };
+        Ok(self.caller.sys.clock.now()?.since(&failed).forward() < REST)
+    }
+
+    /// For somebody who waits: asks the server, unless a process of this clone did a moment ago.
+    pub(super) fn poll(&self) {
+        let Ok(shared) = self.shared() else { return };
+        let is_due = shared.remembered_age().is_ok_and(|age| age.is_none_or(|age| age >= POLL));
+        if is_due && !self.rests().unwrap_or(true) && shared.refresh().is_err() {
+            *self.failed.lock().unwrap_or_else(PoisonError::into_inner) = self.caller.sys.clock.now().ok();
+        }
+    }
+
+    /// Asks the server, and fetches the target if what was landed last is not here.
+    ///
+    /// # Errors
+    /// When it cannot be asked.
+    pub fn catch_up(&self) -> Result<()> {
+        let shared = self.shared()?;
+        shared.refresh()?;
+        let Some(tip) = shared.known(false)?.head.tip else { return Ok(()) };
+        self.fetch_for(&tip)
+    }
+
+    /// Fetches the target for a commit that was landed on it.
+    fn fetch_for(&self, tip: &str) -> Result<()> {
+        let Some(repository) = &self.repository else { return Ok(()) };
+        let Some(landed) = Landed::of(&self.caller, repository, &self.config) else { return Ok(()) };
+        if landed.has(tip) {
+            return Ok(());
+        }
+        let place = self.place()?;
+        landed.fetch(&place.remote)?;
+        if !landed.has(tip) {
+            // The server has both refs, so the branch was set back by somebody who may.
+            let mut gone = self.gone.lock().unwrap_or_else(PoisonError::into_inner);
+            if gone.as_deref() != Some(tip) {
+                self.caller.notice(&Notice::LandedGone(tip.to_owned()));
+                *gone = Some(tip.to_owned());
+            }
+        }
+        Ok(())
+    }
+
+    /// Does something that may grant. A clone that does not have what was landed last fetches it and asks again.
+    fn granting<T>(&self, ask: impl Fn(&Shared) -> Result<T>) -> Result<T> {
+        let shared = self.shared()?;
+        chosen::choose(&self.caller.sys, &self.control, self.place()?, self.mode)?;
+        let mut left = 5;
+        loop {
+            match ask(shared) {
+                Err(Error::Shared { trouble: Trouble::Behind, .. }) if left > 0 => {
+                    left -= 1;
+                    self.catch_up()?;
+                }
+                done => return done,
+            }
+        }
+    }
+
+    /// Moves a branch of the server to a commit if these claims are in force, in one step with saying so.
+    ///
+    /// # Errors
+    /// The refusal; [`Trouble::Behind`] if the branch is elsewhere; otherwise what failed.
+    pub fn publish(&self, claims: &[Claim], branch: &Along, lands: bool) -> Result<()> {
+        self.shared()?.publish(claims, branch, lands)
+    }
+
+    /// Says that the target has a commit, where that was not said with the push.
+    ///
+    /// # Errors
+    /// What failed.
+    pub fn note_landed(&self, commit: &str) -> Result<()> {
+        let shared = self.shared()?;
+        if shared.known(false)?.head.tip.as_deref() == Some(commit) {
+            return Ok(());
+        }
+        shared.note(&[Note::Landed { commit: commit.to_owned() }], &|_| Ok(()))
+    }
+}
+
+/// An error once more, for each of several callers.
+fn again(error: &Error) -> Error {
+    match error {
+        Error::Shared { trouble, what } => trouble.because(what.clone()),
+        other => Trouble::Missing.because(other.to_string()),
+    }
+}
+
+/// What the target has, as far as this clone knows.
+struct Landed {
+    caller: Caller,
+    repository: Repository,
+    config: Config,
+}
+
+impl Landed {
+    fn of(caller: &Caller, repository: &Repository, config: &Config) -> Option<Self> {
+        let landed = Self { caller: caller.clone(), repository: repository.clone(), config: config.clone() };
+        landed.target().map(|_| landed)
+    }
+
+    fn target(&self) -> Option<Target> {
+        Target::find(&self.caller, &self.repository, &self.config).ok().flatten()
+    }
+
+    fn has(&self, commit: &str) -> bool {
+        let Some(target) = self.target() else { return true };
+        let tips: Vec<String> = target.tips().map(|tip| tip.to_string()).collect();
+        let git = Git::in_dir(self.repository.common_dir());
+        let comes_before = |tip: &String| {
+            let said = git.ask(&["merge-base", "--is-ancestor", commit, tip], &[]);
+            said.is_ok_and(|said| said.code == Some(0))
+        };
+        tips.iter().any(|tip| tip == commit) || tips.iter().any(comes_before)
+    }
+
+    fn fetch(&self, remote: &str) -> Result<()> {
+        let Some(target) = self.target() else { return Ok(()) };
+        let branch = target.branch;
+        let refs = format!("+refs/heads/{branch}:refs/remotes/{remote}/{branch}");
+        let git = Git::in_dir(self.repository.common_dir());
+        let said = git.ask_within(&["fetch", "-q", "--no-tags", remote, &refs], &[], LIMIT);
+        match said {
+            Ok(Some(said)) if said.code == Some(0) => Ok(()),
+            _ => Err(Trouble::Unavailable.because(format!("{branch} cannot be fetched from {remote}"))),
+        }
+    }
+}
+
+/// A handle on the claims that all clones share, as a medium.
+pub(super) struct Handle(pub(super) Arc<SharedClaims>);
+
+impl Medium for Handle {
+    fn transact(&self, policy: &Policy, command: &Command) -> Result<Answer> {
+        self.0.granting(|shared| shared.transact(policy, command))
+    }
+
+    fn guarded(&self, claim: &Claim, act: &mut dyn FnMut(&Held<'_>)) -> Result<()> {
+        self.0.shared()?.guarded(claim, act)
+    }
+
+    fn view(&self) -> Result<View> {
+        self.0.known(false).map(|known| known.view)
+    }
+
+    fn guarding(&self) -> Guarding {
+        Guarding::Fenced
+    }
+}
+
+impl JournaledMedium for Handle {
+    fn transact_first(
+        &self,
+        policy: &Policy,
+        commands: &[Command],
+        passes: &dyn Fn(&Refusal) -> bool,
+    ) -> Result<Option<(usize, Answer)>> {
+        chosen::choose(&self.0.caller.sys, &self.0.control, self.0.place()?, self.0.mode)?;
+        // Whoever looks for something to do has to look again at what the target has.
+        self.0.shared()?.transact_first(policy, commands, passes)
+    }
+
+    fn history(&self, visit: &mut dyn FnMut(&Record)) -> Result<Checked> {
+        self.0.known(false)?;
+        self.0.shared()?.history(visit)
+    }
+
+    fn recover(&self, policy: &Policy, elsewhere: &Projected, repair: bool) -> Result<Recovery> {
+        self.0.shared()?.recover(policy, elsewhere, repair)
+    }
+
+    fn as_medium(&self) -> &dyn Medium {
+        self
+    }
+}
