@@ -134,7 +134,8 @@ impl Site {
     }
 }
 
-fn dressed(command: &mut Command) -> &mut Command {
+/// A command of somebody who has a name.
+pub(crate) fn dressed(command: &mut Command) -> &mut Command {
     command.env("JIT_AGENT_ID", "agent:bench").env("GIT_CONFIG_GLOBAL", "/dev/null");
     for (name, value) in [("NAME", "bench"), ("EMAIL", "bench@example.org")] {
         command.env(format!("GIT_AUTHOR_{name}"), value).env(format!("GIT_COMMITTER_{name}"), value);

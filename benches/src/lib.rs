@@ -19,6 +19,7 @@ mod issues;
 mod jit;
 mod jvs;
 mod landing;
+mod machines;
 mod named;
 mod open;
 mod rebuild;
@@ -38,7 +39,7 @@ pub struct Bench {
 }
 
 /// All benchmarks, in the order of the table.
-pub const BENCHES: [Bench; 14] = [
+pub const BENCHES: [Bench; 15] = [
     Bench { name: "acquire", run: acquire::run },
     Bench { name: "group", run: group::run },
     Bench { name: "depth", run: depth::run },
@@ -46,6 +47,7 @@ pub const BENCHES: [Bench; 14] = [
     Bench { name: "rebuild", run: rebuild::run },
     Bench { name: "jit", run: jit::run },
     Bench { name: "landing", run: landing::run },
+    Bench { name: "machines", run: machines::run },
     Bench { name: "hooks", run: hooks::run },
     Bench { name: "issues", run: issues::run },
     Bench { name: "agents", run: agents::run },

@@ -167,6 +167,13 @@ pub enum Typed {
     /// Land finished branches whose holder is gone
     #[command(after_help = "Examples:\n  jit land 7k2f\n  jit land --all")]
     Land(Land),
+    /// Push this branch, if the claims that its work is done under are in force
+    #[command(
+        after_help = "Where the git server keeps the claims (jit engine init git), the branch and the claims move in one \
+        step: whoever has lost a claim is refused by the server. Else, and with nothing claimed, it is git push of this \
+        branch.\n\nExample:\n  jit push"
+    )]
+    Push,
     /// Show as whom commands act here, and why
     Whoami,
     /// Fetch, and have this worktree follow the branch that it is on

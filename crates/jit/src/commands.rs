@@ -65,6 +65,7 @@ fn typed(context: &Context, command: Typed) -> Result<Report> {
         Typed::Reopen(typed) => decide::reopen(context, &typed),
         Typed::Close(typed) => decide::close(context, &typed),
         Typed::Land(typed) => work::land(context, &typed),
+        Typed::Push => work::push(context),
         Typed::Whoami => whoami::run(context),
         Typed::Sync => work::sync(context),
         Typed::List(filters) => issue::run(context, &cli::Issue::List(filters)),

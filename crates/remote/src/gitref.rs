@@ -297,11 +297,16 @@ impl Register for GitRef {
             expected: expected.as_deref(),
             to,
         }));
-        let staged = self.staged();
+        let staged = if along.is_empty() { Vec::new() } else { self.staged() };
         moves.extend(staged.iter().map(|(name, at)| Move { name, expected: Some(at), to: "" }));
         match self.push(&moves, false) {
             Ok(Some(flags)) => match flags.into_iter().next() {
-                Some((Flag::Done, _)) => Swap::Swapped(Version(commit)),
+                Some((Flag::Done, _)) => {
+                    if !along.is_empty() {
+                        self.staged.lock().unwrap_or_else(PoisonError::into_inner).clear();
+                    }
+                    Swap::Swapped(Version(commit))
+                }
                 Some((Flag::Refused, words)) => Swap::Lost(Some(words)),
                 Some((Flag::Silent, words)) => Swap::Unknown(words),
                 None => Swap::Unknown("git said nothing of the ref".into()),

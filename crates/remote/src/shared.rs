@@ -25,8 +25,8 @@ use holdfast_sys::{Guard, LockMode, Sys};
 pub use crate::watch::Trust;
 
 use crate::head::{Author, CloneId, Head, Note, OpId};
-use crate::local::Local;
-use crate::register::{Along, Next, Register, Swap};
+use crate::local::{Intent, Local};
+use crate::register::{Along, Next, Register, Swap, Version};
 use crate::watch;
 use operate::Decided;
 use read::Basis;
@@ -134,6 +134,9 @@ impl Shared {
                     }
                     return Ok(head.sessions.get(&identity.clone).is_some_and(|made| made.op == author.op));
                 }
+                // Without it, what this clone finds in the register would be somebody else's who has its id.
+                let intent = Intent::new(author.op, &Version(String::new()), "a register".into(), Vec::new());
+                self.local.intend(&self.sys, &intent)?;
                 let sent = Next {
                     height: step.head.height,
                     chain: &step.head.chain,

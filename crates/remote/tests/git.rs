@@ -14,11 +14,11 @@ use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
-use holdfast_kernel::{Answer, Command as Ask, Fence, Lease, LeaseId, Millis, Refusal};
+use holdfast_kernel::{Answer, Claim, Command as Ask, Fence, Holder, Lease, LeaseId, Millis, Refusal, Text};
 use holdfast_remote::gitref::{Access, GitRef, REF};
 use holdfast_remote::local::Local;
 use holdfast_remote::shared::Trust;
-use holdfast_remote::{Register, Settings, Shared};
+use holdfast_remote::{Along, Note, Register, Settings, Shared};
 use holdfast_store::conformance::{self, Planted, Subject};
 use holdfast_store::{Error, JournaledMedium, Medium, Result, Trouble};
 use holdfast_sys::Sys;
@@ -444,4 +444,118 @@ fn turns(shared: &Shared, who: &str, rounds: u32, busy: &std::sync::Mutex<()>) -
         }
     }
     had
+}
+
+fn shown(lease: &Lease) -> Claim {
+    Claim {
+        resource: lease.resource.clone(),
+        lease: lease.id,
+        holder: lease.holder.clone(),
+        fence: lease.fence,
+    }
+}
+
+impl Two {
+    /// A commit that a clone has and the origin does not.
+    fn commit(&self, who: &str, parent: Option<&str>, message: &str) -> String {
+        let work = beside(&self.scratch.path().join(who), ".work");
+        let tree = git(&work, &["mktree"]);
+        let mut args = vec!["-c", "user.name=t", "-c", "user.email=t@example.org", "commit-tree", &tree];
+        args.extend(parent.iter().flat_map(|parent| ["-p", *parent]));
+        args.extend(["-m", message]);
+        git(&work, &args)
+    }
+
+    fn main(&self) -> String {
+        git(&self.origin, &["for-each-ref", "--format=%(objectname)", "refs/heads/main"])
+    }
+}
+
+fn along(expected: Option<&str>, to: &str) -> Along {
+    Along { name: "refs/heads/main".into(), expected: expected.map(ToOwned::to_owned), to: to.into() }
+}
+
+#[test]
+fn a_branch_moves_with_the_claims_or_not_at_all() {
+    let two = Two::new();
+    let lease = take(&two.ann, "one", "ann").unwrap();
+    let first = two.commit("ann", None, "first");
+    two.ann.publish(&[shown(&lease)], &along(None, &first), true).unwrap();
+    assert_eq!(two.main(), first);
+    assert_eq!(two.bob.known(true).unwrap().head.tip.as_deref(), Some(first.as_str()));
+    // Others have claimed in between: the step is made anew, and what travels was handed over before.
+    take(&two.bob, "two", "bob").unwrap();
+    let second = two.commit("ann", Some(&first), "second");
+    two.ann.publish(&[shown(&lease)], &along(Some(&first), &second), true).unwrap();
+    assert_eq!(two.main(), second);
+    assert_eq!(git(&two.origin, &["for-each-ref", "refs/jit/staged"]), "");
+    // The branch is elsewhere than expected: neither moves, and the claims go on.
+    let (third, tip) = (two.commit("ann", Some(&second), "third"), two.tip());
+    let late = two.ann.publish(&[shown(&lease)], &along(Some(&first), &third), true);
+    assert_eq!((trouble(late), two.main(), two.tip()), (Trouble::Behind, second.clone(), tip));
+    // Displaced, though this clone has not seen it.
+    let by = Holder { agent: support::name("bob"), place: support::name("bob") };
+    let evict = Ask::Evict { lease: lease.id, by, reason: Text::new("it sleeps").unwrap() };
+    two.bob.transact(&policy(), &evict).unwrap();
+    take(&two.bob, "one", "bob").unwrap();
+    let refused = two.ann.publish(&[shown(&lease)], &along(Some(&second), &third), true);
+    assert!(matches!(refused, Err(Error::Refused(_))), "{refused:?}");
+    assert_eq!(two.main(), second);
+    two.ann.history(&mut |_| ()).unwrap();
+}
+
+#[test]
+fn a_server_that_moved_the_branch_alone_gets_the_step_too() {
+    let two = Two::new();
+    let lease = take(&two.ann, "one", "ann").unwrap();
+    let first = two.commit("ann", None, "first");
+    let work = beside(&two.scratch.path().join("ann"), ".work");
+    git(&work, &["push", "-q", "origin", &format!("{first}:refs/heads/main")]);
+    two.ann.publish(&[shown(&lease)], &along(None, &first), true).unwrap();
+    assert_eq!(two.bob.known(true).unwrap().head.tip.as_deref(), Some(first.as_str()));
+}
+
+#[test]
+fn nothing_is_granted_to_a_clone_that_does_not_have_what_was_landed_last() {
+    let two = Two::new();
+    let landed = two.commit("ann", None, "first");
+    two.ann.note(&[Note::Landed { commit: landed.clone() }], &|_| Ok(())).unwrap();
+    let dir = two.scratch.path().join("bob");
+    let bob = open_at(&Sys::os(), &dir, two.origin.to_str().unwrap(), settings()).granting_if(|_| false);
+    assert_eq!(trouble(take(&bob, "one", "bob")), Trouble::Behind);
+    let bob = open_at(&Sys::os(), &dir, two.origin.to_str().unwrap(), settings())
+        .granting_if(move |commit| commit == landed);
+    let lease = take(&bob, "one", "bob").unwrap();
+    // What takes nothing needs nothing.
+    let bob = bob.granting_if(|_| false);
+    bob.transact(&policy(), &Ask::Release { lease: lease.id, holder: lease.holder }).unwrap();
+    let objects = two.ann.note(&[Note::Sealed], &|view| {
+        if view.table.is_empty() { Err(Trouble::Full.because("nothing to seal")) } else { Ok(()) }
+    });
+    assert_eq!(trouble(objects), Trouble::Full);
+}
+
+#[test]
+fn a_clone_that_joins_anew_is_another_one_and_still_sees_the_claims() {
+    let two = Two::new();
+    let lease = take(&two.ann, "one", "ann").unwrap();
+    let before = two.ann.clone_id().unwrap();
+    let after = two.ann.join().unwrap();
+    assert_ne!(before, after);
+    assert_eq!(two.ann.clone_id().unwrap(), after);
+    assert_eq!(two.ann.known(true).unwrap().view.table.len(), 1);
+    two.ann.transact(&policy(), &Ask::Release { lease: lease.id, holder: lease.holder }).unwrap();
+    take(&two.bob, "one", "bob").unwrap();
+}
+
+#[test]
+fn a_clone_that_made_the_register_is_not_taken_for_a_copy() {
+    let scratch = tempfile::tempdir().unwrap();
+    let (origin, dir) = (scratch.path().join("origin.git"), scratch.path().join("ann"));
+    assert!(bare(&origin, "files"));
+    std::fs::create_dir(&dir).unwrap();
+    let ann = open_at(&Sys::os(), &dir, origin.to_str().unwrap(), settings());
+    assert!(ann.make(COUNTER, Fence::FIRST).unwrap());
+    assert!(ann.make(COUNTER, Fence::FIRST).is_ok());
+    take(&ann, "one", "ann").unwrap();
 }

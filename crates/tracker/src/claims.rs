@@ -217,21 +217,10 @@ impl Claims {
     /// When there is none, or more than one.
     pub fn resolve(&self, typed: &str) -> Result<Lease> {
         let typed = Typed::new(typed)?;
-        let table = self.medium.view()?.table;
-        let is_meant = |lease: &&Lease| {
-            let issue = IssueId::parse(lease.resource.as_str());
-            lease.id.to_string().starts_with(typed.as_str()) || issue.is_some_and(|issue| typed.names(issue))
-        };
-        let mut found = table.iter().filter(|lease| lease::Kind::Issue.has(lease)).filter(is_meant);
-        match (found.next(), found.next()) {
-            (None, _) => Err(Error::NoLease(typed.as_str().to_owned())),
-            (Some(lease), None) => Ok(lease.clone()),
-            (Some(first), Some(second)) => {
-                let all = [first, second].into_iter().chain(found);
-                let candidates =
-                    all.map(|lease| format!("{} (on {})", lease.id, lease.resource)).take(20).collect();
-                Err(Error::Ambiguous { prefix: typed.as_str().to_owned(), candidates })
-            }
+        match (meant(&typed, &self.medium.view()?.table), &self.shared) {
+            // Somebody elsewhere may have claimed it since the server was asked.
+            (Err(Error::NoLease(_)), Some(shared)) => meant(&typed, &shared.known(true)?.view.table),
+            (found, _) => found,
         }
     }
 
@@ -248,6 +237,25 @@ impl Claims {
     pub(crate) fn poll(&self) {
         if let Some(shared) = &self.shared {
             shared.poll();
+        }
+    }
+}
+
+/// The lease that was meant: by its own id or the issue's, complete or not.
+fn meant(typed: &Typed, table: &holdfast_kernel::Table) -> Result<Lease> {
+    let is_meant = |lease: &&Lease| {
+        let issue = IssueId::parse(lease.resource.as_str());
+        lease.id.to_string().starts_with(typed.as_str()) || issue.is_some_and(|issue| typed.names(issue))
+    };
+    let mut found = table.iter().filter(|lease| lease::Kind::Issue.has(lease)).filter(is_meant);
+    match (found.next(), found.next()) {
+        (None, _) => Err(Error::NoLease(typed.as_str().to_owned())),
+        (Some(lease), None) => Ok(lease.clone()),
+        (Some(first), Some(second)) => {
+            let all = [first, second].into_iter().chain(found);
+            let candidates =
+                all.map(|lease| format!("{} (on {})", lease.id, lease.resource)).take(20).collect();
+            Err(Error::Ambiguous { prefix: typed.as_str().to_owned(), candidates })
         }
     }
 }

@@ -111,6 +111,7 @@ pub const OUTPUTS: &[Output] = &[
     ("next", of::<IssueListOutput<'static>>),
     ("note", of::<note::NoteOutput>),
     ("prime", of::<prime::PrimeOutput>),
+    ("push", of::<work::PushOutput>),
     ("query all", of::<IssueListOutput<'static>>),
     ("query available", of::<IssueListOutput<'static>>),
     ("query blocked", of::<IssueListOutput<'static>>),

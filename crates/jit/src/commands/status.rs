@@ -11,7 +11,7 @@ use crate::commands::hooks;
 use crate::context::Context;
 use crate::output::Report;
 use crate::output::colours::state_colour;
-use crate::output::leases::{all, place};
+use crate::output::leases::{all, as_of, place};
 use crate::output::rows::Rows;
 use holdfast_tracker::claims::lease::{Shown, left_and_keeper};
 use holdfast_tracker::error::Result;
@@ -50,6 +50,11 @@ pub struct Status {
     pub leases: Vec<Shown>,
     /// Who asks, if that is known.
     pub agent_id: Option<String>,
+    /// Where claims are kept: `local` or `git`.
+    pub engine: &'static str,
+    /// How many seconds ago the server was asked for them; none where they are this clone's own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub claims_age_secs: Option<u64>,
     /// What is not set up in this repository: `hooks`, `merge driver`.
     pub not_set_up: Vec<&'static str>,
 }
@@ -65,7 +70,14 @@ pub fn run(context: &Context) -> Result<Report> {
     let agent_id = session.known_agent().map(|agent| agent.to_string());
     let status =
         Status { not_set_up: hooks::missing(context), ..status(&issues, &board, &worktrees, agent_id) };
+    let shared = session.claims().shared.as_ref();
+    let status = Status {
+        engine: if shared.is_some() { "git" } else { "local" },
+        claims_age_secs: shared.and_then(|shared| Some(shared.age()?.get() / 1_000)),
+        ..status
+    };
     let mut text = text(context, &board, &worktrees, &status);
+    text += as_of(&session);
     if !status.not_set_up.is_empty() {
         text +=
             format!("\nnot set up in this repository: {}; jit hooks install\n", status.not_set_up.join(", "));
@@ -91,6 +103,8 @@ fn status(issues: &Issues<'_>, board: &Board, worktrees: &[Entry], agent_id: Opt
         abandoned: idle.map(|node| node.id.to_string()).collect(),
         leases: all(issues, board.claimed.iter().map(|(_, lease)| lease), &board.claimed.now, worktrees),
         agent_id,
+        engine: "local",
+        claims_age_secs: None,
         not_set_up: Vec::new(),
     }
 }

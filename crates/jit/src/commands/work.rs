@@ -311,3 +311,35 @@ pub fn sync(context: &Context) -> Result<Report> {
     let moved = moved.into_iter().map(|(branch, commit)| Moved { branch, commit }).collect();
     Ok(Report::new(text, &SyncOutput { fetched, moved }))
 }
+
+/// A branch that was pushed, as one JSON object.
+#[derive(Serialize, JsonSchema)]
+pub struct PushOutput {
+    /// The branch.
+    pub branch: String,
+    /// The commit that it is on.
+    pub commit: String,
+    /// What the issues are called whose claims were in force.
+    pub issues: Vec<String>,
+    /// Whether the server would have refused it without them.
+    pub fenced: bool,
+    /// Whether it was not there already.
+    pub changed: bool,
+}
+
+/// Pushes this branch under the claims that are held here.
+pub fn push(context: &Context) -> Result<Report> {
+    let land::Pushed { branch, commit, issues, fenced, changed } = land::push(&context.session()?)?;
+    let short: String = commit.chars().take(10).collect();
+    let under = match (fenced, issues.is_empty()) {
+        (true, _) => format!("under the claim on {}", issues.join(", ")),
+        (false, true) => "nothing is claimed here: a plain push".to_owned(),
+        (false, false) => "a plain push: the server does not keep the claims".to_owned(),
+    };
+    let text = match changed {
+        true => format!("pushed {branch} ({short}), {under}\n"),
+        false => format!("{branch} ({short}) is there already\n"),
+    };
+    let brief = commit.clone();
+    Ok(Report::new(text, &PushOutput { branch, commit, issues, fenced, changed }).brief(brief))
+}

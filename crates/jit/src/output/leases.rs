@@ -3,10 +3,12 @@
 use holdfast_door::{Cell, Clean, Colour, Paint, grid};
 use holdfast_kernel::{Lease, Stamp};
 use holdfast_sys::Sys;
+use holdfast_tracker::Session;
 use holdfast_tracker::claims::lease::{Shown, left_and_keeper};
 use holdfast_tracker::gone::is_gone;
 use holdfast_tracker::ids::IssueId;
 use holdfast_tracker::issues::{Issues, Scope};
+use holdfast_tracker::times::span;
 use holdfast_tracker::worktree::Entry;
 
 /// What an issue that is claimed is called.
@@ -63,6 +65,15 @@ pub fn all<'a>(
 pub fn place(lease: &Lease, worktrees: &[Entry]) -> String {
     let gone = if is_gone(lease, worktrees) { " (gone)" } else { "" };
     format!("{}{gone}", lease.holder.place)
+}
+
+/// How old what is known of the claims is, where another machine may have changed them since; else nothing.
+#[must_use]
+pub fn as_of(session: &Session) -> String {
+    let age = session.claims().shared.as_ref().and_then(|shared| shared.age());
+    age.map_or_else(String::new, |age| {
+        format!("claims as of {} ago: jit engine status --fresh asks the server\n", span(age))
+    })
 }
 
 /// Leases as a table; `shown` are the same leases for programs.

@@ -14,6 +14,7 @@ mod before;
 mod crowd;
 mod cuts;
 mod ground;
+mod machines;
 mod merges;
 mod stories;
 mod target;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// Numbers in JSON that depend on how fast the machine is, or on which process it was.
-const NUMBERS: [&str; 3] = ["remaining_secs", "retry_after_secs", "pid"];
+const NUMBERS: [&str; 5] = ["remaining_secs", "retry_after_secs", "pid", "age_secs", "claims_age_secs"];
 
 /// The letters of a ULID.
 const LETTERS: &str = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";

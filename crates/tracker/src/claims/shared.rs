@@ -1,6 +1,7 @@
 //! Claims that all clones share, kept by the git server. Nothing is asked before somebody needs an answer; looks use
 //! what was seen last as long as that is young enough, and say how old it is where the server cannot be reached.
 
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
@@ -35,7 +36,9 @@ const POLL: Millis = Millis::from_secs(2);
 /// The claims that all clones share.
 pub struct SharedClaims {
     caller: Caller,
-    control: std::path::PathBuf,
+    control: PathBuf,
+    /// Where git is started: a URL that is a path is relative to the worktree.
+    root: PathBuf,
     repository: Option<Repository>,
     config: Config,
     place: Result<Place>,
@@ -52,6 +55,7 @@ impl SharedClaims {
         Self {
             caller: caller.clone(),
             control: workspace.control.clone(),
+            root: workspace.root.clone().unwrap_or_else(|| workspace.control.clone()),
             repository: workspace.repository.clone(),
             config: workspace.config.clone(),
             place,
@@ -180,6 +184,12 @@ impl SharedClaims {
         }
     }
 
+    /// How long ago the server was asked for what is known; asks nobody.
+    #[must_use]
+    pub fn age(&self) -> Option<Millis> {
+        self.shared().ok()?.remembered_age().ok()?
+    }
+
     /// Whether the server could not be reached a moment ago.
     fn rests(&self) -> Result<bool> {
         let failed = *self.failed.lock().unwrap_or_else(PoisonError::into_inner);
@@ -215,7 +225,7 @@ impl SharedClaims {
             return Ok(());
         }
         let place = self.place()?;
-        landed.fetch(&place.remote)?;
+        landed.fetch(&self.root, &place.remote)?;
         if !landed.has(tip) {
             // The server has both refs, so the branch was set back by somebody who may.
             let mut gone = self.gone.lock().unwrap_or_else(PoisonError::into_inner);
@@ -249,6 +259,15 @@ impl SharedClaims {
     /// The refusal; [`Trouble::Behind`] if the branch is elsewhere; otherwise what failed.
     pub fn publish(&self, claims: &[Claim], branch: &Along, lands: bool) -> Result<()> {
         self.shared()?.publish(claims, branch, lands)
+    }
+
+    /// The commit that a ref of the server is on; none if there is none.
+    ///
+    /// # Errors
+    /// When it cannot be asked.
+    pub fn branch_at(&self, name: &str) -> Result<Option<String>> {
+        let refs = self.shared()?.register().refs(&[name]);
+        Ok(refs.map_err(|error| Trouble::Unavailable.because(error.0))?.into_iter().next().flatten())
     }
 
     /// Says that the target has a commit, where that was not said with the push.
@@ -300,11 +319,11 @@ impl Landed {
         tips.iter().any(|tip| tip == commit) || tips.iter().any(comes_before)
     }
 
-    fn fetch(&self, remote: &str) -> Result<()> {
+    fn fetch(&self, root: &Path, remote: &str) -> Result<()> {
         let Some(target) = self.target() else { return Ok(()) };
         let branch = target.branch;
         let refs = format!("+refs/heads/{branch}:refs/remotes/{remote}/{branch}");
-        let git = Git::in_dir(self.repository.common_dir());
+        let git = Git::in_dir(root);
         let said = git.ask_within(&["fetch", "-q", "--no-tags", remote, &refs], &[], LIMIT);
         match said {
             Ok(Some(said)) if said.code == Some(0) => Ok(()),

@@ -138,14 +138,9 @@ impl Publisher<'_> {
         let Some(shared) = self.shared() else {
             return Err(Error::Internal("there are no shared claims to publish under".into()));
         };
-        self.ask_hook(onto, tip)?;
-        let own = Claim {
-            resource: self.lease.resource.clone(),
-            lease: self.lease.id,
-            holder: self.lease.holder.clone(),
-            fence: self.lease.fence,
-        };
-        let claims: Vec<Claim> = std::iter::once(own).chain(turn.iter().cloned()).collect();
+        ask_hook(self.session, self.plumbing, &self.target.branch, onto, tip)?;
+        let claims: Vec<Claim> =
+            std::iter::once(super::shown(self.lease)).chain(turn.iter().cloned()).collect();
         let branch = &self.target.branch;
         let along = Along {
             name: format!("refs/heads/{branch}"),
@@ -171,25 +166,6 @@ impl Publisher<'_> {
             }
             Err(error) => Err(error.into()),
         }
-    }
-
-    /// Asks the hook that git would ask before a push.
-    fn ask_hook(&self, onto: Option<&ObjectId>, tip: &ObjectId) -> Result<()> {
-        let agent = self.session.agent()?.id.to_string();
-        let git = Git::in_dir(self.plumbing.root()).env("JIT_AGENT_ID", Some(agent.into()));
-        let url = git.run(&["remote", "get-url", "--push", ORIGIN])?;
-        let url = String::from_utf8_lossy(&url).trim_end().to_owned();
-        let old = onto.map_or_else(|| "0".repeat(40), ToString::to_string);
-        let line = format!("{tip} {tip} refs/heads/{} {old}\n", self.target.branch);
-        let args =
-            ["hook", "run", "--ignore-missing", "--to-stdin=/dev/stdin", "pre-push", "--", ORIGIN, &url];
-        let said = git.ask(&args, line.as_bytes())?;
-        if said.code == Some(0) {
-            return Ok(());
-        }
-        let words = [said.stdout, said.stderr].concat();
-        let why = format!("the pre-push hook says no: {}", String::from_utf8_lossy(&words).trim());
-        Err(LandError::PushRefused { branch: self.target.branch.clone(), why }.into())
     }
 
     /// Whether the remote's target has a commit, as far as was last asked.
@@ -228,4 +204,28 @@ impl Publisher<'_> {
             self.session.notice(&Notice::BranchStays(error.to_string()));
         }
     }
+}
+
+/// Asks the hook that git would ask before a push.
+pub(super) fn ask_hook(
+    session: &Session,
+    plumbing: &Plumbing,
+    branch: &str,
+    onto: Option<&ObjectId>,
+    tip: &ObjectId,
+) -> Result<()> {
+    let agent = session.agent()?.id.to_string();
+    let git = Git::in_dir(plumbing.root()).env("JIT_AGENT_ID", Some(agent.into()));
+    let url = git.run(&["remote", "get-url", "--push", ORIGIN])?;
+    let url = String::from_utf8_lossy(&url).trim_end().to_owned();
+    let old = onto.map_or_else(|| "0".repeat(40), ToString::to_string);
+    let line = format!("{tip} {tip} refs/heads/{branch} {old}\n");
+    let args = ["hook", "run", "--ignore-missing", "--to-stdin=/dev/stdin", "pre-push", "--", ORIGIN, &url];
+    let said = git.ask(&args, line.as_bytes())?;
+    if said.code == Some(0) {
+        return Ok(());
+    }
+    let words = [said.stdout, said.stderr].concat();
+    let why = format!("the pre-push hook says no: {}", String::from_utf8_lossy(&words).trim());
+    Err(LandError::PushRefused { branch: branch.to_owned(), why }.into())
 }

@@ -94,13 +94,7 @@ impl<'a> Turn<'a> {
 
     /// What a write under it shows.
     pub(super) fn claims(&self) -> Vec<Claim> {
-        let shown = |lease: &Lease| Claim {
-            resource: lease.resource.clone(),
-            lease: lease.id,
-            holder: lease.holder.clone(),
-            fence: lease.fence,
-        };
-        self.lease.iter().map(shown).collect()
+        self.lease.iter().map(super::shown).collect()
     }
 }
 

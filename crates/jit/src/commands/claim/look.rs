@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use crate::context::Context;
 use crate::output::Report;
-use crate::output::leases::{all, listing};
+use crate::output::leases::{all, as_of, listing};
 use holdfast_tracker::Session;
 use holdfast_tracker::agent::AgentId;
 use holdfast_tracker::claims::events::Envelope;
@@ -72,7 +72,7 @@ pub(super) fn status(
     let shown = all(&issues, leases.iter().copied(), &view.now, &worktrees);
     let brief: Vec<_> = shown.iter().map(|lease| lease.lease_id.clone()).collect();
     let paint = context.printer.paint();
-    let text = listing(session.sys(), paint, &leases, &shown, &view.now, &worktrees);
+    let text = listing(session.sys(), paint, &leases, &shown, &view.now, &worktrees) + as_of(&session);
     let count = shown.len();
     Ok(Report::new(text, &ClaimListOutput { leases: shown, count }).brief(brief.join("\n")))
 }

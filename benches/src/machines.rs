@@ -1,0 +1,162 @@
+//! Claims that all clones share: one on a ref of a git server against a bare push of one commit to it, as calls and as
+//! whole commands.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use crate::ground::{Contender, Failure, Ground, rounds, timed};
+use crate::landing::dressed;
+use crate::process::{command, shipped, succeed};
+use crate::row::Row;
+use crate::stats::Spread;
+use holdfast_kernel::{
+    Acquire, Again, Command as Ask, Fence, Holder, KindRule, LeaseId, Limits, Millis, Mode, Name, Policy,
+    Request, Tags, TtlRange,
+};
+use holdfast_remote::gitref::{Access, GitRef, REF};
+use holdfast_remote::local::Local;
+use holdfast_remote::{Settings, Shared};
+use holdfast_store::{CounterId, Medium as _};
+use holdfast_sys::Sys;
+
+const ROUNDS: usize = 31;
+const CALL_AT_MOST: f64 = 1.3;
+const COMMAND_AT_MOST: f64 = 1.3;
+
+pub(crate) fn run(ground: &Ground) -> Result<Vec<Row>, Failure> {
+    let site = Site::new(ground)?;
+    let shared = site.shared()?;
+    let mut contenders: [Contender<'_>; 3] =
+        [Box::new(|| site.push()), Box::new(|| site.claim(&shared)), Box::new(|| site.command())];
+    let times = rounds(ROUNDS, &mut contenders)?;
+    let [push, claim, whole] = times.as_slice() else { return Err("nothing was measured".into()) };
+    let row = |work: &str, ours: &[Duration], most: f64| -> Option<Row> {
+        let (peer, ratio) = (Spread::of_times(push)?, Spread::of_ratios(ours, push)?);
+        let name = "git commit-tree and push of one commit";
+        Some(Row::of_times(work, (name, peer), Spread::of_times(ours)?, ratio, most))
+    };
+    let rows = [
+        row("claim on a git ref", claim, CALL_AT_MOST),
+        row("jit claim acquire on a git ref", whole, COMMAND_AT_MOST),
+    ];
+    rows.into_iter().collect::<Option<_>>().ok_or_else(|| "nothing was measured".into())
+}
+
+/// A clone of a bare repository, and another one whose claims are kept there.
+struct Site {
+    program: PathBuf,
+    origin: PathBuf,
+    plain: PathBuf,
+    tracked: PathBuf,
+    memory: PathBuf,
+}
+
+impl Site {
+    fn new(ground: &Ground) -> Result<Self, Failure> {
+        let folder = ground.folder("machines")?;
+        let at = |name: &str| folder.join(name);
+        let site = Self {
+            program: shipped(ground, "jit")?,
+            origin: at("origin.git"),
+            plain: at("plain"),
+            tracked: at("tracked"),
+            memory: at("memory"),
+        };
+        std::fs::create_dir_all(&site.memory)?;
+        let origin = site.origin.to_string_lossy().into_owned();
+        site.git(&folder, &["init", "-q", "--bare", "-b", "main", &origin])?;
+        for clone in [&site.plain, &site.tracked] {
+            let path = clone.to_string_lossy().into_owned();
+            site.git(&folder, &["init", "-q", "-b", "main", &path])?;
+            site.git(clone, &["remote", "add", "origin", &origin])?;
+            site.git(clone, &["commit", "-q", "--allow-empty", "-m", "first"])?;
+        }
+        site.jit(&["init"])?;
+        site.jit(&["engine", "init", "git", "--ref", "refs/jit/commands"])?;
+        Ok(site)
+    }
+
+    fn git(&self, at: &Path, args: &[&str]) -> Result<(), Failure> {
+        succeed(dressed(&mut command("git", at)).args(args))
+    }
+
+    fn ask(&self, args: &[&str]) -> Result<String, Failure> {
+        let mut git = Command::new("git");
+        let ended = dressed(git.current_dir(&self.plain)).args(args).output()?;
+        Ok(String::from_utf8(ended.stdout)?.trim().to_owned())
+    }
+
+    fn jit(&self, args: &[&str]) -> Result<(), Failure> {
+        succeed(dressed(&mut command(&self.program, &self.tracked)).args(args))
+    }
+
+    fn shared(&self) -> Result<Shared, Failure> {
+        let sys = Sys::os();
+        let access = Access {
+            git_dir: self.plain.join(".git"),
+            engine: self.plain.join(".git/engine.git"),
+            remote: "origin".into(),
+            name: REF.into(),
+            ssh_command: None,
+            limit: Duration::from_secs(60),
+        };
+        let register = Box::new(GitRef::open(&sys, &access)?);
+        let shared = Shared::new(sys, register, Local::new(self.memory.clone(), 0o600), Settings::default());
+        shared.make(CounterId::new(LeaseId::new(7)), Fence::FIRST)?;
+        Ok(shared)
+    }
+
+    /// One commit more on a branch, pushed by hand.
+    fn push(&self) -> Result<Duration, Failure> {
+        let before = self.ask(&["rev-parse", "HEAD"])?;
+        let took = timed(|| {
+            let commit = self.ask(&["commit-tree", "HEAD^{tree}", "-p", &before, "-m", "one more"])?;
+            self.git(&self.plain, &["push", "-q", "origin", &format!("{commit}:refs/heads/main")])?;
+            self.git(&self.plain, &["update-ref", "HEAD", &commit])
+        })?;
+        Ok(took)
+    }
+
+    fn claim(&self, shared: &Shared) -> Result<Duration, Failure> {
+        let span = Millis::from_secs;
+        let policy = Policy {
+            again: Again::Return,
+            rule: KindRule { ttl: TtlRange { min: span(1), max: span(86_400) }, indefinite: false },
+            kinds: std::collections::BTreeMap::new(),
+            skew: span(30),
+            grace: span(30),
+            stale_after: span(60),
+            limits: Limits::NONE,
+        };
+        let name = |text: &str| Name::new(text).map_err(|why| why.to_string());
+        let holder = Holder { agent: name("agent:bench")?, place: name("wt:00000001")? };
+        let id = LeaseId::new(Sys::os().entropy.nonce()?);
+        let acquire = Ask::Acquire(Acquire {
+            id,
+            resource: name("one")?,
+            holder: holder.clone(),
+            mode: Mode::Exclusive,
+            request: Request::Finite(span(600)),
+            reason: None,
+            tags: Tags::none(),
+            dead: Vec::new(),
+        });
+        let took = timed(|| shared.transact(&policy, &acquire).map(drop).map_err(Into::into))?;
+        shared.transact(&policy, &Ask::Release { lease: id, holder })?;
+        Ok(took)
+    }
+
+    fn command(&self) -> Result<Duration, Failure> {
+        let issue = "01K8AAAAAADRAW000000000001";
+        if !self.tracked.join(".jit/issues").join(issue).exists() {
+            let line = format!("{{\"id\":\"{issue}\",\"title\":\"one\"}}\n");
+            std::fs::write(self.memory.join("issues.jsonl"), line)?;
+            let file = self.memory.join("issues.jsonl").to_string_lossy().into_owned();
+            self.jit(&["import", &file])?;
+        }
+        let took = timed(|| self.jit(&["claim", "acquire", issue]))?;
+        self.jit(&["claim", "release", issue])?;
+        Ok(took)
+    }
+}

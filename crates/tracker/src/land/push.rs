@@ -1,0 +1,129 @@
+//! Pushing a branch whose work is done under claims: where the server keeps the claims too, both move in one step, and
+//! whoever has lost a claim is refused there.
+
+use holdfast_git::{Git, ObjectId};
+use holdfast_kernel::Claim;
+use holdfast_remote::Along;
+use holdfast_store::{Error as StoreError, Trouble};
+
+use super::plumbing::Plumbing;
+use super::publish::ask_hook;
+use super::{begun, held_here};
+use crate::claims::resource;
+use crate::claims::shared::SharedClaims;
+use crate::error::{Error, LandError, Result, WriteError};
+use crate::ids::IssueId;
+use crate::issues::Issues;
+use crate::session::Session;
+use crate::target::{ORIGIN, Target};
+
+/// A branch that was pushed.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Pushed {
+    /// The branch.
+    pub branch: String,
+    /// The commit that it is on.
+    pub commit: String,
+    /// What the issues are called whose claims were in force.
+    pub issues: Vec<String>,
+    /// Whether the server would have refused it without them.
+    pub fenced: bool,
+    /// Whether it was not there already.
+    pub changed: bool,
+}
+
+/// Pushes the branch of this worktree, if every claim that is held here is in force, and nobody else holds the issue that
+/// it was begun for.
+///
+/// # Errors
+/// When somebody else holds it, the remote has something that is not here, or something failed.
+pub fn push(session: &Session) -> Result<Pushed> {
+    let (Some(repository), Some(root)) = (session.repository(), session.root()) else {
+        return Err(Error::NotInGit(session.caller.start.clone()));
+    };
+    let branch = session.branch()?.filter(|branch| branch != "HEAD").ok_or_else(|| Error::BadValue {
+        what: "the branch to push",
+        given: "HEAD".into(),
+        why: "this worktree is on no branch: git switch -c NAME".into(),
+    })?;
+    let held = held_here(session)?;
+    let issues = Issues::new(session);
+    if let Some(id) = begun(session, &issues)?.filter(|id| held.iter().all(|(own, _)| own != id)) {
+        refuse_lost(session, id)?;
+    }
+    let plumbing = Plumbing::new(root);
+    let (name, tip) = (format!("refs/heads/{branch}"), plumbing.head()?);
+    let shared = session.claims().shared.as_deref().filter(|shared| shared.is_where_work_lands());
+    let handles = held.iter().map(|(id, _)| issues.handle(*id)).collect();
+    let done = |fenced, changed| Pushed {
+        branch: branch.clone(),
+        commit: tip.to_string(),
+        issues: handles,
+        fenced,
+        changed,
+    };
+    let Some(shared) = shared.filter(|_| !held.is_empty()) else {
+        plain(session, &plumbing, &branch)?;
+        return Ok(done(false, true));
+    };
+    let there = shared.branch_at(&name)?;
+    let onto = there.as_ref().and_then(|there| ObjectId::from_hex(there.as_bytes()));
+    if onto == Some(tip) {
+        return Ok(done(true, false));
+    }
+    let follows = onto.is_none_or(|onto| plumbing.base(&onto, &tip).is_ok_and(|base| base == Some(onto)));
+    if !follows {
+        let why = "it has commits there that are not here: git pull --rebase first".to_owned();
+        return Err(LandError::PushRefused { branch, why }.into());
+    }
+    let claims: Vec<Claim> = held.iter().map(|(_, lease)| super::shown(lease)).collect();
+    let target = Target::find(&session.caller, repository, session.config())?;
+    let lands = target.is_some_and(|target| target.branch == branch);
+    ask_hook(session, &plumbing, &branch, onto.as_ref(), &tip)?;
+    let along = Along { name, expected: there, to: tip.to_string() };
+    fenced(shared, &claims, &along, lands, &branch)?;
+    let tracking = format!("refs/remotes/{ORIGIN}/{branch}");
+    plumbing.git().ask(&["update-ref", "-m", "jit: pushed", &tracking, &along.to], &[])?;
+    Ok(done(true, true))
+}
+
+fn fenced(shared: &SharedClaims, claims: &[Claim], along: &Along, lands: bool, branch: &str) -> Result<()> {
+    let refused = |why| LandError::PushRefused { branch: branch.to_owned(), why };
+    match shared.publish(claims, along, lands) {
+        Err(StoreError::Shared { trouble: Trouble::Behind, .. }) => {
+            Err(refused("somebody else pushed at the same moment: git pull --rebase first".to_owned()).into())
+        }
+        Err(StoreError::Shared { trouble: Trouble::Refused, what }) => Err(refused(what).into()),
+        done => Ok(done?),
+    }
+}
+
+/// Nobody pushes what it has lost to somebody else.
+fn refuse_lost(session: &Session, id: IssueId) -> Result<()> {
+    let claims = session.claims();
+    let view = match &claims.shared {
+        Some(shared) => shared.known(true)?.view,
+        None => claims.view()?,
+    };
+    let held = view.table.on(&resource(id)?).find(|lease| !lease.standing(&view.now).is_over()).cloned();
+    match held {
+        Some(lease) => {
+            let (issue, held) = (id.to_string(), Some(Box::new(lease)));
+            Err(WriteError::LeaseRequired { what: "pushing", issue, held }.into())
+        }
+        None => Ok(()),
+    }
+}
+
+fn plain(session: &Session, plumbing: &Plumbing, branch: &str) -> Result<()> {
+    let mut git: Git = plumbing.git().clone();
+    if let Some(agent) = session.known_agent() {
+        git = git.env("JIT_AGENT_ID", Some(agent.to_string().into()));
+    }
+    let said = git.ask(&["push", "-q", ORIGIN, &format!("HEAD:refs/heads/{branch}")], &[])?;
+    if said.code == Some(0) {
+        return Ok(());
+    }
+    let why = String::from_utf8_lossy(&said.stderr).trim().to_owned();
+    Err(LandError::PushRefused { branch: branch.to_owned(), why }.into())
+}
