@@ -30,7 +30,7 @@ const LAYERS: [(&str, &[&str]); 16] = [
     ("holdfast-ic", &[KERNEL, SYS, STORE, GIT, DOOR]),
     (SIM, &[KERNEL, SYS, STORE, REMOTE]),
     (TRIAL, &[KERNEL, SYS, STORE]),
-    ("holdfast-benches", &[KERNEL, SYS, STORE, GIT, SIM, KC]),
+    ("holdfast-benches", &[KERNEL, SYS, STORE, GIT, REMOTE, SIM, KC]),
     ("holdfast-fuzz", &[KERNEL, SYS, STORE, GIT, TRACKER]),
     ("xtask", &[]),
 ];

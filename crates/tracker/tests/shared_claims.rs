@@ -1,0 +1,80 @@
+//! `Handle`, the medium of claims that all clones share, keeps to the contract of the media: it opens late, looks with
+//! what was seen last and fetches what was landed, and none of that may show.
+#![expect(clippy::disallowed_methods, reason = "tests start git and look at files behind the program's back")]
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on shall stop")]
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Arc;
+
+use holdfast_git::Environment;
+use holdfast_store::conformance::{self, Planted, Subject, garbage};
+use holdfast_store::{JournaledMedium, Medium};
+use holdfast_sys::Sys;
+use holdfast_tracker::claims::handle_on;
+use holdfast_tracker::engine::{self, Wanted};
+use holdfast_tracker::{Caller, Listener, Notice, Session};
+
+struct Deaf;
+
+impl Listener for Deaf {
+    fn hear(&self, _: &Notice) {}
+}
+
+fn beside(dir: &Path, what: &str) -> PathBuf {
+    let mut name = dir.file_name().unwrap_or_default().to_os_string();
+    name.push(what);
+    dir.with_file_name(name)
+}
+
+fn git(dir: &Path, args: &[&str]) {
+    let done = Command::new("git").current_dir(dir).args(args).output().unwrap();
+    assert!(done.status.success(), "git {args:?}: {}", String::from_utf8_lossy(&done.stderr));
+}
+
+fn caller(sys: &Sys, work: &Path) -> Caller {
+    Caller {
+        sys: sys.clone(),
+        start: work.to_path_buf(),
+        git: Environment::empty(holdfast_sys::os::effective_user()),
+        author_date: None,
+        typed_agent: None,
+        agent: Some("agent:a".into()),
+        config_home: None,
+        cache_home: None,
+        listener: Arc::new(Deaf),
+    }
+}
+
+/// The claims of a clone beside `dir`, kept by a bare repository beside it.
+fn open(sys: &Sys, dir: &Path) -> Box<dyn Medium> {
+    let (origin, work) = (beside(dir, ".git"), beside(dir, ".work"));
+    if !work.exists() {
+        let parent = dir.parent().unwrap();
+        git(parent, &["init", "-q", "--bare", origin.to_str().unwrap()]);
+        git(parent, &["init", "-q", "-b", "main", work.to_str().unwrap()]);
+        git(&work, &["remote", "add", "origin", origin.to_str().unwrap()]);
+        std::fs::create_dir_all(work.join(".jit")).unwrap();
+        let settings = "[coordination]\nmax_age_secs = 0\ntrust_clock = true\n";
+        std::fs::write(work.join(".jit/config.toml"), settings).unwrap();
+        let wanted = Wanted { remote: "origin".into(), register: "refs/jit/claims".into() };
+        assert!(engine::init(&Session::open(&caller(sys, &work)).unwrap(), &wanted).unwrap());
+    }
+    let session = Session::open(&caller(sys, &work)).unwrap();
+    let medium: Box<dyn JournaledMedium> = handle_on(session.claims().shared.as_ref().unwrap());
+    medium
+}
+
+/// A clone's memory that cannot be read stops everything.
+fn hostile(dir: &Path) -> Vec<Planted> {
+    let seen = beside(dir, ".work").join(".git/jit/engine/seen.json");
+    let few = garbage().into_iter().filter(|bytes| bytes.len() < 12).take(3);
+    few.map(|bytes| (seen.clone(), bytes)).collect()
+}
+
+#[test]
+fn it_keeps_to_the_contract() {
+    let scratch = tempfile::tempdir().unwrap();
+    let subject = Subject { open, resources: &["one", "two"], shared: true, hostile };
+    conformance::on_real_files(&subject, scratch.path());
+}
