@@ -43,6 +43,7 @@ scripts!(
     demo,
     dep,
     doc,
+    engine,
     gate,
     graph,
     heartbeat,

@@ -33,7 +33,13 @@ fn extremes(form: &Form) -> Vec<String> {
         Form::Number { least, most } => vec![least.to_string(), most.to_string()],
         Form::Word(choices) => choices.iter().map(|choice| choice.word.to_owned()).collect(),
         Form::Text(text) | Form::List(text) => {
-            let samples = ["agent:alice", "2026-01-03T12:00:00Z", "main"];
+            let samples = [
+                "agent:alice",
+                "2026-01-03T12:00:00Z",
+                "main",
+                "refs/jit/claims",
+                "01K8AAAAAADRAW000000000001",
+            ];
             vec![samples.iter().find(|sample| (text.check)(sample)).unwrap().to_string()]
         }
     }
@@ -49,15 +55,20 @@ fn whatever_a_form_lets_through_reaches_the_program() {
             let name = key.name.replace("<kind>", "ci");
             let value = home.set(&name, &text).unwrap().after.unwrap();
             let debug = match &value {
-                Value::Text(text) => text.replace('-', ""),
+                Value::Text(text) => text.replace('-', "").to_lowercase(),
                 other => other.to_string(),
             };
-            let field = name.rsplit('.').next().unwrap();
+            // A word of Rust's own cannot be a field.
+            let field = match name.rsplit('.').next().unwrap() {
+                "ref" => "register",
+                field => field,
+            };
             let typed = format!("{:?}", home.load().values).to_lowercase();
             let shown = [
                 format!("{field}: {debug}"),
                 format!("{field}: some({debug})"),
                 format!("{field}: some(\"{debug}\")"),
+                format!("{field}: \"{debug}\""),
             ];
             assert!(shown.iter().any(|shown| typed.contains(shown)), "{name} = {text}: {typed}");
             home.reset(&name).unwrap();
