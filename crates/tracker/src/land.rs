@@ -40,7 +40,7 @@ pub use sync::{Synced, sync};
 /// Asks the remote where its branches are; none if there is no remote. Says whether it answered.
 fn fetch(session: &Session) -> Result<Option<bool>> {
     let Some(root) = session.root().filter(|_| session.repository().is_some()) else { return Ok(None) };
-    let git = plumbing::Plumbing::new(root);
+    let git = plumbing::Plumbing::new(session, root);
     if git.text(&["remote"])?.lines().all(|name| name != "origin") {
         return Ok(None);
     }

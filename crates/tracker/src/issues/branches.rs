@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use holdfast_git::objects::Mode;
-use holdfast_git::{Git, ObjectId, Objects, Repository};
+use holdfast_git::{Error as GitError, Git, ObjectId, Objects, Repository};
 use serde::{Deserialize, Serialize};
 
 use super::{LONGEST, State};
@@ -50,11 +50,9 @@ pub(super) struct Branch {
 /// Every branch that is not the target and has finished work of its own.
 pub(super) fn load(session: &Session, repository: &Repository, target: &Target) -> Result<Vec<Branch>> {
     let git = Git::in_dir(repository.common_dir());
-    let format = "--format=%(objectname) %(refname)";
-    let listed = git.run(&["for-each-ref", format, "refs/heads", "refs/remotes"])?;
-    let listed = String::from_utf8_lossy(&listed);
     let own = [format!("refs/heads/{}", target.branch), format!("refs/remotes/origin/{}", target.branch)];
-    let refs = listed.lines().filter_map(|line| line.split_once(' '));
+    let listed = all(session, repository, &git)?;
+    let refs = listed.iter().map(|(tip, name)| (tip.as_str(), name.as_str()));
     let refs: Vec<(&str, &str)> = refs.filter(|(_, name)| !own.iter().any(|own| own == name)).collect();
     let path = session.control().join(FILE);
     let before = read(session, &path);
@@ -89,6 +87,28 @@ pub(super) fn load(session: &Session, repository: &Repository, target: &Target) 
     Ok(refs.into_iter().filter_map(branch).collect())
 }
 
+/// All branches, here and of remotes, each with its tip.
+fn all(session: &Session, repository: &Repository, git: &Git) -> Result<Vec<(String, String)>> {
+    let mut all = Vec::new();
+    for prefix in ["refs/heads", "refs/remotes"] {
+        match repository.refs_below(&*session.sys().files, prefix) {
+            Ok(refs) => {
+                all.extend(refs.into_iter().map(|(name, tip)| {
+                    (tip.to_string(), String::from_utf8_lossy(name.as_bytes()).into_owned())
+                }))
+            }
+            Err(GitError::Reftable { .. }) => {
+                let listed = git.run(&["for-each-ref", "--format=%(objectname) %(refname)", prefix])?;
+                let listed = String::from_utf8_lossy(&listed);
+                let lines = listed.lines().filter_map(|line| line.split_once(' '));
+                all.extend(lines.map(|(tip, name)| (tip.to_owned(), name.to_owned())));
+            }
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(all)
+}
+
 fn read(session: &Session, path: &Path) -> Known {
     let bytes = durable::read(session.sys(), path, LONGEST_FILE).ok().flatten();
     bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default()
@@ -104,7 +124,7 @@ impl Looker<'_> {
     /// What is finished in a commit and was not where it left the target.
     fn look(&self, tip: &str) -> Result<Vec<Finished>> {
         let Some(id) = ObjectId::from_hex(tip.as_bytes()) else { return Ok(Vec::new()) };
-        let base = self.base(tip)?;
+        let base = self.base(&id)?;
         if base == Some(id) {
             return Ok(Vec::new());
         }
@@ -141,12 +161,19 @@ impl Looker<'_> {
     }
 
     /// Where a branch left the target; none if it never was on it.
-    fn base(&self, tip: &str) -> Result<Option<ObjectId>> {
+    fn base(&self, tip: &ObjectId) -> Result<Option<ObjectId>> {
         for target in self.target.tips() {
-            let said = self.git.ask(&["merge-base", tip, &target.to_string()], &[])?;
-            let first = said.stdout.split(|byte| *byte == b'\n').next().unwrap_or_default();
-            if let Some(base) = ObjectId::from_hex(first) {
-                return Ok(Some(base));
+            let base = match self.objects.merge_base(tip, &target) {
+                Ok(base) => base,
+                // What only git can get is asked of git.
+                Err(_) => {
+                    let said = self.git.ask(&["merge-base", &tip.to_string(), &target.to_string()], &[])?;
+                    let first = said.stdout.split(|byte| *byte == b'\n').next().unwrap_or_default();
+                    ObjectId::from_hex(first)
+                }
+            };
+            if base.is_some() {
+                return Ok(base);
             }
         }
         Ok(None)

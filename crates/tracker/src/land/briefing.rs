@@ -116,7 +116,16 @@ fn earlier(session: &Session, handle: &str, own: Option<&str>) -> Result<Vec<Str
     };
     let target = Target::find(&session.caller, repository, session.config())?;
     let Some(tip) = target.as_ref().and_then(Target::onto) else { return Ok(Vec::new()) };
-    let plumbing = Plumbing::new(root);
+    let plumbing = Plumbing::new(session, root);
+    // Nearly always there is none, and that can be told without asking git.
+    let (all, more) = (format!("jit/{handle}"), format!("jit/{handle}-"));
+    let is_left = |name: &str| Some(name) != own && (name == all || name.starts_with(&more));
+    let files = &*session.sys().files;
+    if let Ok(known) = repository.refs_below(files, "refs/heads/jit")
+        && !known.keys().any(|name| is_left(&name.to_string()))
+    {
+        return Ok(Vec::new());
+    }
     let format = "--format=%(objectname) %(refname:short) %(committername) %(committerdate:relative)";
     let patterns = [format!("refs/heads/jit/{handle}"), format!("refs/heads/jit/{handle}-*")];
     let listed = plumbing.text(&["for-each-ref", format, &patterns[0], &patterns[1]])?;

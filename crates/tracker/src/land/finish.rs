@@ -103,7 +103,7 @@ pub fn finish(session: &Session, id: IssueId, asked: &Asked) -> Result<Outcome> 
     let Some(target) = target.filter(|target| target.onto().is_some()) else {
         return plain(session, id, &lease);
     };
-    let finisher = Finisher::new(session, id, lease, Plumbing::new(root), target)?;
+    let finisher = Finisher::new(session, id, lease, Plumbing::new(session, root), target)?;
     let how = if session.branch()?.as_deref() == Some(&finisher.target.branch) {
         finisher.on_the_target(asked)
     } else {
@@ -130,9 +130,8 @@ pub fn land(session: &Session, id: IssueId, with: &[IssueId]) -> Result<Outcome>
         return Err(nothing());
     };
     let target = Target::find(&session.caller, repository, session.config())?.ok_or_else(nothing)?;
-    let plumbing = Plumbing::new(root);
-    let source =
-        plumbing.id(&["rev-parse", "--verify", "--end-of-options", &format!("{branch}^{{commit}}")])?;
+    let plumbing = Plumbing::new(session, root);
+    let source = plumbing.tip(&branch)?;
     let agent = session.agent()?;
     // Whoever dies while it lands what somebody else finished holds nobody up for long.
     let range = session.config().policy().rule_for(session.holder()?).ttl;
@@ -178,7 +177,7 @@ pub(super) struct Finisher<'a> {
     pub(super) session: &'a Session,
     pub(super) id: IssueId,
     pub(super) lease: Lease,
-    pub(super) plumbing: Plumbing,
+    pub(super) plumbing: Plumbing<'a>,
     pub(super) target: Target,
     pub(super) writer: Writer<'a>,
     pub(super) handle: String,
@@ -194,7 +193,7 @@ impl<'a> Finisher<'a> {
         session: &'a Session,
         id: IssueId,
         lease: Lease,
-        plumbing: Plumbing,
+        plumbing: Plumbing<'a>,
         target: Target,
     ) -> Result<Self> {
         let writer = Writer::open(session)?;
@@ -245,10 +244,9 @@ impl<'a> Finisher<'a> {
     /// Judges what is to be committed, and commits it with the word; gives the gates that are open.
     fn commit_on_the_target(&self, head: &ObjectId, asked: &Asked) -> Result<Option<Vec<String>>> {
         let started = Started::read(self.session, self.id, self.lease.fence.get());
-        self.check_left_over(asked)?;
-        self.stage(asked)?;
+        let staged = self.stage(asked)?;
         let since = started.and_then(|started| ObjectId::from_hex(started.base?.as_bytes())).unwrap_or(*head);
-        let has_work = self.plumbing.staged()?.iter().any(|path| !is_ours(path))
+        let has_work = staged.iter().any(|path| !is_ours(path))
             || self.plumbing.changed(&since, head)?.iter().any(|path| !is_ours(path));
         self.check_change(has_work, asked)?;
         let tree = self.plumbing.id(&["write-tree"])?;
@@ -269,9 +267,7 @@ impl<'a> Finisher<'a> {
                 return self.landed_before(&self.plumbing.head()?, tip);
             }
         }
-        self.check_left_over(asked)?;
-        self.stage(asked)?;
-        if !self.plumbing.staged()?.is_empty() {
+        if !self.stage(asked)?.is_empty() {
             self.commit(asked.message.as_deref())?;
         }
         let source = self.plumbing.head()?;
@@ -324,7 +320,7 @@ impl<'a> Finisher<'a> {
                 None => Turn::take(self.session, &self.target.branch)?,
             };
             match publisher.publish(&held, &onto, &tip)? {
-                Published::Landed => return self.landed(source, &tip),
+                Published::Landed => return self.landed(source, &tip, true),
                 Published::Moved => turn = Some(held),
                 Published::Offline(why) => return self.keep_judged(source, &why),
             }
@@ -337,13 +333,14 @@ impl<'a> Finisher<'a> {
         if self.target.remote.is_some() {
             self.publisher().catch_up(&Turn::take(self.session, &self.target.branch)?, tip);
         }
-        self.landed(source, tip)
+        self.landed(source, tip, false)
     }
 
-    /// What is left to do once the target has it: a branch that has nothing else goes where the target is.
-    fn landed(&self, source: &ObjectId, tip: &ObjectId) -> Result<How> {
+    /// What is left to do once the target has it: a branch that has nothing else, as one whose tip `is_all_there`, goes
+    /// where the target is.
+    fn landed(&self, source: &ObjectId, tip: &ObjectId, is_all_there: bool) -> Result<How> {
         if self.branch.is_none() && self.plumbing.head()? == *source {
-            if self.has_nothing_else(source, tip)? {
+            if is_all_there || self.has_nothing_else(source, tip)? {
                 self.go_to(source, tip);
             } else {
                 let why = "it has commits that have not landed";
@@ -378,7 +375,7 @@ impl<'a> Finisher<'a> {
     }
 
     fn build_as(&self, strategy: Strategy, onto: ObjectId, source: &ObjectId) -> Result<Candidate> {
-        let builder = Builder { sys: self.session.sys(), plumbing: &self.plumbing, issue: Some(self.id) };
+        let builder = Builder { plumbing: &self.plumbing, issue: Some(self.id) };
         match strategy {
             Strategy::Rebase => builder.rebased(onto, source),
             Strategy::Merge => builder.merged(onto, source),
@@ -421,15 +418,12 @@ impl<'a> Finisher<'a> {
 
     /// The last commit of a candidate, with the word in it.
     fn seal(&self, candidate: &Candidate, files: &Files, message: Option<&str>) -> Result<ObjectId> {
-        let tree =
-            self.plumbing.with_files(self.session.sys(), &self.plumbing.tree(&candidate.tip)?, files)?;
+        let tree = self.plumbing.with_files(&self.plumbing.tree(&candidate.tip)?, files)?;
         if !candidate.has_work {
             let message = hooks::naming(message.unwrap_or(&self.title).as_bytes(), &self.lease);
             return self.plumbing.commit(&tree, &[candidate.tip], &message, None);
         }
-        let parents = self.plumbing.text(&["log", "-1", "--format=%P", &candidate.tip.to_string()])?;
-        let parents: Vec<ObjectId> =
-            parents.split(' ').filter_map(|parent| ObjectId::from_hex(parent.as_bytes())).collect();
+        let parents = self.plumbing.parents(&candidate.tip)?;
         let message = hooks::naming(&self.plumbing.message(&candidate.tip)?, &self.lease);
         self.plumbing.commit(&tree, &parents, &message, Some(&candidate.tip))
     }
