@@ -15,6 +15,10 @@ use crate::session::Session;
 use crate::wait::Waits;
 use crate::writes::{Draft, Fresh, Writer};
 
+/// How long to wait before it is looked again, in milliseconds: a little at first, and longer later.
+const PAUSE: u64 = 50;
+const LONGEST_PAUSE: u64 = 1_000;
+
 /// A claim that was granted.
 #[derive(Clone, Debug)]
 pub struct Taken {
@@ -90,6 +94,38 @@ fn in_the_way(session: &Session, error: Error) -> Error {
 /// When there is none, or what failed.
 pub fn next(session: &Session, terms: &Terms, filter: &Filter, resume: bool) -> Result<Taken> {
     next_then(session, terms, filter, resume, &|_| Ok(()))
+}
+
+/// As [`next_then`], within the time that there is: an issue may become free, or be made.
+///
+/// # Errors
+/// As [`next_then`], or a signal.
+pub fn next_within(
+    session: &Session,
+    terms: &Terms,
+    filter: &Filter,
+    resume: bool,
+    patience: &Patience<'_>,
+    between: Between<'_>,
+) -> Result<Taken> {
+    let sys = session.sys();
+    let started = sys.clock.now()?;
+    let mut pause = PAUSE;
+    loop {
+        match next_then(session, terms, filter, resume, between) {
+            Err(Error::NothingAvailable) => {}
+            done => return done,
+        }
+        let waited = sys.clock.now()?.since(&started).forward();
+        let Some(left) = patience.limit.get().checked_sub(waited.get()).filter(|left| *left > 0) else {
+            return Err(Error::NothingAvailable);
+        };
+        if pause == PAUSE {
+            session.notice(&Notice::WaitingOn("waiting for an issue to become available".to_owned()));
+        }
+        patience.waits.wait(Millis::new(pause.min(left)))?;
+        pause = (pause * 2).min(LONGEST_PAUSE);
+    }
 }
 
 /// As [`next`]; where `between` fails, a fresh grant is given back.

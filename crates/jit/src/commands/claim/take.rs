@@ -55,10 +55,20 @@ pub(super) fn next(
     typed: &cli::Terms,
     filters: &cli::Filters,
     resume: bool,
+    wait: Option<&str>,
 ) -> Result<Report> {
+    let limit = wait.map(wait::limit).transpose()?;
     let session = context.session()?;
     let terms = terms(context, &session, typed)?;
-    let taken = take::next(&session, &terms, &filters.parse()?, resume)?;
+    let filter = filters.parse()?;
+    let taken = match limit {
+        None => take::next(&session, &terms, &filter, resume)?,
+        Some(limit) => {
+            let waits = &Interrupt::listen()?;
+            let patience = Patience { limit, waits };
+            take::next_within(&session, &terms, &filter, resume, &patience, &|_| Ok(()))?
+        }
+    };
     report(context, session, &taken)
 }
 
