@@ -66,6 +66,9 @@ pub fn import(session: &Session, text: &[u8]) -> Result<Imported> {
         writer.may(*id, "importing")?;
     }
     let done = write(&writer, &items, &sequence, &standing)?;
+    for (id, item) in &items {
+        item.notes.iter().try_for_each(|note| crate::notes::put(session, *id, note))?;
+    }
     let ids = |ids: &[IssueId]| ids.iter().map(ToString::to_string).collect::<Vec<_>>();
     Ok(Imported {
         created: ids(&done.created),
@@ -81,7 +84,8 @@ fn parse(session: &Session, text: &[u8]) -> Result<(BTreeMap<IssueId, Item>, Vec
     let lines = objects(text)?;
     let mut ids = beads::Ids::default();
     lines.iter().for_each(|(_, fields)| ids.note(fields));
-    let mut source = Source { session, ids, now: rfc3339(&session.sys().clock.now()?), titles: BTreeMap::new() };
+    let mut source =
+        Source { session, ids, now: rfc3339(&session.sys().clock.now()?), titles: BTreeMap::new() };
     for (number, fields) in lines {
         let item = source.item(fields).map_err(|why| WriteError::BadLine { number, why })?;
         let Some(item) = item else { continue };

@@ -32,6 +32,7 @@ use crate::workspace::{self, DATA};
 use layers::{Buffers, Layers};
 use seen::Judge;
 
+pub use branches::{OnBranch, having};
 pub use issue::{Document, Issue};
 pub use layer::Layer;
 pub use layers::Scope;

@@ -5,6 +5,7 @@
 //! force: no crash leaves one without the other.
 
 mod alive;
+mod apart;
 mod begin;
 mod briefing;
 mod candidate;
@@ -29,9 +30,10 @@ use crate::ids::IssueId;
 use crate::issues::Issues;
 use crate::session::Session;
 
+pub use apart::{Apart, start_apart};
 pub use begin::{Begun, Wanted, start};
 pub use briefing::Briefing;
-pub use finish::{Asked, How, Outcome, finish, land};
+pub use finish::{Asked, How, ONTO, Outcome, finish, land};
 pub use follow::settle;
 pub use give::{Dropped, give_back};
 pub use reopen::{Decided, Ending, close, reopen};

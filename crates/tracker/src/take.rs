@@ -1,7 +1,7 @@
 //! Taking a claim: on an issue, on the best one, on a fresh one. The issue is brought into the worktree on the way,
 //! so that there is something to work on.
 
-use holdfast_kernel::{Again, Answer, Command, Lease, Millis, Policy, Refusal, RefusalKind, Stamp};
+use holdfast_kernel::{Again, Answer, Command, Lease, LeaseId, Millis, Policy, Refusal, RefusalKind, Stamp};
 
 use crate::claims::wait::Waiter;
 use crate::claims::{Claimant, Terms};
@@ -96,23 +96,22 @@ pub fn next(session: &Session, terms: &Terms, filter: &Filter, resume: bool) -> 
     next_then(session, terms, filter, resume, &|_| Ok(()))
 }
 
-/// As [`next_then`], within the time that there is: an issue may become free, or be made.
+/// Asks for what may not be available yet, as often as the time that there is allows: an issue may become free, or be
+/// made.
 ///
 /// # Errors
-/// As [`next_then`], or a signal.
-pub fn next_within(
+/// As `ask`, or a signal.
+pub fn within<T>(
     session: &Session,
-    terms: &Terms,
-    filter: &Filter,
-    resume: bool,
-    patience: &Patience<'_>,
-    between: Between<'_>,
-) -> Result<Taken> {
+    patience: Option<&Patience<'_>>,
+    ask: impl Fn() -> Result<T>,
+) -> Result<T> {
+    let Some(patience) = patience else { return ask() };
     let sys = session.sys();
     let started = sys.clock.now()?;
     let mut pause = PAUSE;
     loop {
-        match next_then(session, terms, filter, resume, between) {
+        match ask() {
             Err(Error::NothingAvailable) => {}
             done => return done,
         }
@@ -126,6 +125,26 @@ pub fn next_within(
         patience.waits.wait(Millis::new(pause.min(left)))?;
         pause = (pause * 2).min(LONGEST_PAUSE);
     }
+}
+
+/// What is available and wanted, the best first.
+///
+/// # Errors
+/// When that cannot be told.
+pub fn available(session: &Session, filter: &Filter) -> Result<Vec<IssueId>> {
+    let dead = session.claims_to_change()?.given_up(&claimant(session)?)?;
+    candidates(session, &Issues::new(session), &dead, filter)
+}
+
+fn candidates(
+    session: &Session,
+    issues: &Issues<'_>,
+    dead: &[LeaseId],
+    filter: &Filter,
+) -> Result<Vec<IssueId>> {
+    let board: Board = Board::load(issues, Claimed::load(session)?.without(dead), filter, None)?;
+    issues.warn(&board.problems);
+    Ok(board.available().iter().map(|node| node.id).collect())
 }
 
 /// As [`next`]; where `between` fails, a fresh grant is given back.
@@ -143,9 +162,7 @@ pub fn next_then(
     let who = claimant(session)?;
     let mut dead = claims.given_up(&who)?;
     let issues = Issues::new(session);
-    let board: Board = Board::load(&issues, Claimed::load(session)?.without(&dead), filter, None)?;
-    issues.warn(&board.problems);
-    let mut candidates: Vec<IssueId> = board.available().iter().map(|node| node.id).collect();
+    let mut candidates = candidates(session, &issues, &dead, filter)?;
     if resume {
         dead.extend(claims.without_keeper(&who)?);
         let table = claims.view()?.table;

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use holdfast_git::objects::Mode;
 use holdfast_git::{Error as GitError, Git, ObjectId, Objects, Repository};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{LONGEST, State};
@@ -85,6 +86,40 @@ pub(super) fn load(session: &Session, repository: &Repository, target: &Target) 
         Some(Branch { name: short(name), finished: finished.clone() })
     };
     Ok(refs.into_iter().filter_map(branch).collect())
+}
+
+/// A branch that has an issue finished.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, JsonSchema)]
+pub struct OnBranch {
+    /// The branch, as people type it.
+    pub branch: String,
+    /// How the issue stands there.
+    pub state: State,
+    /// The fence that it was finished under.
+    pub fence: Option<u64>,
+}
+
+/// Every branch beside the target that has an issue finished, the one that counts first: that of the highest fence.
+///
+/// # Errors
+/// When they cannot be read.
+pub fn having(session: &Session, id: IssueId) -> Result<Vec<OnBranch>> {
+    let Some(repository) = session.repository() else { return Ok(Vec::new()) };
+    let Some(target) = Target::find(&session.caller, repository, session.config())? else {
+        return Ok(Vec::new());
+    };
+    let text = id.to_string();
+    let mut all = Vec::new();
+    for branch in load(session, repository, &target)? {
+        let finished = branch.finished.iter().filter(|finished| finished.issue == text);
+        all.extend(finished.map(|finished| OnBranch {
+            branch: branch.name.clone(),
+            state: finished.state,
+            fence: finished.fence,
+        }));
+    }
+    all.sort_by(|one, other| other.fence.cmp(&one.fence).then_with(|| one.branch.cmp(&other.branch)));
+    Ok(all)
 }
 
 /// All branches, here and of remotes, each with its tip.

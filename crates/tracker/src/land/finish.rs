@@ -29,6 +29,9 @@ use crate::target::Target;
 use crate::workspace::DATA;
 use crate::writes::{Draft, Files, Finished, Verdict, Writer};
 
+/// The link to the commit that landed work was put on.
+pub const ONTO: &str = "onto";
+
 /// How often the target may move under a candidate.
 const MOST_TIMES: u32 = 32;
 
@@ -309,7 +312,7 @@ impl<'a> Finisher<'a> {
             }
             let candidate = self.build(onto, source)?;
             self.judge(&candidate, turn.as_ref())?;
-            let (draft, files) = self.compose()?;
+            let (draft, files) = self.compose(&onto)?;
             if let Some(Finished::Gated(open)) = draft.finished() {
                 self.keep_on_branch(source, "its gates are open")?;
                 return Ok(How::Gated(open));
@@ -397,7 +400,7 @@ impl<'a> Finisher<'a> {
     }
 
     /// Makes of a draft what it is once the work is done: with what gates were judged, and the word.
-    fn finish_draft(&self, draft: &mut Draft) {
+    fn finish_draft(&self, draft: &mut Draft, onto: Option<&ObjectId>) {
         let judged = self.judged.borrow();
         for one in &judged.gates {
             let mut result = draft.judgement(Verdict::Passed, None);
@@ -406,12 +409,17 @@ impl<'a> Finisher<'a> {
             draft.judge(&one.key, result);
         }
         draft.step(State::Done, false);
+        // Where the work begins cannot be told from its commits later; where it ends says the word itself.
+        match onto {
+            Some(onto) => drop(draft.edit().links.insert(ONTO.to_owned(), onto.to_string())),
+            None => drop(draft.edit().links.remove(ONTO)),
+        }
     }
 
-    /// The files that say that it is done.
-    fn compose(&self) -> Result<(Draft, Files)> {
+    /// The files that say that it is done, on top of a commit of the target.
+    fn compose(&self, onto: &ObjectId) -> Result<(Draft, Files)> {
         self.writer.compose(self.id, "finishing", |draft| {
-            self.finish_draft(draft);
+            self.finish_draft(draft, Some(onto));
             Ok(())
         })
     }
@@ -457,7 +465,7 @@ impl<'a> Finisher<'a> {
     /// Writes into this worktree that it is done, and commits that with whatever is staged.
     fn write_done(&self, message: Option<&str>) -> Result<Option<Finished>> {
         let changed = self.writer.change(self.id, "finishing", |draft| {
-            self.finish_draft(draft);
+            self.finish_draft(draft, None);
             Ok(())
         })?;
         let (home, results) = self.own();

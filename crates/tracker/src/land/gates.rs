@@ -11,7 +11,7 @@ use super::alive::while_renewing;
 use super::plumbing::Plumbing;
 use crate::durable;
 use crate::error::{LandError, Result};
-use crate::gates::{FILE, Gate, Mode, Outcome, Registry, Run};
+use crate::gates::{FILE, Gate, Mode, Outcome, Registry, Run, outputs};
 use crate::ids::IssueId;
 use crate::issues::Issue;
 use crate::session::Session;
@@ -113,6 +113,7 @@ impl Judge<'_> {
             let command = gate.command.as_deref().unwrap_or_default();
             let run = Run { sys, command, directory: &scratch, variables: &variables, limit };
             let outcome = run.run()?;
+            outputs::keep(self.session, self.id, key, &outcome);
             if !outcome.passed() {
                 let gate = (*key).clone();
                 return Err(LandError::GateFailed { gate, code: outcome.code, output: outcome.output }.into());

@@ -301,6 +301,16 @@ impl<'a> Plumbing<'a> {
         Ok(Merged::Conflict { tree, files })
     }
 
+    /// The last commit up to a tip that changed a file, through first parents only.
+    pub(super) fn last_change(&self, tip: &ObjectId, path: &str) -> Result<Option<ObjectId>> {
+        if let Some(last) = self.read(|objects| objects.last_change(tip, path.as_bytes(), usize::MAX)) {
+            return Ok(last);
+        }
+        let tip = tip.to_string();
+        let said = self.text(&["log", "-1", "--first-parent", "--format=%H", &tip, "--", path])?;
+        Ok(ObjectId::from_hex(said.as_bytes()))
+    }
+
     /// The content of a file in a commit; none if it has none of that name.
     pub(super) fn show(&self, commit: &ObjectId, path: &str) -> Result<Option<Vec<u8>>> {
         let read = self.read(|objects| {

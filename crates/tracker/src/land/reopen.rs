@@ -5,6 +5,7 @@ use holdfast_git::ObjectId;
 use holdfast_kernel::{Lease, Request};
 
 use super::checkout;
+use super::finish::ONTO;
 use super::held_here;
 use super::plumbing::{Merged, Plumbing, is_ours};
 use crate::claims::Terms;
@@ -132,12 +133,13 @@ fn holding<T>(
 struct Landed<'a> {
     plumbing: Plumbing<'a>,
     id: IssueId,
-    /// The newest first, each with its first parent.
+    /// The newest first, each with the commit that it goes back to.
     commits: Vec<(ObjectId, ObjectId)>,
 }
 
 impl<'a> Landed<'a> {
-    /// Finds the commit that says that the issue is done, and those that were made under the same lease.
+    /// Finds the commit that says that the issue is done, and what came with it: everything since the commit that it was
+    /// put on, or where nothing says which that was, the commits that were made under the same lease.
     fn find(session: &'a Session, writer: &Writer<'_>, id: IssueId) -> Result<Self> {
         let nothing = || Error::from(LandError::NothingLanded(writer.issues.handle(id)));
         let (Some(repository), Some(root)) = (session.repository(), session.root()) else {
@@ -147,13 +149,16 @@ impl<'a> Landed<'a> {
         let target = Target::find(&session.caller, repository, session.config())?;
         let tip = target.as_ref().and_then(Target::onto).ok_or_else(nothing)?;
         let file = format!("{DATA}/issues/{id}/issue.json");
-        let last =
-            plumbing.text(&["log", "-1", "--first-parent", "--format=%H", &tip.to_string(), "--", &file])?;
-        let done = ObjectId::from_hex(last.as_bytes()).ok_or_else(nothing)?;
+        let done = plumbing.last_change(&tip, &file)?.ok_or_else(nothing)?;
         let bytes = plumbing.show(&done, &file)?.unwrap_or_default();
         let issue = serde_json::from_slice::<crate::issues::Issue>(&bytes).ok();
-        if issue.is_none_or(|issue| issue.state != State::Done) {
-            return Err(nothing());
+        let Some(issue) = issue.filter(|issue| issue.state == State::Done) else { return Err(nothing()) };
+        // What was landed here begins behind the commit that it was put on, whatever its commits say.
+        let onto = issue.links.get(ONTO).and_then(|onto| ObjectId::from_hex(onto.as_bytes()));
+        if let Some(onto) = onto
+            && plumbing.base(&onto, &done).ok().flatten() == Some(onto)
+        {
+            return Ok(Self { plumbing, id, commits: vec![(done, onto)] });
         }
         let mut all = vec![done];
         if let Some(lease) = hooks::lease_on(&plumbing.message(&done)?, id) {

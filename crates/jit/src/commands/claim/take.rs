@@ -61,12 +61,12 @@ pub(super) fn next(
     let session = context.session()?;
     let terms = terms(context, &session, typed)?;
     let filter = filters.parse()?;
+    let next = || take::next(&session, &terms, &filter, resume);
     let taken = match limit {
-        None => take::next(&session, &terms, &filter, resume)?,
+        None => next()?,
         Some(limit) => {
             let waits = &Interrupt::listen()?;
-            let patience = Patience { limit, waits };
-            take::next_within(&session, &terms, &filter, resume, &patience, &|_| Ok(()))?
+            take::within(&session, Some(&Patience { limit, waits }), next)?
         }
     };
     report(context, session, &taken)
