@@ -14,6 +14,7 @@ use crate::durable;
 use crate::error::Result;
 use crate::ids::IssueId;
 use crate::json;
+use crate::notice::Notice;
 use crate::session::Session;
 use crate::target::Target;
 use crate::workspace::{self, DATA};
@@ -50,6 +51,11 @@ pub(super) struct Branch {
 
 /// Every branch that is not the target and has finished work of its own.
 pub(super) fn load(session: &Session, repository: &Repository, target: &Target) -> Result<Vec<Branch>> {
+    look(session, repository, target, true)
+}
+
+/// As [`load`]; what was found is kept for the next time, or nothing is written.
+fn look(session: &Session, repository: &Repository, target: &Target, keep: bool) -> Result<Vec<Branch>> {
     let git = Git::in_dir(repository.common_dir());
     let own = [format!("refs/heads/{}", target.branch), format!("refs/remotes/origin/{}", target.branch)];
     let listed = all(session, repository, &git)?;
@@ -66,7 +72,7 @@ pub(super) fn load(session: &Session, repository: &Repository, target: &Target) 
         };
         known.tips.insert((*tip).to_owned(), finished);
     }
-    if known.tips.keys().ne(before.tips.keys()) {
+    if keep && known.tips.keys().ne(before.tips.keys()) {
         // What cannot be kept is looked for again.
         let _ = durable::replace(
             session.sys(),
@@ -100,17 +106,22 @@ pub struct OnBranch {
 }
 
 /// Every branch beside the target that has an issue finished, the one that counts first: that of the highest fence.
-///
-/// # Errors
-/// When they cannot be read.
-pub fn having(session: &Session, id: IssueId) -> Result<Vec<OnBranch>> {
-    let Some(repository) = session.repository() else { return Ok(Vec::new()) };
-    let Some(target) = Target::find(&session.caller, repository, session.config())? else {
-        return Ok(Vec::new());
+/// Writes nothing; where they cannot be read, a notice says so.
+pub fn having(session: &Session, id: IssueId) -> Vec<OnBranch> {
+    let found = || -> Result<Vec<Branch>> {
+        let Some(repository) = session.repository() else { return Ok(Vec::new()) };
+        match Target::find(&session.caller, repository, session.config())? {
+            Some(target) => look(session, repository, &target, false),
+            None => Ok(Vec::new()),
+        }
     };
+    let branches = found().unwrap_or_else(|error| {
+        session.notice(&Notice::BranchesUnknown(error.to_string()));
+        Vec::new()
+    });
     let text = id.to_string();
     let mut all = Vec::new();
-    for branch in load(session, repository, &target)? {
+    for branch in branches {
         let finished = branch.finished.iter().filter(|finished| finished.issue == text);
         all.extend(finished.map(|finished| OnBranch {
             branch: branch.name.clone(),
@@ -119,7 +130,7 @@ pub fn having(session: &Session, id: IssueId) -> Result<Vec<OnBranch>> {
         }));
     }
     all.sort_by(|one, other| other.fence.cmp(&one.fence).then_with(|| one.branch.cmp(&other.branch)));
-    Ok(all)
+    all
 }
 
 /// All branches, here and of remotes, each with its tip.

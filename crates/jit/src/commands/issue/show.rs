@@ -101,7 +101,7 @@ pub fn run(context: &Context, session: &Session, id: &str) -> Result<Report> {
     // Those of a landed issue only have what the target has, too.
     let branches = match &standing {
         Standing::Landed | Standing::NotPushed => Vec::new(),
-        _ => having(session, id)?,
+        _ => having(session, id),
     };
     let text = Text {
         whole: &whole,
