@@ -154,13 +154,23 @@ pub enum Notice {
         /// Who came earlier.
         ahead: Vec<String>,
     },
+    /// The command of a gate runs on what would land.
+    GateRuns {
+        /// The issue.
+        issue: String,
+        /// The gate.
+        gate: String,
+    },
 }
 
 impl Notice {
     /// Whether it tells of progress, and of nothing that could be wrong.
     #[must_use]
     pub const fn is_progress(&self) -> bool {
-        matches!(self, Self::WaitingFor { .. } | Self::WaitingOn(_) | Self::InLine { .. })
+        matches!(
+            self,
+            Self::WaitingFor { .. } | Self::WaitingOn(_) | Self::InLine { .. } | Self::GateRuns { .. }
+        )
     }
 }
 
@@ -222,6 +232,7 @@ impl fmt::Display for Notice {
             Self::InLine { issue, ahead } => {
                 write!(f, "waiting for {issue}: in line behind {}", ahead.join(", "))
             }
+            Self::GateRuns { issue, gate } => write!(f, "running gate '{gate}' of {issue}"),
         }
     }
 }
