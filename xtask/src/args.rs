@@ -9,6 +9,7 @@ cargo xtask install [DIR]      build jit, jvs, kc_cli and ic as they are shipped
 cargo xtask tidy               the rules of the house alone
 cargo xtask modules CRATE      which modules of crates/CRATE need which, in layers, and their cycles
 cargo xtask pages [name]       the commands of the documentation alone, or of the pages whose path contains the word
+cargo xtask sim ...            the simulator, with its own words; `cargo sim` for short
 cargo xtask fuzz [target] [--seconds N] [--input FILE]
                                a longer hunt, or one finding again";
 
@@ -45,6 +46,11 @@ pub enum Args {
     Pages {
         /// Only of pages with this in their path.
         name: Option<String>,
+    },
+    /// The simulator.
+    Sim {
+        /// Its own words.
+        words: Vec<String>,
     },
     /// A hunt with the fuzzer.
     Fuzz(Hunt),
@@ -85,6 +91,7 @@ impl Args {
             }
             ["pages"] => Ok(Self::Pages { name: None }),
             ["pages", name] if !name.starts_with('-') => Ok(Self::Pages { name: Some((*name).into()) }),
+            ["sim", rest @ ..] => Ok(Self::Sim { words: rest.iter().map(|word| (*word).into()).collect() }),
             ["fuzz", rest @ ..] => Hunt::parse(rest).map(Self::Fuzz),
             _ => Err(format!("`cargo xtask {}` is not understood", words.join(" "))),
         }
@@ -140,6 +147,8 @@ mod tests {
         assert_eq!(parse("demo"), Ok(Args::Demo));
         assert_eq!(parse("pages"), Ok(Args::Pages { name: None }));
         assert_eq!(parse("pages hooks"), Ok(Args::Pages { name: Some("hooks".into()) }));
+        let words = ["replay", "--seed", "7"].map(String::from).to_vec();
+        assert_eq!(parse("sim replay --seed 7"), Ok(Args::Sim { words }));
         let hunt = Hunt { target: Some("decide".into()), seconds: 9, input: None };
         assert_eq!(parse("fuzz decide --seconds 9"), Ok(Args::Fuzz(hunt)));
     }

@@ -28,6 +28,7 @@ fn main() -> ExitCode {
         Args::Tidy => tidy::run(&root),
         Args::Modules { library } => tidy::modules::show(&root, &library),
         Args::Pages { name } => suite::pages(&root, name.as_deref()),
+        Args::Sim { words } => programs::simulate(&root, &words),
         Args::Fuzz(hunt) => fuzz::hunt(&root, &hunt),
     };
     if done { ExitCode::SUCCESS } else { ExitCode::FAILURE }

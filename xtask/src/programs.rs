@@ -45,13 +45,25 @@ pub fn install(root: &Path, to: Option<&str>) -> bool {
     build(root) && PROGRAMS.iter().all(|(_, program)| told(put(&target.join("release").join(program), &to)))
 }
 
-/// Builds `jit` and has it show four agents at work. It is built as the test command builds it, with what all members
-/// of the workspace ask of its dependencies, so that neither does the other's work again.
+/// Builds `jit` and has it show four agents at work.
 #[must_use]
 pub fn demo(root: &Path) -> bool {
-    let words = ["build", "--workspace", "--all-features", "--bin", "jit"];
-    let jit = target(root).join("debug").join("jit").display().to_string();
-    Child::cargo(root, &words).hand_over() && Child::new(root, &jit, &["demo"]).hand_over()
+    in_development(root, "jit").is_some_and(|jit| Child::new(root, &jit, &["demo"]).hand_over())
+}
+
+/// Builds the simulator and hands over to it.
+#[must_use]
+pub fn simulate(root: &Path, words: &[String]) -> bool {
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    in_development(root, "holdfast-sim").is_some_and(|sim| Child::new(root, &sim, &words).hand_over())
+}
+
+/// Builds one program as the test command builds it, with what all members of the workspace ask of its dependencies, so
+/// that neither does the other's work again, and says where it is.
+pub(crate) fn in_development(root: &Path, program: &str) -> Option<String> {
+    let words = ["build", "--workspace", "--all-features", "--bin", program];
+    let built = Child::cargo(root, &words).hand_over();
+    built.then(|| target(root).join("debug").join(program).display().to_string())
 }
 
 /// Where cargo puts what it builds.

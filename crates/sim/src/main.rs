@@ -21,9 +21,7 @@ const SHRINKING: u64 = 15_000;
 
 fn main() -> ExitCode {
     if cfg!(panic = "abort") {
-        eprintln!(
-            "seed -: killed processes are unwound, so run it as `cargo sim` or build it with `--profile sim`"
-        );
+        eprintln!("seed -: killed processes are unwound, so run it as `cargo sim`");
         return ExitCode::from(2);
     }
     match Arguments::parse(std::env::args().skip(1)) {

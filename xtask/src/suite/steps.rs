@@ -66,11 +66,9 @@ pub(super) fn tests(root: &Path, length: Length) -> Outcome {
 /// Random schedules, crashes and clocks over the real media, with every assertion on.
 pub(super) fn simulation(root: &Path, length: Length) -> Outcome {
     let (seeds, start) = (length.seeds.to_string(), first_seed(root).to_string());
-    let built = Child::cargo(root, &["build", "--workspace", "--all-features", "--bins", "--quiet"]).run();
-    if !built.ok {
-        return Outcome::one(false, built.how);
-    }
-    let simulator = programs::target(root).join("debug/holdfast-sim").display().to_string();
+    let Some(simulator) = programs::in_development(root, "holdfast-sim") else {
+        return Outcome::one(false, "it does not build");
+    };
     let ended = Child::new(root, &simulator, &["random", "--seeds", &seeds, "--start", &start]).run();
     let last = ended.out.lines().last().unwrap_or("it did not come to its end");
     Outcome::one(ended.ok, last)
@@ -93,14 +91,12 @@ pub(super) fn project_lock(root: &Path) -> Outcome {
 /// The official clients of the Model Context Protocol against `jit mcp`.
 /// In a long run also the coding clients in use, which weigh over a gigabyte.
 pub(super) fn protocol_clients(root: &Path, length: Length) -> Outcome {
-    let built = Child::cargo(root, &["build", "--quiet", "--package", "holdfast-jit"]).run();
-    if !built.ok {
-        return verdict(&[built]);
-    }
-    let program = programs::target(root).join("debug/jit");
+    let Some(program) = programs::in_development(root, "jit") else {
+        return Outcome::one(false, "jit does not build");
+    };
     let script = if length.cases.is_some() { "test:all" } else { "test" };
     match Package::named(root, "mcp-trial") {
-        Ok(package) => tally::outcome(&package.script(script).env("JIT", &program.to_string_lossy()).run()),
+        Ok(package) => tally::outcome(&package.script(script).env("JIT", &program).run()),
         Err(why) => Outcome::skipped(why),
     }
 }
