@@ -124,6 +124,15 @@ fn with_code() -> Bench {
     bench
 }
 
+/// As [`with_code`], where others wait for so long after a keeper is gone; every worktree knows.
+fn with_grace(secs: u64) -> Bench {
+    let bench = with_code();
+    bench.config(&format!("[coordination]\nkeeper_grace_secs = {secs}\n"));
+    bench.git(&["add", "."], &bench.repo());
+    bench.git(&["commit", "-qm", "grace"], &bench.repo());
+    bench
+}
+
 #[test]
 fn every_revision_is_answered_in_its_own_form() {
     let bench = Bench::new();
@@ -391,8 +400,7 @@ fn a_long_landing_is_told_of_and_waited_for_again() {
 
 #[test]
 fn what_was_claimed_through_a_server_outlives_its_deadline_and_ends_with_it() {
-    let bench = with_code();
-    bench.config("[coordination]\nkeeper_grace_secs = 3\n");
+    let bench = with_grace(3);
     let (one, two) = (bench.worktree("one"), bench.worktree("two"));
     let id = bench.issue("kept");
     let mut client = Client::new(&bench, "agent:ann", &one);
@@ -418,8 +426,7 @@ fn what_was_claimed_through_a_server_outlives_its_deadline_and_ends_with_it() {
 
 #[test]
 fn a_client_that_goes_away_ends_its_server_and_leaves_its_claims_to_the_rule_of_keepers() {
-    let bench = with_code();
-    bench.config("[coordination]\nkeeper_grace_secs = 6\n");
+    let bench = with_grace(6);
     let (one, two) = (bench.worktree("one"), bench.worktree("two"));
     let id = bench.issue("kept");
     let take = json!({ "issue": id, "ttl": 600 });
