@@ -163,6 +163,13 @@ pub enum Notice {
         /// Who came earlier.
         ahead: Vec<String>,
     },
+    /// The command of a gate runs on what would land.
+    GateRuns {
+        /// The issue.
+        issue: String,
+        /// The gate.
+        gate: String,
+    },
 }
 
 impl Notice {
@@ -171,7 +178,11 @@ impl Notice {
     pub const fn is_progress(&self) -> bool {
         matches!(
             self,
-            Self::WaitingFor { .. } | Self::WaitingOn(_) | Self::InLine { .. } | Self::Progress { .. }
+            Self::WaitingFor { .. }
+                | Self::WaitingOn(_)
+                | Self::InLine { .. }
+                | Self::GateRuns { .. }
+                | Self::Progress { .. }
         )
     }
 }
@@ -235,6 +246,7 @@ impl fmt::Display for Notice {
             Self::InLine { issue, ahead } => {
                 write!(f, "waiting for {issue}: in line behind {}", ahead.join(", "))
             }
+            Self::GateRuns { issue, gate } => write!(f, "running gate '{gate}' of {issue}"),
         }
     }
 }

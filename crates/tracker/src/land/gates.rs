@@ -14,6 +14,7 @@ use crate::error::{LandError, Result};
 use crate::gates::{FILE, Gate, Mode, Outcome, Registry, Run, outputs};
 use crate::ids::IssueId;
 use crate::issues::Issue;
+use crate::notice::Notice;
 use crate::session::Session;
 use crate::workspace::DATA;
 use crate::writes::{GateResult, Results};
@@ -111,6 +112,7 @@ impl Judge<'_> {
             let limit = Millis::from_secs(gate.timeout_secs.unwrap_or(USUAL_LIMIT));
             let variables = [("JIT_ISSUE_ID", id.as_str()), ("JIT_GATE", key.as_str())];
             let command = gate.command.as_deref().unwrap_or_default();
+            self.session.notice(&Notice::GateRuns { issue: id.clone(), gate: (*key).clone() });
             let run = Run { sys, command, directory: &scratch, variables: &variables, limit };
             let outcome = run.run()?;
             outputs::keep(self.session, self.id, key, &outcome);
