@@ -1,10 +1,11 @@
 // Coding clients in use against what `jit setup` writes: each lists and connects to `jit mcp`, and Claude Code works whole
 // issues headless in linked worktrees, two at once: by tools alone, and by commands that each have a shell of their own.
 // Its model is a stand-in on loopback that answers with scripted calls. JIT names the program; CLIENTS a folder where the
-// clients are installed already. They weigh over a gigabyte, so this is for long runs only.
+// clients are installed already. They weigh over a gigabyte, so this is for long runs only. What each client sends is kept
+// below the folder that RECORD names, one file for each client; the default tests replay such files.
 import assert from "node:assert/strict";
 import { execFile, execFileSync } from "node:child_process";
-import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import http from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -25,13 +26,27 @@ function installed() {
   return folder;
 }
 
+/** What clients send, a file for each server that they start. */
+const sent = realpathSync(mkdtempSync(join(tmpdir(), "sent-")));
+const recorder = `#!/bin/sh\n[ "$1" = mcp ] || exec "${jit}" "$@"\ntee "${sent}/$$.jsonl" | "${jit}" "$@"\n`;
+
+/** Keeps the longest session of each client under its name. */
+function keep(folder) {
+  const sessions = readdirSync(sent).map((name) => join(sent, name));
+  sessions.sort((a, b) => readFileSync(a).length - readFileSync(b).length);
+  for (const session of sessions) {
+    const { params } = JSON.parse(readFileSync(session, "utf8").split("\n")[0]);
+    copyFileSync(session, join(folder, `${params.clientInfo.name}.jsonl`));
+  }
+}
+
 const program = (name) => join(clients, "node_modules/.bin", name);
 
-/** A repository that is set up for all of them, with two worktrees and three issues. */
+/** A repository that is set up for all of them, with three issues and two worktrees: one knows whose it is, one does not. */
 function repository() {
   const root = realpathSync(mkdtempSync(join(tmpdir(), "clients-")));
   mkdirSync(join(root, "bin"));
-  symlinkSync(jit, join(root, "bin/jit"));
+  writeFileSync(join(root, "bin/jit"), recorder, { mode: 0o755 });
   const env = { PATH: `${join(root, "bin")}:${process.env.PATH}`, HOME: join(root, "home"), GIT_CONFIG_NOSYSTEM: "1" };
   mkdirSync(join(env.HOME, ".codex"), { recursive: true });
   for (const who of ["AUTHOR", "COMMITTER"]) Object.assign(env, { [`GIT_${who}_NAME`]: "t", [`GIT_${who}_EMAIL`]: "t@example.org" });
@@ -42,12 +57,14 @@ function repository() {
   run("jit", ["init", "-q"]);
   for (const client of ["claude", "codex", "opencode"]) run("jit", ["setup", client]);
   for (const title of ["one", "two", "three"]) run("jit", ["--agent-id", "person:me", "create", "--title", title]);
+  run("jit", ["config", "set", "worktree.dir", ".."]);
   run("git", ["add", "."]);
   run("git", ["commit", "-qm", "set up"]);
   const trusted = [repo, join(root, "ann"), join(root, "bob")];
   writeFileSync(join(env.HOME, ".codex/config.toml"), trusted.map((at) => `[projects."${at}"]\ntrust_level = "trusted"\n`).join(""));
   writeFileSync(join(repo, ".git/info/exclude"), ".claude/settings.local.json\n");
-  for (const name of ["ann", "bob"]) run("git", ["worktree", "add", "-q", `../${name}`]);
+  run("jit", ["worktree", "add", "ann", "--agent", "agent:ann"]);
+  run("git", ["worktree", "add", "-q", "../bob"]);
   for (const at of trusted) writeFileSync(join(at, ".claude/settings.local.json"), '{"enableAllProjectMcpServers":true}\n');
   return { root, repo, env, run, remove: () => rmSync(root, { recursive: true, force: true }) };
 }
@@ -89,6 +106,42 @@ async function standIn(steps) {
   return { asked, address: `http://127.0.0.1:${server.address().port}`, close: () => server.close() };
 }
 
+/** Codex in a worktree, headless; its model is a stand-in that says nothing but that it is done. */
+async function codex(at, place) {
+  const item = { type: "message", role: "assistant", id: "m", content: [{ type: "output_text", text: "done" }] };
+  const usage = { input_tokens: 1, output_tokens: 1, total_tokens: 2 };
+  const events = [
+    ["response.created", { response: { id: "r" } }],
+    ["response.output_item.done", { item }],
+    ["response.completed", { response: { id: "r", usage } }],
+  ];
+  const asked = [];
+  const server = http.createServer(async (request, response) => {
+    let body = "";
+    for await (const piece of request) body += piece;
+    asked.push(body);
+    response.writeHead(200, { "content-type": "text/event-stream" });
+    response.end(events.map(([type, data]) => `event: ${type}\ndata: ${JSON.stringify({ type, ...data })}\n\n`).join(""));
+  });
+  await new Promise((ready) => server.listen(0, "127.0.0.1", ready));
+  const address = `http://127.0.0.1:${server.address().port}/v1`;
+  const provider = { name: "t", base_url: address, wire_api: "responses", env_key: "OPENAI_API_KEY" };
+  const settings = Object.entries(provider).map(([key, value]) => `model_providers.t.${key}=${value}`);
+  const words = ["exec", ...[...settings, "model_provider=t", "model=m"].flatMap((one) => ["-c", one]), "Work on an issue."];
+  const running = promisify(execFile)(program("codex"), words, {
+    cwd: join(at.root, place),
+    env: { ...at.env, OPENAI_API_KEY: "made-up" },
+    timeout: 180_000,
+  });
+  running.child.stdin.end();
+  try {
+    assert.match((await running).stdout, /done/);
+    return asked;
+  } finally {
+    server.close();
+  }
+}
+
 const bash = (command) => ({ tool: "Bash", input: { command, description: "work" } });
 
 /** Claude Code in a worktree, headless, with this script; what its model was asked. */
@@ -97,7 +150,7 @@ async function claude(at, place, steps, name) {
   const env = { ...at.env, ANTHROPIC_BASE_URL: model.address, ANTHROPIC_API_KEY: "made-up" };
   Object.assign(env, { DISABLE_AUTOUPDATER: "1", CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: "1" });
   if (name) env.JIT_AGENT_ID = name;
-  const tools = ["Bash", "mcp__jit__start", "mcp__jit__finish", "mcp__jit__status"];
+  const tools = ["Bash", "mcp__jit__start", "mcp__jit__finish", "mcp__jit__note"];
   const words = ["-p", "Work on an issue.", "--output-format", "json", "--allowedTools", ...tools];
   const running = promisify(execFile)(program("claude"), words, { cwd: join(at.root, place), env, timeout: 180_000 });
   running.child.stdin.end();
@@ -112,6 +165,7 @@ async function claude(at, place, steps, name) {
 
 const byTools = (file) => [
   { tool: "mcp__jit__start", input: {} },
+  { tool: "mcp__jit__note", input: { text: "what was found out" } },
   bash(`echo work > ${file}`),
   { tool: "mcp__jit__finish", input: { message: file } },
 ];
@@ -126,6 +180,10 @@ const tests = {
     assert.match(at.run(program("codex"), ["mcp", "list"]), /jit +jit +mcp .*enabled/);
     assert.match(at.run(program("opencode"), ["mcp", "list"]), /jit .*connected/);
   },
+  async "Codex tells its model of the tools"(at) {
+    const [asked] = await codex(at, "ann");
+    for (const tool of ["start", "finish", "note"]) assert(asked.includes(`"${tool}"`), tool);
+  },
   async "two of Claude Code at once, by tools alone"(at) {
     const [asked] = await Promise.all([claude(at, "ann", byTools("ann")), claude(at, "bob", byTools("bob"))]);
     assert(asked[0].includes("claims keep parallel agents apart"), "what prime says is in the first request");
@@ -133,7 +191,7 @@ const tests = {
   },
   async "Claude Code by commands, each in a shell of its own, beside one by tools"(at) {
     const [asked] = await Promise.all([
-      claude(at, "ann", byCommands("ann"), "agent:ann"),
+      claude(at, "ann", byCommands("ann")),
       claude(at, "bob", byTools("bob"), "agent:bob"),
     ]);
     assert(asked[0].includes("You are agent:ann"), "prime says who it is");
@@ -154,6 +212,8 @@ for (const [name, test] of Object.entries(tests)) {
     at.remove();
   }
 }
+if (process.env.RECORD) keep(process.env.RECORD);
+rmSync(sent, { recursive: true });
 const all = Object.keys(tests).length;
 console.log(`      Tests  ${failed > 0 ? `${failed} failed | ` : ""}${all - failed} passed (${all})`);
 process.exitCode = failed > 0 ? 1 : 0;

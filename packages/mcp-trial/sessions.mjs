@@ -37,7 +37,7 @@ function repository() {
 /** One whole issue: every kind of tool, and what the client itself checks. */
 async function day(client, place, name) {
   const { tools } = await client.listTools();
-  assert(tools.length >= 7 && tools.length <= 8 && JSON.stringify(tools).length <= 6000);
+  assert(tools.length === 8 && JSON.stringify(tools).length <= 6000);
   const call = async (tool, args = {}) => {
     const result = await client.callTool({ name: tool, arguments: { worktree: place, ...args } });
     assert(!result.isError, JSON.stringify(result));
@@ -48,6 +48,7 @@ async function day(client, place, name) {
   assert.equal((await call("start")).already_held, true);
   assert((await call("status")).claims.some((claim) => claim.issue_id === begun.issue));
   assert((await call("show", { issue: begun.handle })).from_others.issue.title);
+  assert.equal((await call("note", { text: `found out by ${name}` })).issue, begun.issue);
   writeFileSync(join(place, name), "work\n");
   const done = await call("finish", { issue: begun.issue, fence: begun.fence, message: name });
   assert.equal(done.status, "landed", JSON.stringify(done));
@@ -105,7 +106,7 @@ const tests = {
   async "the inspector lists and calls"(at) {
     const cli = new URL("node_modules/@modelcontextprotocol/inspector-cli/build/index.js", import.meta.url).pathname;
     const inspect = (...args) => JSON.parse(at.run(process.execPath, [cli, jit, "mcp", ...args]));
-    assert(inspect("--method", "tools/list").tools.length >= 7);
+    assert(inspect("--method", "tools/list").tools.length === 8);
     const status = inspect("--method", "tools/call", "--tool-name", "status");
     assert.equal(status.structuredContent.issues, 3);
   },

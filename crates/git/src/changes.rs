@@ -52,6 +52,17 @@ impl Objects<'_> {
         Ok(compared.changes)
     }
 
+    /// What differs between two whole trees.
+    ///
+    /// # Errors
+    /// When a tree cannot be read.
+    pub fn differences(&self, old: &ObjectId, new: &ObjectId) -> Result<Vec<Change>> {
+        let root = TreeEntry { name: Vec::new(), mode: Mode::Tree, id: *old };
+        let mut compared = Compared { objects: self, index: &Index::default(), changes: Vec::new() };
+        compared.names(b"", Some(root), Some(Now::Tree(*new)), 0)?;
+        Ok(compared.changes)
+    }
+
     /// What differs below the directory `prefix` between a tree (none is an empty one) and what is staged.
     /// `start` is what relative paths in the environment are relative to.
     ///

@@ -31,7 +31,7 @@ pub fn blob(content: &[u8]) -> ObjectId {
     object("blob", content)
 }
 
-fn object(kind: &str, content: &[u8]) -> ObjectId {
+pub(crate) fn object(kind: &str, content: &[u8]) -> ObjectId {
     let mut hash = Sha1::new();
     hash.update(format!("{kind} {}\0", content.len()));
     hash.update(content);

@@ -1,6 +1,7 @@
 //! Where HEAD is: on a branch, born or not, or on a commit. One or two small files; this is on the way of
 //! every command.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use holdfast_sys::Files;
@@ -63,6 +64,17 @@ impl Repository {
             return Err(Error::Reftable { git_dir: self.git_dir.clone() });
         }
         Ok(refs::follow(files, &self.git_dir, &self.common_dir, name)?.1)
+    }
+
+    /// Every ref below a prefix such as `refs/heads`, with the object that it is on, by name.
+    ///
+    /// # Errors
+    /// As [`Repository::resolve`].
+    pub fn refs_below(&self, files: &dyn Files, prefix: &str) -> Result<BTreeMap<RefName, ObjectId>> {
+        if self.has_reftable() {
+            return Err(Error::Reftable { git_dir: self.git_dir.clone() });
+        }
+        refs::below(files, &self.git_dir, &self.common_dir, prefix)
     }
 
     /// The ref that a symbolic one stands for; none if it stands for none.

@@ -2,10 +2,13 @@
 //! any other the database is opened. This is the only module that uses libgit2, and of libgit2 only the
 //! object database: which repository that is, and whether it may be used, is decided elsewhere.
 
+mod ancestry;
 mod history;
 mod loose;
 mod parse;
+mod write;
 
+use std::collections::BTreeSet;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
@@ -16,7 +19,7 @@ use holdfast_sys::Files;
 use crate::{Environment, Error, ObjectId, Repository, Result};
 
 pub use history::Change;
-pub use parse::{Commit, Mode, TreeEntry};
+pub use parse::{Commit, Mode, TreeEntry, person};
 
 /// More files than any repository keeps below one directory of ours. Trees may name one subtree many times
 /// over, so a few kilobytes can spell out billions of paths.
@@ -36,6 +39,9 @@ pub struct Objects<'f> {
     /// Where these have others from, once somebody asked for one that they do not have.
     borrowed: OnceLock<Vec<PathBuf>>,
     database: OnceLock<Odb<'static>>,
+    /// Where it is written at which commits a clone was cut off.
+    shallow: PathBuf,
+    shallow_ends: OnceLock<BTreeSet<ObjectId>>,
 }
 
 /// A file in a tree.
@@ -78,7 +84,14 @@ impl<'f> Objects<'f> {
         match places.iter().find(|place| place.to_str().is_none()) {
             // libgit2's binding takes text; a path that is none would be cut or mangled.
             Some(odd) => Err(closed(odd, "its path is not UTF-8")),
-            None => Ok(Self { files, places, borrowed: OnceLock::new(), database: OnceLock::new() }),
+            None => Ok(Self {
+                files,
+                places,
+                borrowed: OnceLock::new(),
+                database: OnceLock::new(),
+                shallow: repository.common_dir.join("shallow"),
+                shallow_ends: OnceLock::new(),
+            }),
         }
     }
 
@@ -95,6 +108,11 @@ impl<'f> Objects<'f> {
             database.add_disk_alternate(text).map_err(|error| failed(place, &error))?;
         }
         Ok(self.database.get_or_init(|| database))
+    }
+
+    /// Where new ones go to.
+    fn own(&self) -> &Path {
+        self.places.first().map_or(Path::new("objects"), PathBuf::as_path)
     }
 
     /// Whether there is such an object.

@@ -1,7 +1,9 @@
 //! Refs as git keeps them in files: one file each, or a line in `packed-refs`. A ref's name is a path, so
 //! only a checked [`RefName`] ever becomes one.
 
-use std::os::unix::ffi::OsStringExt;
+use std::collections::BTreeMap;
+use std::io;
+use std::os::unix::ffi::{OsStrExt as _, OsStringExt};
 use std::path::{Path, PathBuf};
 
 use holdfast_sys::Files;
@@ -128,4 +130,50 @@ fn packed(files: &dyn Files, common_dir: &Path, name: &RefName) -> Result<Option
         return ObjectId::from_hex(digits).map(Some).ok_or(Error::BadRef { path, fault });
     }
     Ok(None)
+}
+
+/// Every ref below `prefix`, with the object that it is on, by name. One that leads nowhere is left out.
+pub(crate) fn below(
+    files: &dyn Files,
+    git_dir: &Path,
+    common_dir: &Path,
+    prefix: &str,
+) -> Result<BTreeMap<RefName, ObjectId>> {
+    // Those with files of their own first: one that is packed meanwhile is then found in either.
+    let mut all = BTreeMap::new();
+    let mut open = vec![prefix.as_bytes().to_vec()];
+    while let Some(name) = open.pop() {
+        let path = common_dir.join(paths::from_bytes(&name));
+        let parts = match files.list(&path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+            Err(error) if error.kind() == io::ErrorKind::NotADirectory => {
+                let Some(name) = RefName::new(&name) else { continue };
+                match follow(files, git_dir, common_dir, &name) {
+                    Ok((_, Some(id))) => drop(all.insert(name, id)),
+                    // As git, which says so and goes on.
+                    Ok((_, None)) | Err(Error::BadRef { .. } | Error::RefLoop { .. }) => {}
+                    Err(error) => return Err(error),
+                }
+                continue;
+            }
+            parts => parts?,
+        };
+        open.extend(parts.into_iter().map(|part| [&name[..], b"/", part.as_bytes()].concat()));
+    }
+    for (name, id) in packed_below(files, common_dir, prefix.as_bytes())? {
+        all.entry(name).or_insert(id);
+    }
+    Ok(all)
+}
+
+fn packed_below(files: &dyn Files, common_dir: &Path, prefix: &[u8]) -> Result<BTreeMap<RefName, ObjectId>> {
+    let bytes = paths::read_if_there(files, &common_dir.join("packed-refs"), LARGEST_PACKED)?;
+    let bytes = bytes.unwrap_or_default();
+    let is_below = |name: &[u8]| name.strip_prefix(prefix).is_some_and(|rest| rest.starts_with(b"/"));
+    let one = |line: &[u8]| {
+        let space = line.iter().position(|byte| *byte == b' ')?;
+        let (id, name) = (ObjectId::from_hex(line.get(..space)?)?, line.get(space + 1..)?);
+        is_below(name).then(|| RefName::new(name))?.map(|name| (name, id))
+    };
+    Ok(bytes.split(|byte| *byte == b'\n').filter_map(one).collect())
 }

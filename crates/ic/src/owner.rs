@@ -63,13 +63,15 @@ impl Owner {
         Self::of(Some(sys.processes.me()?), said)
     }
 
-    /// The process that called, and all those above it, the nearest first: what each of them is called as an owner.
+    /// This process and all those above it, the nearest first: what each of them is called as an owner. This one counts
+    /// because a shell that took a lock becomes this program with `exec`, as bash does with the last command of `bash -c`.
     ///
     /// # Errors
     /// When the system cannot tell.
     pub fn above(sys: &Sys) -> Result<Vec<Self>> {
-        let above = sys.processes.ancestors()?.into_iter();
-        above.map(|ancestor| Self::of(Some(ancestor.process), Said::default())).collect()
+        let above = sys.processes.ancestors()?.into_iter().map(|ancestor| ancestor.process);
+        let all = std::iter::once(sys.processes.me()?).chain(above);
+        all.map(|process| Self::of(Some(process), Said::default())).collect()
     }
 
     fn of(process: Option<ProcessId>, said: Said<'_>) -> Result<Self> {

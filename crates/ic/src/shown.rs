@@ -53,6 +53,8 @@ pub struct Shown {
     lease: Lease,
     number: Option<(String, u32)>,
     silent: bool,
+    /// For how long its holder has given no sign of life.
+    silence: Millis,
 }
 
 impl Shown {
@@ -80,6 +82,7 @@ impl Shown {
             newer: lease.tags.get(directory::NEWER).is_some(),
             number,
             silent: matches!(lease.standing(now), Standing::Stale { .. }),
+            silence: now.since(lease.last_sign()).forward(),
             lease: lease.clone(),
         }
     }
@@ -102,10 +105,15 @@ impl Shown {
         (self.state == State::Held).then(|| self.lease.fence.get())
     }
 
-    /// Whether it is that old and its holder is not known to live: what `clean` removes.
+    /// Whether it is that old and its holder is not known to live: what `clean` removes. A holder that cannot be
+    /// watched from here shows that it lives by its beats, so its last one counts, not its grant.
     #[must_use]
     pub fn is_stale(&self, older_than: Millis) -> bool {
-        self.alive != Liveness::Alive && self.age >= older_than
+        match self.alive {
+            Liveness::Alive => false,
+            Liveness::Dead => self.age >= older_than,
+            Liveness::Unknown => self.silence >= older_than,
+        }
     }
 
     /// The process that holds it, if that is known for good.
@@ -194,5 +202,25 @@ fn state(lease: &Lease, process: Option<&ProcessId>) -> State {
         State::Fallback
     } else {
         State::Ownerless
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use holdfast_kernel::{Millis, Term};
+    use holdfast_sys::{Liveness, Sys};
+
+    use super::Shown;
+
+    #[test]
+    fn a_holder_that_cannot_be_watched_is_judged_by_its_last_sign_of_life() {
+        let (minute, second) = (Millis::from_secs(60), Millis::from_secs(1));
+        let mut lease = holdfast_trial::lease();
+        let beat = lease.granted.plus(minute);
+        lease.term = Term::Indefinite { beat, stale_after: Millis::from_secs(5) };
+        let at = |span| Shown::new(&Sys::os(), &lease, &beat.plus(span));
+        assert_eq!((at(second).alive, at(second).age), (Liveness::Unknown, minute.plus(second)));
+        assert!(!at(second).is_stale(Millis::from_secs(5)));
+        assert!(at(Millis::from_secs(5)).is_stale(Millis::from_secs(5)));
     }
 }

@@ -236,10 +236,11 @@ pub enum Typed {
     /// Documents of issues
     #[command(subcommand)]
     Doc(Deferred<Doc>),
-    /// Import issues: lines of `jit export`, or the issues.jsonl of beads
+    /// Import issues: lines of `jit export`, the issues.jsonl of beads, issues of a forge, or titles
     #[command(
         after_help = "Issues that are not there yet are created. Those that are there are changed, which \
         needs a claim on each.\n\nExamples:\n  jit import issues.jsonl\n  jit import .beads/issues.jsonl\n  \
+        gh issue list --json number,title,body,state,labels,url | jit import -\n  \
         jit -C ../other export | jit import -"
     )]
     Import(Import),

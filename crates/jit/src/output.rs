@@ -168,6 +168,12 @@ impl Printer {
         self.is_terminal && !self.json && !self.quiet
     }
 
+    /// Whether somebody looks at what is said besides the answer.
+    #[must_use]
+    pub const fn is_watched(&self) -> bool {
+        self.notes.is_terminal()
+    }
+
     /// The colours of an answer.
     #[must_use]
     pub const fn paint(&self) -> Paint {

@@ -87,8 +87,8 @@ fn lines(facts: &Facts) -> Vec<Line> {
     lines.push(Line(0, match &facts.agent {
         Some(agent) => format!("You are {} in {place}.", short(agent, LONGEST_NAME)),
         None => format!(
-            "You have no name yet in {place}: put `--agent-id agent:NAME` or JIT_AGENT_ID=agent:NAME, always the \
-             same, before the first claim."
+            "You have no name yet in {place}: work in a worktree from `jit worktree add NAME --agent agent:NAME`, or \
+             give `--agent-id agent:NAME` or JIT_AGENT_ID=agent:NAME, always the same."
         ),
     }));
     held(facts, &mut lines);
@@ -145,10 +145,12 @@ const COMMANDS: &[(&str, u8, &str)] = &[
     ("finish", 3, "jit finish -a -m TEXT"),
     ("drop", 3, "jit drop"),
     ("show", 4, "jit show ID"),
+    ("note", 4, "jit note ID TEXT"),
     ("ready", 4, "jit ready"),
     ("create", 5, "jit create --title TEXT"),
     ("search", 6, "jit search TEXT"),
     ("status", 6, "jit status"),
+    ("whoami", 6, "jit whoami"),
 ];
 
 fn commands(lines: &mut Vec<Line>) {

@@ -8,6 +8,7 @@
 mod anchor;
 mod check;
 mod entry;
+mod granted;
 mod repair;
 mod tail;
 

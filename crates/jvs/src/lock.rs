@@ -16,6 +16,7 @@ use holdfast_kernel::{
 use holdfast_store::record::{Paths, Record, Settings};
 use holdfast_store::{CounterId, Held, Medium, View};
 
+use crate::audit::Audit;
 use crate::error::{Class, Error, Result};
 use crate::holder::{HOLDER_ID, holder_of};
 use crate::repo::Repo;
@@ -49,12 +50,26 @@ impl Lock {
     /// # Errors
     /// When what was published cannot be read, which the first token has to be larger than.
     pub fn of(repo: &Repo, worktree: &Worktree) -> Result<Self> {
+        Self::above(repo, worktree, None)
+    }
+
+    /// The lock of a worktree for whoever wants to take it: its next token is larger than any that the audit has heard
+    /// of, also if whoever was to have that one died before it had it.
+    ///
+    /// # Errors
+    /// As [`Lock::of`], and when the audit cannot be read.
+    pub fn to_take(repo: &Repo, worktree: &Worktree) -> Result<Self> {
+        let heard = Audit::of(repo).last_grant(&worktree.worktree_id)?;
+        Self::above(repo, worktree, heard.and_then(|token| Fence::new(token).ok()))
+    }
+
+    fn above(repo: &Repo, worktree: &Worktree, heard: Option<Fence>) -> Result<Self> {
         let resource = resource(worktree)?;
         let paths = Paths::new(&repo.control("locks"), &worktree.worktree_id);
         let settings = Settings {
             codec: Arc::new(LockCodec),
             witness: Some(Arc::new(AuditWitness::new(repo, worktree))),
-            floor: floor(repo, worktree, &paths)?,
+            floor: floor(repo, worktree, &paths)?.max(heard),
             mode: 0o600,
         };
         let record = Record::new(repo.sys.clone(), paths, resource.clone(), settings);

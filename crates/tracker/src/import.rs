@@ -2,6 +2,7 @@
 //! written; what depends on something is written after it, so that a crash leaves no dangling dependency.
 
 mod beads;
+mod forge;
 mod item;
 mod order;
 mod own;
@@ -15,9 +16,14 @@ use serde_json::{Map, Value};
 
 use crate::error::{Result, WriteError};
 use crate::ids::IssueId;
+use crate::notice::Notice;
 use crate::session::Session;
+use crate::times::rfc3339;
 use crate::writes::Writer;
 use item::Item;
+
+/// After how many issues somebody who waits is told.
+const PROGRESS: usize = 100;
 
 /// What became of an import.
 #[derive(Serialize, JsonSchema)]
@@ -60,6 +66,9 @@ pub fn import(session: &Session, text: &[u8]) -> Result<Imported> {
         writer.may(*id, "importing")?;
     }
     let done = write(&writer, &items, &sequence, &standing)?;
+    for (id, item) in &items {
+        item.notes.iter().try_for_each(|note| crate::notes::put(session, *id, note))?;
+    }
     let ids = |ids: &[IssueId]| ids.iter().map(ToString::to_string).collect::<Vec<_>>();
     Ok(Imported {
         created: ids(&done.created),
@@ -72,17 +81,13 @@ pub fn import(session: &Session, text: &[u8]) -> Result<Imported> {
 /// The issues that the lines are, each once, and what there is to say about them.
 fn parse(session: &Session, text: &[u8]) -> Result<(BTreeMap<IssueId, Item>, Vec<String>)> {
     let (mut items, mut notes) = (BTreeMap::<IssueId, Item>::new(), Vec::new());
-    let (mut lines, mut ids) = (Vec::new(), beads::Ids::default());
-    let texts = text.split(|byte| *byte == b'\n').enumerate();
-    for (index, text) in texts.filter(|(_, text)| !text.trim_ascii().is_empty()) {
-        let number = index + 1;
-        let bad = |error: serde_json::Error| WriteError::BadLine { number, why: error.to_string() };
-        let fields: Map<String, Value> = serde_json::from_slice(text).map_err(bad)?;
-        ids.note(&fields);
-        lines.push((number, fields));
-    }
+    let lines = objects(text)?;
+    let mut ids = beads::Ids::default();
+    lines.iter().for_each(|(_, fields)| ids.note(fields));
+    let mut source =
+        Source { session, ids, now: rfc3339(&session.sys().clock.now()?), titles: BTreeMap::new() };
     for (number, fields) in lines {
-        let item = line(session, &ids, fields).map_err(|why| WriteError::BadLine { number, why })?;
+        let item = source.item(fields).map_err(|why| WriteError::BadLine { number, why })?;
         let Some(item) = item else { continue };
         if let Some(known) = items.get(&item.id) {
             // A merge by union doubles lines: the later one counts.
@@ -96,17 +101,48 @@ fn parse(session: &Session, text: &[u8]) -> Result<(BTreeMap<IssueId, Item>, Vec
     Ok((beads::adopt(items), notes))
 }
 
-fn line(
-    session: &Session,
-    ids: &beads::Ids,
-    fields: Map<String, Value>,
-) -> std::result::Result<Option<Item>, String> {
-    if fields.contains_key("state") {
-        own::item(fields).map(Some)
-    } else if fields.contains_key("status") || fields.contains_key("issue_type") {
-        beads::item(&session.config().types.hierarchy, ids, &fields)
-    } else {
-        Err("it is neither an issue of jit nor of beads".into())
+/// The objects of a text, each with the number of its line: one on each line, or a list of them.
+fn objects(text: &[u8]) -> Result<Vec<(usize, Map<String, Value>)>> {
+    let bad = |number, error: serde_json::Error| WriteError::BadLine { number, why: error.to_string() };
+    if text.trim_ascii_start().first() == Some(&b'[') {
+        let all: Vec<Map<String, Value>> =
+            serde_json::from_slice(text).map_err(|error| bad(error.line(), error))?;
+        return Ok(all.into_iter().enumerate().map(|(index, fields)| (index + 1, fields)).collect());
+    }
+    let lines = text.split(|byte| *byte == b'\n').enumerate();
+    let lines = lines.filter(|(_, line)| !line.trim_ascii().is_empty());
+    let read = |(index, line)| {
+        let fields = serde_json::from_slice(line).map_err(|error| bad(index + 1, error))?;
+        Ok((index + 1, fields))
+    };
+    lines.map(read).collect()
+}
+
+/// What it takes to read issues of any kind.
+struct Source<'a> {
+    session: &'a Session,
+    ids: beads::Ids,
+    now: String,
+    /// How often a title was there.
+    titles: BTreeMap<String, usize>,
+}
+
+impl Source<'_> {
+    fn item(&mut self, fields: Map<String, Value>) -> std::result::Result<Option<Item>, String> {
+        let types = &self.session.config().types.hierarchy;
+        if forge::is_one(&fields) {
+            let title = fields.get("title").and_then(Value::as_str).unwrap_or_default().to_owned();
+            let nth = self.titles.entry(title).or_default();
+            *nth += 1;
+            let kind = types.last().map_or("task", String::as_str);
+            forge::item(kind, &self.now, *nth, &fields).map(Some)
+        } else if fields.contains_key("state") {
+            own::item(fields).map(Some)
+        } else if fields.contains_key("status") || fields.contains_key("issue_type") {
+            beads::item(types, &self.ids, &fields)
+        } else {
+            Err("it is no issue of jit, of beads or of a forge, and has no title".into())
+        }
     }
 }
 
@@ -140,7 +176,10 @@ fn write(
     standing: &BTreeMap<IssueId, Standing>,
 ) -> Result<Done> {
     let mut done = Done::default();
-    for id in sequence {
+    for (at, id) in sequence.iter().enumerate() {
+        if at > 0 && at % PROGRESS == 0 {
+            writer.notice(&Notice::Progress { what: "imported", done: at, of: sequence.len() });
+        }
         let (Some(item), Some(standing)) = (items.get(id), standing.get(id)) else { continue };
         match standing {
             Standing::Same => done.unchanged.push(*id),

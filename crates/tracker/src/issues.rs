@@ -32,6 +32,7 @@ use crate::workspace::{self, DATA};
 use layers::{Buffers, Layers};
 use seen::Judge;
 
+pub use branches::{OnBranch, having};
 pub use issue::{Document, Issue};
 pub use layer::Layer;
 pub use layers::Scope;
@@ -120,7 +121,8 @@ impl<'a> Issues<'a> {
     fn is_known(&self, id: IssueId) -> Result<bool> {
         let mut problems = Vec::new();
         let layers = Layers::open(self.session, &self.view, Scope::Nearest, &mut problems)?;
-        Ok(!layers.copies(id, &mut Buffers::default(), &mut problems).is_empty())
+        let is_known = !layers.copies(id, &mut Buffers::default(), &mut problems).is_empty();
+        if is_known || problems.is_empty() { Ok(is_known) } else { Err(Error::Unlisted(problems)) }
     }
 
     /// The ids of all issues that can be seen, each once, in their order. Whoever asks for all must not get
@@ -148,8 +150,11 @@ impl<'a> Issues<'a> {
         let mut buffers = Buffers::default();
         let copies = layers.copies(id, &mut buffers, &mut problems);
         if copies.is_empty() {
-            self.warn(&problems);
-            return Err(Error::NoIssue(id.to_string()));
+            // It may lie where nobody could look.
+            return Err(match problems.is_empty() {
+                true => Error::NoIssue(id.to_string()),
+                false => Error::Unlisted(problems),
+            });
         }
         let name = |layer, id, file: &str| layers.name(layer, id, file);
         let judge = Judge { name: &name, log: &|| self.log_id(), landing: Some(&layers.landing) };

@@ -5,6 +5,7 @@
 //! force: no crash leaves one without the other.
 
 mod alive;
+mod apart;
 mod begin;
 mod briefing;
 mod candidate;
@@ -30,9 +31,10 @@ use crate::ids::IssueId;
 use crate::issues::Issues;
 use crate::session::Session;
 
+pub use apart::{Apart, start_apart};
 pub use begin::{Begun, Wanted, start};
 pub use briefing::Briefing;
-pub use finish::{Asked, How, Outcome, finish, land};
+pub use finish::{Asked, How, ONTO, Outcome, finish, land};
 pub use follow::settle;
 pub use give::{Dropped, give_back};
 pub use push::{Pushed, push};
@@ -42,7 +44,7 @@ pub use sync::{Synced, sync};
 /// Asks the remote where its branches are; none if there is no remote. Says whether it answered.
 fn fetch(session: &Session) -> Result<Option<bool>> {
     let Some(root) = session.root().filter(|_| session.repository().is_some()) else { return Ok(None) };
-    let git = plumbing::Plumbing::new(root);
+    let git = plumbing::Plumbing::new(session, root);
     if git.text(&["remote"])?.lines().all(|name| name != "origin") {
         return Ok(None);
     }

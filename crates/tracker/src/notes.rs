@@ -68,23 +68,26 @@ pub fn add(session: &Session, issue: IssueId, text: &str) -> Result<Note> {
     let now = sys.clock.now()?;
     let id = sys.entropy.lease_id(&now)?.to_string();
     let note = Note { id, issue_id: issue.to_string(), at: rfc3339(&now), agent_id, text };
-    let name = format!("{}.json", note.id);
-    let bytes = json::file(&note);
-    let access = session.prepare()?;
+    keep(session, issue, &format!("{}.json", note.id), &json::file(&note))?;
+    forget_landed(session, issue);
+    session.used_unseen();
+    Ok(note)
+}
+
+fn keep(session: &Session, issue: IssueId, name: &str, bytes: &[u8]) -> Result<()> {
+    let (sys, access) = (session.sys(), session.prepare()?);
     if let Some(kept) = kept(session, issue) {
         let (directory, file) = access.places();
         durable::make_dirs(sys, &kept, directory)?;
-        durable::create(sys, &kept.join(&name), &bytes, file)?;
+        durable::create(sys, &kept.join(name), bytes, file)?;
     }
     // In a linked worktree it would be in the way when that goes to another branch.
     if !session.is_linked()
         && let Some(data) = session.data()
     {
-        place(sys, &data, issue, &name, &bytes)?;
+        place(sys, &data, issue, name, bytes)?;
     }
-    forget_landed(session, issue);
-    session.used_unseen();
-    Ok(note)
+    Ok(())
 }
 
 fn checked(text: &str) -> Result<String> {
@@ -115,6 +118,11 @@ pub fn of(session: &Session, issue: IssueId) -> Result<Vec<Note>> {
         collect(session, &kept, &mut files);
     }
     committed(session, issue, &mut files)?;
+    Ok(parsed(session, issue, files))
+}
+
+/// The notes that files are; those that are none are named.
+fn parsed(session: &Session, issue: IssueId, files: Files) -> Vec<Note> {
     let mut notes = Vec::new();
     for (name, bytes) in files {
         match serde_json::from_slice::<Note>(&bytes) {
@@ -126,7 +134,59 @@ pub fn of(session: &Session, issue: IssueId) -> Result<Vec<Note>> {
             ))),
         }
     }
-    Ok(notes)
+    notes
+}
+
+/// The notes on all issues that can be seen, by issue, the oldest first. Commits are read once for all of them.
+///
+/// # Errors
+/// When git stands in the way.
+pub fn all(session: &Session) -> Result<BTreeMap<IssueId, Vec<Note>>> {
+    let mut files: BTreeMap<IssueId, Files> = BTreeMap::new();
+    let own = [session.data(), session.main_data()?].into_iter().flatten().map(|data| data.join("issues"));
+    let kept = session.shared_data().map(|shared| shared.join(NOTES));
+    for (place, below) in own.map(|place| (place, Some(NOTES))).chain(kept.map(|place| (place, None))) {
+        for name in session.sys().files.list(&place).unwrap_or_default() {
+            let Some(issue) = name.to_str().and_then(IssueId::parse) else { continue };
+            let folder = below.map_or_else(|| place.join(&name), |below| place.join(&name).join(below));
+            collect(session, &folder, files.entry(issue).or_default());
+        }
+    }
+    for (objects, commit) in &looked_at(session)? {
+        let tree = objects.commit(commit)?.tree;
+        let home = format!("{DATA}/issues");
+        for file in objects.files_below(&tree, home.as_bytes())?.iter().filter(|file| is_note(&file.path)) {
+            let path = String::from_utf8_lossy(&file.path).into_owned();
+            let mut parts = path.rsplit('/');
+            let (name, issue) = (parts.next(), parts.nth(1).and_then(IssueId::parse));
+            if let (Some(name), Some(issue)) = (name, issue)
+                && let Ok(bytes) = objects.blob(&file.id, LONGEST)
+            {
+                files.entry(issue).or_default().entry(name.to_owned()).or_insert(bytes);
+            }
+        }
+    }
+    let notes = files.into_iter().map(|(issue, files)| (issue, parsed(session, issue, files)));
+    Ok(notes.filter(|(_, notes)| !notes.is_empty()).collect())
+}
+
+/// Puts a note that was made elsewhere on an issue that is there; one that is there already stays as it is.
+///
+/// # Errors
+/// When it cannot be written.
+pub(crate) fn put(session: &Session, issue: IssueId, note: &Note) -> Result<()> {
+    keep(session, issue, &format!("{}.json", note.id), &json::file(note))
+}
+
+/// Checks that a note from elsewhere is one on this issue.
+///
+/// # Errors
+/// Why it is not.
+pub(crate) fn check(issue: IssueId, note: &Note) -> std::result::Result<(), String> {
+    if !is_name(&format!("{}.json", note.id)) || note.issue_id != issue.to_string() {
+        return Err(format!("'{}' is no note on it", note.id.chars().take(40).collect::<String>()));
+    }
+    checked(&note.text).map(drop).map_err(|error| error.to_string())
 }
 
 /// The notes that the control plane keeps, for whoever puts the issue's files into a commit: their names from `.jit/`
@@ -244,15 +304,7 @@ fn read_all(sys: &Sys, folder: &Path) -> Result<Files> {
 
 /// Adds the notes in the commits that are looked at: the one that this worktree is on, and the tips of the target.
 fn committed(session: &Session, issue: IssueId, files: &mut Files) -> Result<()> {
-    let Some(repository) = session.repository() else { return Ok(()) };
-    let head = workspace::head_commit(&session.caller, repository)?;
-    let target = Target::find(&session.caller, repository, session.config())?;
-    let mut commits: Vec<ObjectId> = head.into_iter().collect();
-    commits.extend(target.iter().flat_map(Target::tips));
-    commits.dedup();
-    // Where no commit can be read, that is said of its issues already.
-    let Ok(objects) = workspace::objects(&session.caller, repository) else { return Ok(()) };
-    for commit in commits {
+    for (objects, commit) in looked_at(session)? {
         match in_commit(&objects, &commit, issue) {
             Ok(found) => found.into_iter().for_each(|(name, bytes)| {
                 files.entry(name).or_insert(bytes);
@@ -261,6 +313,19 @@ fn committed(session: &Session, issue: IssueId, files: &mut Files) -> Result<()>
         }
     }
     Ok(())
+}
+
+/// The commits that are looked at.
+fn looked_at(session: &Session) -> Result<Vec<(Objects<'_>, ObjectId)>> {
+    let Some(repository) = session.repository() else { return Ok(Vec::new()) };
+    let head = workspace::head_commit(&session.caller, repository)?;
+    let target = Target::find(&session.caller, repository, session.config())?;
+    let mut commits: Vec<ObjectId> = head.into_iter().collect();
+    commits.extend(target.iter().flat_map(Target::tips));
+    commits.dedup();
+    // Where no commit can be read, that is said of its issues already.
+    let with = |commit| Some((workspace::objects(&session.caller, repository).ok()?, commit));
+    Ok(commits.into_iter().filter_map(with).collect())
 }
 
 fn in_commit(objects: &Objects<'_>, commit: &ObjectId, issue: IssueId) -> Result<Files> {

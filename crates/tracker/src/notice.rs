@@ -145,6 +145,15 @@ pub enum Notice {
         /// The branch.
         branch: String,
     },
+    /// So much of something that takes long is done.
+    Progress {
+        /// What is done, in a word.
+        what: &'static str,
+        /// How many.
+        done: usize,
+        /// Of how many.
+        of: usize,
+    },
     /// An issue is waited for that somebody else holds.
     WaitingFor {
         /// The issue.
@@ -163,13 +172,27 @@ pub enum Notice {
         /// Who came earlier.
         ahead: Vec<String>,
     },
+    /// The command of a gate runs on what would land.
+    GateRuns {
+        /// The issue.
+        issue: String,
+        /// The gate.
+        gate: String,
+    },
 }
 
 impl Notice {
     /// Whether it tells of progress, and of nothing that could be wrong.
     #[must_use]
     pub const fn is_progress(&self) -> bool {
-        matches!(self, Self::WaitingFor { .. } | Self::WaitingOn(_) | Self::InLine { .. })
+        matches!(
+            self,
+            Self::WaitingFor { .. }
+                | Self::WaitingOn(_)
+                | Self::InLine { .. }
+                | Self::GateRuns { .. }
+                | Self::Progress { .. }
+        )
     }
 }
 
@@ -235,9 +258,11 @@ impl fmt::Display for Notice {
             Self::WaitingFor { issue, lease, left } => {
                 write!(f, "waiting for {issue}: held by {}, {left}", lease.holder)
             }
+            Self::Progress { what, done, of } => write!(f, "{what} {done} of {of}"),
             Self::InLine { issue, ahead } => {
                 write!(f, "waiting for {issue}: in line behind {}", ahead.join(", "))
             }
+            Self::GateRuns { issue, gate } => write!(f, "running gate '{gate}' of {issue}"),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Taking a claim: on an issue, on the best one, on a fresh one. The issue is brought into the worktree on the way,
 //! so that there is something to work on.
 
-use holdfast_kernel::{Again, Answer, Command, Lease, Millis, Policy, Refusal, RefusalKind, Stamp};
+use holdfast_kernel::{Again, Answer, Command, Lease, LeaseId, Millis, Policy, Refusal, RefusalKind, Stamp};
 
 use holdfast_store::{Error as StoreError, Trouble};
 
@@ -19,6 +19,10 @@ use crate::writes::{Draft, Fresh, Writer};
 
 /// How often the target may move while somebody looks for something to do.
 const MOST_FETCHES: u32 = 8;
+
+/// How long to wait before it is looked again, in milliseconds: a little at first, and longer later.
+const PAUSE: u64 = 50;
+const LONGEST_PAUSE: u64 = 1_000;
 
 /// A claim that was granted.
 #[derive(Clone, Debug)]
@@ -97,6 +101,59 @@ pub fn next(session: &Session, terms: &Terms, filter: &Filter, resume: bool) -> 
     next_then(session, terms, filter, resume, &|_| Ok(()))
 }
 
+/// Asks for what may not be available yet, as often as the time that there is allows: an issue may become free, or be
+/// made.
+///
+/// # Errors
+/// As `ask`, or a signal.
+pub fn within<T>(
+    session: &Session,
+    patience: Option<&Patience<'_>>,
+    ask: impl Fn() -> Result<T>,
+) -> Result<T> {
+    let Some(patience) = patience else { return ask() };
+    let sys = session.sys();
+    let started = sys.clock.now()?;
+    let mut pause = PAUSE;
+    loop {
+        match ask() {
+            Err(Error::NothingAvailable) => {}
+            done => return done,
+        }
+        let waited = sys.clock.now()?.since(&started).forward();
+        let Some(left) = patience.limit.get().checked_sub(waited.get()).filter(|left| *left > 0) else {
+            return Err(Error::NothingAvailable);
+        };
+        if pause == PAUSE {
+            session.notice(&Notice::WaitingOn("waiting for an issue to become available".to_owned()));
+        }
+        patience.waits.wait(Millis::new(pause.min(left)))?;
+        pause = (pause * 2).min(LONGEST_PAUSE);
+    }
+}
+
+/// What is available and wanted, the best first.
+///
+/// # Errors
+/// When that cannot be told.
+pub fn available(session: &Session, filter: &Filter) -> Result<Vec<IssueId>> {
+    let claims = session.claims_to_change()?;
+    claims.catch_up()?;
+    let dead = claims.given_up(&claimant(session)?)?;
+    candidates(session, &Issues::new(session), &dead, filter)
+}
+
+fn candidates(
+    session: &Session,
+    issues: &Issues<'_>,
+    dead: &[LeaseId],
+    filter: &Filter,
+) -> Result<Vec<IssueId>> {
+    let board: Board = Board::load(issues, Claimed::load(session)?.without(dead), filter, None)?;
+    issues.warn(&board.problems);
+    Ok(board.available().iter().map(|node| node.id).collect())
+}
+
 /// As [`next`]; where `between` fails, a fresh grant is given back.
 ///
 /// # Errors
@@ -130,9 +187,7 @@ fn next_once(
     let who = claimant(session)?;
     let mut dead = claims.given_up(&who)?;
     let issues = Issues::new(session);
-    let board: Board = Board::load(&issues, Claimed::load(session)?.without(&dead), filter, None)?;
-    issues.warn(&board.problems);
-    let mut candidates: Vec<IssueId> = board.available().iter().map(|node| node.id).collect();
+    let mut candidates = candidates(session, &issues, &dead, filter)?;
     if resume {
         dead.extend(claims.without_keeper(&who)?);
         let table = claims.view()?.table;

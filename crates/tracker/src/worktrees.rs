@@ -51,10 +51,22 @@ pub struct Made {
 /// # Errors
 /// When there is one of that name, or git cannot make it.
 pub fn add(session: &Session, wanted: &Wanted) -> Result<Made> {
+    let branch = wanted.branch.clone().unwrap_or_else(|| wanted.name.clone());
+    build(session, wanted, Some(&branch))
+}
+
+/// Makes a worktree that is on no branch yet.
+///
+/// # Errors
+/// As [`add`].
+pub fn add_detached(session: &Session, wanted: &Wanted) -> Result<Made> {
+    build(session, wanted, None)
+}
+
+fn build(session: &Session, wanted: &Wanted, branch: Option<&str>) -> Result<Made> {
     let repository = repository(session)?;
     let name = checked(&wanted.name)?;
     let root = home(session, repository)?.join(name);
-    let branch = wanted.branch.clone().unwrap_or_else(|| name.to_owned());
     {
         let access = session.prepare()?;
         let lock = session.control().join("locks/worktrees.lock");
@@ -63,37 +75,38 @@ pub fn add(session: &Session, wanted: &Wanted) -> Result<Made> {
         if session.sys().files.stat(&root).is_ok() {
             return Err(WorktreeError::Exists { path: root }.into());
         }
-        make(session, repository, &root, &branch, wanted)?;
+        make(session, repository, &root, branch, wanted)?;
     }
-    let inside =
-        Session::find(&Caller { start: root.clone(), git: inside(session), ..session.caller.clone() })?;
+    let inside = session_in(session, &root)?;
     let identity = match &wanted.agent {
         Some(agent) => inside.assign(agent)?,
         None => inside.worktree()?.clone(),
     };
-    Ok(Made { root, branch, identity })
+    Ok(Made { root, branch: branch.unwrap_or("HEAD").to_owned(), identity })
 }
 
 fn make(
     session: &Session,
     repository: &Repository,
     root: &Path,
-    branch: &str,
+    branch: Option<&str>,
     wanted: &Wanted,
 ) -> Result<()> {
     if let Some(above) = root.parent() {
         durable::make_dirs(session.sys(), above, 0o755)?;
     }
     let git = Git::in_dir(session.root().unwrap_or_else(|| repository.common_dir()));
-    let there = git.ask(&["show-ref", "--verify", "--quiet", &format!("refs/heads/{branch}")], &[])?;
     let path = root.to_string_lossy().into_owned();
-    if there.code == Some(0) {
-        if wanted.from.is_some() {
-            let why = "it is there already, so it begins nowhere else".to_owned();
-            return Err(Error::BadValue { what: "--branch", given: branch.to_owned(), why });
+    if let Some(branch) = branch {
+        let there = git.ask(&["show-ref", "--verify", "--quiet", &format!("refs/heads/{branch}")], &[])?;
+        if there.code == Some(0) {
+            if wanted.from.is_some() {
+                let why = "it is there already, so it begins nowhere else".to_owned();
+                return Err(Error::BadValue { what: "--branch", given: branch.to_owned(), why });
+            }
+            git.run(&["worktree", "add", "-q", "--", &path, branch])?;
+            return Ok(());
         }
-        git.run(&["worktree", "add", "-q", "--", &path, branch])?;
-        return Ok(());
     }
     let from = match &wanted.from {
         Some(from) => from.clone(),
@@ -103,7 +116,12 @@ fn make(
             tip.map_or_else(|| "HEAD".to_owned(), |tip| tip.to_string())
         }
     };
-    git.run(&["worktree", "add", "-q", "--no-track", "-b", branch, "--", &path, &from])?;
+    match branch {
+        Some(branch) => {
+            git.run(&["worktree", "add", "-q", "--no-track", "-b", branch, "--", &path, &from])?
+        }
+        None => git.run(&["worktree", "add", "-q", "--detach", "--", &path, &from])?,
+    };
     Ok(())
 }
 
@@ -189,6 +207,14 @@ pub fn prune(session: &Session) -> Result<Vec<Lease>> {
 
 fn repository(session: &Session) -> Result<&Repository> {
     session.repository().ok_or_else(|| Error::NotInGit(session.caller.start.clone()))
+}
+
+/// The same caller in another worktree.
+///
+/// # Errors
+/// When there is none.
+pub fn session_in(session: &Session, root: &Path) -> Result<Session> {
+    Session::find(&Caller { start: root.to_path_buf(), git: inside(session), ..session.caller.clone() })
 }
 
 /// What git takes from the environment, without what it says about this very worktree.

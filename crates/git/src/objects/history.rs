@@ -55,6 +55,37 @@ impl Objects<'_> {
     }
 }
 
+impl Objects<'_> {
+    /// The last commit up to `start` that changed `path`, through first parents only, as `git log --first-parent -1`
+    /// tells it; none if there is none among the last `most` ones.
+    ///
+    /// # Errors
+    /// When a commit or a tree cannot be read.
+    pub fn last_change(&self, start: &ObjectId, path: &[u8], most: usize) -> Result<Option<ObjectId>> {
+        let look = |id: &ObjectId| -> Result<(Commit, Option<(Mode, ObjectId)>)> {
+            let commit = self.commit(id)?;
+            let entry = self.entry(&commit.tree, path)?;
+            Ok((commit, entry.map(|entry| (entry.mode, entry.id))))
+        };
+        let mut at = *start;
+        let (mut commit, mut content) = look(&at)?;
+        for _ in 0..most {
+            let before = match commit.parents.first().filter(|parent| self.has(parent)) {
+                Some(parent) => Some((*parent, look(parent)?)),
+                None => None,
+            };
+            match before {
+                Some((parent, (earlier, same))) if same == content => {
+                    (at, commit, content) = (parent, earlier, same)
+                }
+                Some(_) => return Ok(Some(at)),
+                None => return Ok(content.is_some().then_some(at)),
+            }
+        }
+        Ok(None)
+    }
+}
+
 impl Walk<'_> {
     /// Goes on from a commit to those before it that matter; says what it changed itself.
     fn step(&mut self, id: ObjectId) -> Result<Option<Change>> {

@@ -23,6 +23,17 @@ impl Mode {
         Self::from_bits(u32::from_str_radix(std::str::from_utf8(octal).ok()?, 8).ok()?)
     }
 
+    /// As a tree spells it.
+    pub(super) const fn octal(self) -> &'static str {
+        match self {
+            Self::File => "100644",
+            Self::Executable => "100755",
+            Self::Symlink => "120000",
+            Self::Tree => "40000",
+            Self::Submodule => "160000",
+        }
+    }
+
     pub(crate) const fn from_bits(mode: u32) -> Option<Self> {
         match (mode & 0o170_000, mode & 0o100) {
             (0o100_000, 0) => Some(Self::File),
@@ -75,6 +86,10 @@ pub struct Commit {
     pub tree: ObjectId,
     /// The commits before it.
     pub parents: Vec<ObjectId>,
+    /// Who wrote its change: name, address and time as git keeps them. It need not be UTF-8.
+    pub author: Vec<u8>,
+    /// What its texts are encoded in, if that is not UTF-8.
+    pub encoding: Option<Vec<u8>>,
     /// When its change was first written, in seconds since 1970, by the clock of whoever wrote it. Amending
     /// or rebasing leaves this as it is.
     pub authored_secs: i64,
@@ -97,10 +112,21 @@ impl Commit {
         }
         let author = lines.find_map(|line| line.strip_prefix(b"author "))?;
         let committer = lines.find_map(|line| line.strip_prefix(b"committer "))?;
+        let encoding = lines.find_map(|line| line.strip_prefix(b"encoding ")).map(<[u8]>::to_vec);
         let message = bytes.get(end + 2..).unwrap_or_default().to_vec();
         let (authored_secs, written_secs) = (seconds(author)?, seconds(committer)?);
-        Some(Self { tree, parents, authored_secs, written_secs, message })
+        let author = author.to_vec();
+        Some(Self { tree, parents, author, encoding, authored_secs, written_secs, message })
     }
+}
+
+/// The name, the address and the time in `Name <address> <seconds> <zone>`.
+#[must_use]
+pub fn person(text: &[u8]) -> Option<(&[u8], &[u8], &[u8])> {
+    let open = text.iter().position(|byte| *byte == b'<')?;
+    let close = text.iter().rposition(|byte| *byte == b'>')?;
+    let (name, address) = (text.get(..open)?, text.get(open + 1..close)?);
+    Some((paths::trim(name), address, paths::trim(text.get(close + 1..)?)))
 }
 
 /// The time in `Name <address> <seconds> <zone>`; the name may hold anything.

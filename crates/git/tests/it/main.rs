@@ -2,6 +2,7 @@
 #![expect(clippy::disallowed_methods, reason = "these tests make real repositories with the real git")]
 #![expect(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test fails by panicking")]
 
+mod ancestry;
 mod config;
 mod discovery;
 mod environment;

@@ -170,6 +170,33 @@ fn a_holder_shows_that_it_lives_while_its_command_runs() {
 }
 
 #[test]
+fn clean_leaves_a_living_holder_in_another_pid_namespace_alone() {
+    let site = Site::new();
+    let apart = ["--user", "--map-root-user", "--pid", "--fork", "--mount-proc"];
+    if !site.program("unshare").args(apart).arg("true").status().is_ok_and(|status| status.success()) {
+        println!("skipped: this machine gives nobody a pid namespace");
+        return;
+    }
+    let script = format!("{READY} while [ ! -e over ]; do sleep 0.05; done");
+    let mut command = site.program("unshare");
+    command.args(apart).arg(IC).args(["lock", "run", "a", "x", "--", "sh", "-c", &script]);
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    until("the command", || is_ready(&site));
+    until("the lock is older than a silent one may be", || {
+        let listed: serde_json::Value =
+            serde_json::from_str(&site.ic(&["--json", "lock", "list"]).out).unwrap();
+        assert_eq!(listed["locks"][0]["alive"], serde_json::Value::Null, "{listed}");
+        listed["locks"][0]["age_ms"].as_u64().unwrap() > 6_000
+    });
+    assert_eq!(site.lock(0, &["stale"]).out, "");
+    site.lock(0, &["clean"]);
+    assert_eq!(site.list(), ["a/x"]);
+    fs::write(site.path("over"), "").unwrap();
+    let said = end(child);
+    assert_eq!((said.code, said.err.as_str()), (0, ""));
+}
+
+#[test]
 fn a_signal_while_waiting_starts_nothing() {
     let site = Site::new();
     site.lock(0, &["acquire", "a", "x", "--owner", "me"]);

@@ -32,6 +32,17 @@ fn whoever_a_shell_starts_may_release_its_lock() {
     }
 }
 
+/// Bash does this with the last command of `bash -c` by itself.
+#[test]
+fn a_shell_that_becomes_the_program_may_release_its_lock() {
+    for shell in ["sh", "bash"] {
+        let site = Site::new();
+        let said = script(&site, shell, "ic lock acquire a x && exec \"$INTERCORE_BIN\" lock release a x");
+        assert_eq!((said.code, said.out.as_str(), said.err.as_str()), (0, "", ""), "{shell}");
+        assert_eq!(site.list(), Vec::<String>::new(), "{shell}");
+    }
+}
+
 #[test]
 fn whoever_it_did_not_start_may_not_and_is_told_why() {
     let site = Site::new();

@@ -70,6 +70,9 @@ pub enum Claim {
         /// Go on with what this agent has claimed here already, if it has
         #[arg(long)]
         resume: bool,
+        /// Wait that long for one to become available, in seconds
+        #[arg(long, value_name = "SECONDS", allow_hyphen_values = true)]
+        wait: Option<String>,
     },
     /// Create an issue and claim it
     #[command(after_help = "Examples:\n  jit claim create --title \"Fix the login page\" --priority high")]

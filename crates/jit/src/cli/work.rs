@@ -15,9 +15,12 @@ pub struct Start {
     /// Which issues are wanted.
     #[command(flatten)]
     pub filters: Filters,
-    /// Wait that long for the issue to become free, in seconds
-    #[arg(long, value_name = "SECONDS", requires = "issue", allow_hyphen_values = true)]
+    /// Wait that long for the issue to become free, or for one to become available, in seconds
+    #[arg(long, value_name = "SECONDS", allow_hyphen_values = true)]
     pub wait: Option<String>,
+    /// In a worktree of its own, which is made for it
+    #[arg(long, conflicts_with_all = ["here", "another"])]
+    pub worktree: bool,
     /// Stay on the branch that this worktree is on
     #[arg(long)]
     pub here: bool,

@@ -15,7 +15,9 @@ pub use take::{ClaimCreateOutput, create, terms};
 pub fn run(context: &Context, command: &Command) -> Result<Report> {
     match command {
         Command::Acquire { issue, terms, wait } => take::acquire(context, issue, terms, wait.as_deref()),
-        Command::Next { terms, filters, resume } => take::next(context, terms, filters, *resume),
+        Command::Next { terms, filters, resume, wait } => {
+            take::next(context, terms, filters, *resume, wait.as_deref())
+        }
         Command::Create { issue, terms } => create(context, issue, terms),
         Command::Renew { lease, ttl } => change::renew(context, lease, ttl.as_deref()),
         Command::Heartbeat { lease } => change::beat(context, lease),

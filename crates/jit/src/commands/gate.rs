@@ -16,7 +16,8 @@ use crate::context::Context;
 use crate::output::Report;
 use holdfast_tracker::Session;
 use holdfast_tracker::error::{Error, Result, WriteError};
-use holdfast_tracker::gates::Registry;
+use holdfast_tracker::gates::{Registry, outputs};
+use holdfast_tracker::ids::IssueId;
 use holdfast_tracker::issues::{Issue, Issues, State};
 use holdfast_tracker::writes::{self, Changed, Draft, Finished, GateResult, Results, Verdict, Writer};
 
@@ -146,7 +147,7 @@ fn reported(session: &Session, typed: &ReportGate) -> Result<Report> {
     let id = writer.issues.resolve(&typed.id)?;
     check_judge(session, &writer.issues.read(id)?, key)?;
     let draft = writer.report(id, |draft| vec![(key.to_owned(), result(draft))])?;
-    Ok(report(&writer.issues, &Changed { value: (), draft, written: true }))
+    Ok(report(session, &writer.issues, &Changed { value: (), draft, written: true }))
 }
 
 /// The name of a tree, as git writes it.
@@ -194,11 +195,11 @@ fn change(session: &Session, id: &str, act: impl FnMut(&mut Draft) -> Result<()>
     let writer = Writer::open(session)?;
     let id = writer.issues.resolve(id)?;
     let changed = writer.change(id, "changing a gate of", act)?;
-    Ok(report(&writer.issues, &changed))
+    Ok(report(session, &writer.issues, &changed))
 }
 
 /// How the gates stand after a change.
-fn report<T>(issues: &Issues<'_>, changed: &Changed<T>) -> Report {
+fn report<T>(session: &Session, issues: &Issues<'_>, changed: &Changed<T>) -> Report {
     let draft = &changed.draft;
     let mut text = standing(&issues.handle(draft.id()), draft.issue(), draft.results());
     match draft.finished() {
@@ -208,7 +209,7 @@ fn report<T>(issues: &Issues<'_>, changed: &Changed<T>) -> Report {
     }
     let document = GateOutput {
         issue: Whole::new(issues, draft),
-        gates: standings(draft.issue(), draft.results()),
+        gates: standings(session, draft.id(), draft.issue(), draft.results()),
         changed: changed.written,
     };
     Report::new(text, &document).brief(draft.open_gates().join("\n"))
@@ -225,7 +226,8 @@ fn status(session: &Session, id: &str) -> Result<Report> {
         text += format!("gated: {} open\n", open.join(", "));
     }
     let brief = open.join("\n");
-    let document = GateStatusOutput { gates: standings(&issue, &results), count: issue.gates.len(), open };
+    let document =
+        GateStatusOutput { gates: standings(session, id, &issue, &results), count: issue.gates.len(), open };
     Ok(Report::new(text, &document).brief(brief))
 }
 
@@ -252,8 +254,13 @@ fn standing(handle: &str, issue: &Issue, results: &Results) -> Clean {
 }
 
 /// How each gate of an issue stands, as programs read it.
-fn standings(issue: &Issue, results: &Results) -> Vec<Standing> {
-    issue.gates.iter().map(|key| Standing::new(key, results.0.get(key).cloned())).collect()
+fn standings(session: &Session, id: IssueId, issue: &Issue, results: &Results) -> Vec<Standing> {
+    let one = |key: &String| {
+        let standing = Standing::new(key, results.0.get(key).cloned());
+        let output = standing.output.or_else(|| outputs::last(session, id, key));
+        Standing { output: output.filter(|_| standing.at.is_some()), ..standing }
+    };
+    issue.gates.iter().map(one).collect()
 }
 
 impl Standing {

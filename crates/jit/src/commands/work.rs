@@ -1,12 +1,14 @@
 //! The short way: start, finish, drop, land and sync.
 
+use std::path::Path;
+
 use holdfast_tracker::Session;
 use holdfast_tracker::claims::lease::{Shown, left};
 use holdfast_tracker::claims::wait;
 use holdfast_tracker::error::{Error, LandError, Result};
 use holdfast_tracker::ids::IssueId;
 use holdfast_tracker::issues::{Issue, Issues, Scope, Standing, State};
-use holdfast_tracker::land::{self, Asked, Begun, Briefing, How, Outcome, Wanted};
+use holdfast_tracker::land::{self, Apart, Asked, Begun, Briefing, How, Outcome, Wanted};
 use holdfast_tracker::take::Patience;
 use holdfast_tracker::writes::results_of;
 use schemars::JsonSchema;
@@ -34,6 +36,9 @@ pub struct StartOutput {
     pub branch: Option<String>,
     /// Whether it was held already.
     pub already_held: bool,
+    /// The worktree that was made for it, if one was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub worktree: Option<String>,
 }
 
 /// An issue with what it is called.
@@ -54,25 +59,34 @@ pub fn start(context: &Context, typed: &cli::Start) -> Result<Report> {
     let issue = typed.issue.as_deref().map(|typed| Issues::new(&session).resolve(typed)).transpose()?;
     let filter = typed.filters.parse()?;
     let wanted = Wanted { issue, filter: &filter, another: typed.another, here: typed.here };
-    let begun = match limit {
-        None => land::start(&session, &wanted, &terms, None)?,
+    let waits;
+    let patience = match limit {
+        None => None,
         Some(limit) => {
-            let waits = &Interrupt::listen()?;
-            land::start(&session, &wanted, &terms, Some(&Patience { limit, waits }))?
+            waits = Interrupt::listen()?;
+            Some(Patience { limit, waits: &waits })
         }
     };
+    if typed.worktree {
+        let Apart { root, session, begun } = land::start_apart(&session, &wanted, &terms, patience.as_ref())?;
+        // It is renewed from there: the claim is that worktree's.
+        return Ok(begun_report(&Issues::new(&session), begun, Some(&root)));
+    }
+    let begun = land::start(&session, &wanted, &terms, patience.as_ref())?;
     if let Some(words) = overridden(session.agent()?) {
         context.printer.warn(&words);
     }
     background::start(context, session.agent()?);
-    Ok(begun_report(&Issues::new(&session), begun))
+    Ok(begun_report(&Issues::new(&session), begun, None))
 }
 
-fn begun_report(issues: &Issues<'_>, begun: Begun) -> Report {
+fn begun_report(issues: &Issues<'_>, begun: Begun, root: Option<&Path>) -> Report {
     let Begun { taken, issue, handle, branch, briefing } = begun;
     let verb = if taken.already_held { "going on with" } else { "started" };
     let time = left(&taken.lease, &taken.now);
-    let text = format!("{verb} {handle} as {}: {time}\n\n{}", taken.lease.holder.agent, briefing.as_str());
+    let place = root.map(|root| format!(" in {}", root.display())).unwrap_or_default();
+    let agent = &taken.lease.holder.agent;
+    let text = format!("{verb} {handle} as {agent}{place}: {time}\n\n{}", briefing.as_str());
     let brief = issue.id.clone();
     let document = StartOutput {
         issue: Started { handle, issue },
@@ -80,6 +94,7 @@ fn begun_report(issues: &Issues<'_>, begun: Begun) -> Report {
         briefing,
         branch,
         already_held: taken.already_held,
+        worktree: root.map(|root| root.display().to_string()),
     };
     Report::new(text, &document).brief(brief)
 }

@@ -22,6 +22,9 @@ pub struct Speaker {
 
 impl Listener for Speaker {
     fn hear(&self, notice: &Notice) {
+        if matches!(notice, Notice::Progress { .. }) && !self.printer.is_watched() {
+            return;
+        }
         let text = self.names.put(&notice.to_string());
         if notice.is_progress() {
             self.printer.progress(&text);

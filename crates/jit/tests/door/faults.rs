@@ -166,3 +166,27 @@ fn a_read_only_disk_can_be_looked_at_and_not_changed() {
     bench.jit(&["claim", "acquire", &issue]).ok();
     bench.jit(&["claim", "release", &lease]).ok();
 }
+
+/// Where the disk cannot be read, nobody knows whether an issue is there.
+#[test]
+fn an_issue_that_cannot_be_looked_for_is_not_missing() {
+    if !has("strace") {
+        return;
+    }
+    let bench = Bench::new();
+    bench.git(&["add", "-A"], &bench.repo());
+    bench.git(&["commit", "-qm", "base"], &bench.repo());
+    let there = bench.worktree("there");
+    // Only the main worktree has it.
+    let id = bench.issue("work");
+    bench.run_at("agent:b", &["show", &id], &there).ok();
+    let issues = bench.repo().join(".jit/issues");
+    let mut command = bench.dressed(Command::new("strace"));
+    command.args(["-f", "-qq", "-o", "/dev/null", "-e", "inject=openat,openat2:error=EIO", "-P"]);
+    command.arg(&issues).arg(crate::bench::JIT).args(["--json", "show", &id]).current_dir(&there);
+    let failed = Answer::from(command.env("JIT_AGENT_ID", "agent:b").output().unwrap());
+    assert!(failed.code.is_some_and(|code| code != 0), "{failed}");
+    assert_ne!(failed.json()["error"]["code"], "ISSUE_NOT_FOUND", "{failed}");
+    let none = bench.run_at("agent:b", &["--json", "show", "01K8ZZZZZZ0000000000000001"], &there).fails(3);
+    assert_eq!(none.json()["error"]["code"], "ISSUE_NOT_FOUND");
+}

@@ -100,7 +100,7 @@ fn what_landed_is_taken_back_without_the_trackers_files() {
     assert_eq!(state(&bench, &id), "ready");
     let code = std::fs::read_to_string(bench.repo().join("code")).unwrap();
     assert!(!bench.repo().join("more").exists(), "the second half is gone");
-    assert_eq!(code, "one\ntwo\n", "a commit that names no lease is nobody's landing");
+    assert_eq!(code, "one\n", "and so is the first, whose commit names no lease");
     assert!(bench.repo().join(".jit/issues").join(&id).join("issue.json").is_file());
     let mut status = bench.dressed(std::process::Command::new("git"));
     let status =

@@ -98,7 +98,7 @@ fn what_cannot_be_imported_is_named_and_nothing_is() {
         (foreign(r#""description":["a"]"#), "description is not text"),
         (format!("{good}\nnot json"), "line 2"),
         (format!("{good}\n[1]"), "line 2"),
-        (format!("{good}\n{{\"name\":1}}"), "neither"),
+        (format!("{good}\n{{\"name\":1}}"), "no issue of jit"),
         (
             r#"{"id":"../../x","title":"t","state":"ready","created_at":"a","updated_at":"b"}"#.to_owned(),
             "not the id",
@@ -137,4 +137,71 @@ fn what_comes_finished_waits_for_nothing_that_is_not() {
     assert_eq!(of(&format!("done {}", ids[2])), json!([ids[1]]));
     let again = bench.jit(&import).ok().json();
     assert_eq!(again["imported"]["unchanged"].as_array().unwrap().len(), 3, "{again}");
+}
+
+/// What `gh issue list --json` prints, shortened.
+const FORGE: &str = r#"[
+ {"number":7,"title":"Log in","body":"With a form","state":"OPEN","labels":[{"name":"good first issue"}],
+  "assignees":[{"login":"ann"}],"createdAt":"2025-01-01T00:00:00Z","updatedAt":"2025-01-02T00:00:00Z",
+  "url":"https://example.org/r/issues/7"},
+ {"number":8,"title":"Log out","body":"","state":"CLOSED","labels":[],"assignees":[],
+  "createdAt":"2025-01-01T00:00:00Z","updatedAt":"2025-01-02T00:00:00Z","url":"https://example.org/r/issues/8"}
+]"#;
+
+#[test]
+fn the_issues_of_a_forge_can_move() {
+    let bench = Bench::new();
+    let import = ["--json", "import", &file(&bench, FORGE)];
+    let done = bench.jit(&import).ok().json();
+    assert_eq!(done["imported"]["created"].as_array().unwrap().len(), 2, "{done}");
+    let issues = by_title(&bench);
+    let (open, closed) = (&issues["Log in"], &issues["Log out"]);
+    assert_eq!((&open["state"], &closed["state"]), (&json!("ready"), &json!("done")));
+    assert_eq!((&open["labels"], &open["assignee"]), (&json!(["good-first-issue"]), &json!("ann")));
+    assert_eq!(open["links"]["issue"], "https://example.org/r/issues/7");
+    assert_eq!((&open["description"], &open["metadata"]["number"]), (&json!("With a form"), &json!(7)));
+    let again = bench.jit(&import).ok().json();
+    assert_eq!(again["imported"]["unchanged"].as_array().unwrap().len(), 2, "{again}");
+    for bad in
+        ["[{\"title\":\"\"}]", "[{\"body\":\"x\"}]", "[1]", "[{\"title\":\"x\",\"createdAt\":\"soon\"}]", "["]
+    {
+        bench.jit(&["import", &file(&bench, bad)]).fails(6);
+    }
+    assert_eq!(by_title(&bench).len(), 2, "nothing is half imported");
+}
+
+#[test]
+fn titles_are_enough_and_come_once() {
+    let bench = Bench::new();
+    let lines = "{\"title\":\"one\"}\n{\"title\":\"two\",\"description\":\"more\"}\n{\"title\":\"one\"}\n";
+    let import = ["--json", "import", &file(&bench, lines)];
+    let done = bench.jit(&import).ok().json();
+    assert_eq!(done["imported"]["created"].as_array().unwrap().len(), 3, "two of one title are two: {done}");
+    assert_eq!(by_title(&bench)["two"]["description"], "more");
+    let again = bench.jit(&import).ok().json();
+    assert_eq!(again["imported"]["created"], json!([]), "{again}");
+}
+
+#[test]
+fn notes_are_exported_and_come_back() {
+    let (from, to) = (Bench::new(), Bench::new());
+    let id = from.issue("work");
+    from.jit(&["note", &id, "look here"]).ok();
+    let lines = from.jit(&["export"]).ok().stdout;
+    assert_eq!(lines, from.jit(&["export", &id]).ok().stdout);
+    let import = ["import", &file(&to, &lines)];
+    to.jit(&import).ok();
+    to.jit(&import).ok();
+    assert_eq!(to.jit(&["export"]).ok().stdout, lines);
+    let shown = to.jit(&["--json", "show", &id]).ok().json();
+    assert_eq!(shown["notes"].as_array().unwrap().len(), 1);
+    assert_eq!(shown["notes"][0]["text"], "look here");
+    let note = shown["notes"][0]["id"].as_str().unwrap();
+    let hostile = lines.replace(note, "../../x");
+    assert_ne!(hostile, lines);
+    let other =
+        lines.replace(&format!("\"issue_id\":\"{id}\""), "\"issue_id\":\"01K8ZZZZZZ0000000000000001\"");
+    for bad in [hostile, other] {
+        to.jit(&["import", &file(&to, &bad)]).fails(6);
+    }
 }

@@ -1,8 +1,9 @@
 //! The server for coding clients, with a client written by hand that can do what no library lets one do.
 
 use std::io::{BufRead as _, BufReader, Write as _};
-use std::path::Path;
-use std::process::{Child, ChildStdin, ChildStdout, Stdio};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
@@ -123,6 +124,15 @@ fn with_code() -> Bench {
     bench
 }
 
+/// As [`with_code`], where others wait for so long after a keeper is gone; every worktree knows.
+fn with_grace(secs: u64) -> Bench {
+    let bench = with_code();
+    bench.config(&format!("[coordination]\nkeeper_grace_secs = {secs}\n"));
+    bench.git(&["add", "."], &bench.repo());
+    bench.git(&["commit", "-qm", "grace"], &bench.repo());
+    bench
+}
+
 #[test]
 fn every_revision_is_answered_in_its_own_form() {
     let bench = Bench::new();
@@ -187,6 +197,10 @@ fn what_is_wrong_is_answered_and_the_next_message_is_heard() {
         ("start", json!({ "issue": "--help" }), "refused"),
         ("status", json!({ "worktree": "/nowhere/at/all" }), "the worktree"),
         ("create", json!({ "title": "x", "description": "-" }), "more than '-'"),
+        ("note", json!({ "text": "-" }), "more than '-'"),
+        ("note", json!({ "text": "x" }), "NO_CLAIM"),
+        ("note", json!({ "issue": "zzzz", "text": "--help" }), "ISSUE_NOT_FOUND"),
+        ("note", json!({ "issue": "zzzz" }), "'text' is missing"),
         ("create", json!({ "title": "" }), "refused"),
         ("list", json!({ "which": "some" }), "ready, blocked or all"),
     ] {
@@ -249,6 +263,11 @@ fn a_whole_day_by_tools_alone() {
     assert!(Path::new(&worktree).ends_with("there"));
     assert_eq!(client.call("start", json!({ "worktree": worktree }))["already_held"], true);
     assert!(client.call("show", json!({ "issue": id }))["from_others"]["lease"]["keeper"]["pid"].is_u64());
+    let noted =
+        client.call("note", json!({ "worktree": worktree, "text": "--two is said\u{1b}[2J elsewhere" }));
+    assert_eq!(noted["issue"], id);
+    let shown = client.call("show", json!({ "issue": id }));
+    assert_eq!(shown["from_others"]["notes"][0]["text"], "--two is said\u{fffd}[2J elsewhere", "{shown}");
     assert!(client.refused("finish", json!({ "worktree": worktree })).contains("NO_CHANGE"));
     std::fs::write(there.join("code"), "one\ntwo\n").unwrap();
     std::fs::write(there.join("broken"), "").unwrap();
@@ -265,25 +284,90 @@ fn a_whole_day_by_tools_alone() {
     assert_eq!(std::fs::read_to_string(bench.repo().join("code")).unwrap(), "one\ntwo\n");
     let made = client.call("create", json!({ "title": "Say three" }));
     client.call("start", json!({ "worktree": worktree, "issue": made["issue"] }));
-    assert_eq!(client.call("drop", json!({ "worktree": worktree }))["state"], "ready");
+    let dropped = client.call("drop", json!({ "worktree": worktree, "reason": "three is a crowd" }));
+    assert_eq!(dropped["state"], "ready");
+    let shown = client.call("show", json!({ "issue": made["issue"] }));
+    assert_eq!(shown["from_others"]["notes"][0]["text"], "given back: three is a crowd", "{shown}");
     assert_eq!(client.leave(), Some(0));
 }
 
 #[test]
-fn a_long_landing_is_told_of_and_waited_for_again() {
+fn what_clients_in_use_send_is_answered() {
+    for (name, sent) in [
+        ("claude-code", include_str!("clients/claude-code.jsonl")),
+        ("codex-mcp-client", include_str!("clients/codex-mcp-client.jsonl")),
+        ("opencode", include_str!("clients/opencode.jsonl")),
+    ] {
+        let bench = with_code();
+        bench.issue("one");
+        let mut client = Client::new(&bench, "", &bench.worktree("one"));
+        client.input.as_mut().unwrap().write_all(sent.as_bytes()).unwrap();
+        let asked: Vec<Value> = sent.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        assert!(asked.iter().any(|message| message["method"] == "tools/list"), "{name}");
+        for question in asked.iter().filter(|message| message.get("id").is_some()) {
+            let mut answer = client.hear();
+            while answer["method"] == "notifications/progress" {
+                answer = client.hear();
+            }
+            assert_eq!(answer["id"], question["id"], "{name}: {answer}");
+            let result = &answer["result"];
+            let revision = &question["params"]["protocolVersion"];
+            match question["method"].as_str().unwrap() {
+                "initialize" => assert_eq!(&result["protocolVersion"], revision, "{name}: {answer}"),
+                "tools/list" => assert_eq!(result["tools"].as_array().unwrap().len(), 8, "{name}: {answer}"),
+                "tools/call" => match question["params"]["name"].as_str().unwrap() {
+                    "finish" => assert!(answer.to_string().contains("NO_CHANGE"), "{name}: {answer}"),
+                    _ => assert_eq!(result["isError"], false, "{name}: {answer}"),
+                },
+                other => panic!("{name}: {other}"),
+            }
+        }
+        assert_eq!(client.leave(), Some(0), "{name}");
+    }
+}
+
+/// A repository and a worktree, a file that a gate waits for, and an issue with that gate.
+fn with_a_slow_gate() -> (Bench, PathBuf, PathBuf, String) {
     let bench = with_code();
     let there = bench.worktree("there");
     let go = bench.root().join("go");
     let gate = format!("until test -e {}; do sleep 0.05; done", go.display());
     bench.jit(&["gate", "define", "slow", "--title", "Slow", "--command", &gate]).ok();
-    let id = bench
-        .jit(&["-q", "issue", "create", "--title", "slowly", "--gate", "slow"])
-        .ok()
-        .stdout
-        .trim()
-        .to_owned();
+    let made = bench.jit(&["-q", "issue", "create", "--title", "slowly", "--gate", "slow"]).ok();
     bench.git(&["add", "."], &bench.repo());
     bench.git(&["commit", "-qm", "gate"], &bench.repo());
+    (bench, there, go, made.stdout.trim().to_owned())
+}
+
+#[test]
+fn finish_answers_when_its_time_is_over_and_says_which_gate_runs() {
+    let (bench, there, go, _) = with_a_slow_gate();
+    let mut client = Client::of(&bench, "agent:ann", &there, &["--answer-within", "3"]);
+    client.call("start", json!({}));
+    std::fs::write(there.join("code"), "slow\n").unwrap();
+    // Progress is told of every two seconds; looking at the time only then would make it four. A machine that stands
+    // still for a second may answer late once.
+    let is_in_time = (0..5).any(|_| {
+        let begun = Instant::now();
+        assert_eq!(client.call("finish", json!({ "message": "slow" }))["status"], "running");
+        begun.elapsed() < Duration::from_millis(3_900)
+    });
+    assert!(is_in_time, "finish took longer than it was given, five times");
+    holdfast_trial::until("the gate runs", || {
+        let running = client.call("finish", json!({ "message": "slow" }));
+        running["stage"].as_str().is_some_and(|stage| stage.starts_with("running gate 'slow' of "))
+    });
+    // Its client goes away; the landing does not.
+    assert_eq!(client.leave(), Some(0));
+    std::fs::write(&go, "").unwrap();
+    holdfast_trial::until("the work has landed, and the claim is given back", || {
+        std::fs::read_to_string(bench.repo().join("code")).unwrap() == "slow\n" && bench.leases().is_empty()
+    });
+}
+
+#[test]
+fn a_long_landing_is_told_of_and_waited_for_again() {
+    let (bench, there, go, id) = with_a_slow_gate();
     let mut client = Client::of(&bench, "agent:ann", &there, &["--answer-within", "1"]);
     client.call("start", json!({}));
     std::fs::write(there.join("code"), "slow\n").unwrap();
@@ -316,8 +400,7 @@ fn a_long_landing_is_told_of_and_waited_for_again() {
 
 #[test]
 fn what_was_claimed_through_a_server_outlives_its_deadline_and_ends_with_it() {
-    let bench = with_code();
-    bench.config("[coordination]\nkeeper_grace_secs = 3\n");
+    let bench = with_grace(3);
     let (one, two) = (bench.worktree("one"), bench.worktree("two"));
     let id = bench.issue("kept");
     let mut client = Client::new(&bench, "agent:ann", &one);
@@ -339,6 +422,48 @@ fn what_was_claimed_through_a_server_outlives_its_deadline_and_ends_with_it() {
         answer["result"]["isError"] == false
     });
     assert_eq!(bench.leases()[0]["agent_id"], "agent:bob");
+}
+
+#[test]
+fn a_client_that_goes_away_ends_its_server_and_leaves_its_claims_to_the_rule_of_keepers() {
+    let bench = with_grace(6);
+    let (one, two) = (bench.worktree("one"), bench.worktree("two"));
+    let id = bench.issue("kept");
+    let take = json!({ "issue": id, "ttl": 600 });
+    let mut other = Client::new(&bench, "agent:bob", &two);
+    for is_killed in [false, true] {
+        // The client is a process of its own between the test and the server.
+        let mut between = Command::new("cat").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        let mut command = bench.command("agent:ann", &["mcp"], &one);
+        let mut child = command.stdin(between.stdout.take().unwrap()).stdout(Stdio::piped()).spawn().unwrap();
+        let output = BufReader::new(child.stdout.take().unwrap());
+        let mut client = Client { child, input: between.stdin.take(), output, next: 0 };
+        let begun = client.call("start", take.clone());
+        assert_eq!(begun["issue"], id.as_str());
+        if is_killed {
+            // In the middle of a question, and nobody reads the answer.
+            client.ask("tools/call", json!({ "name": "status" }));
+            between.kill().unwrap();
+        } else {
+            drop(client.input.take());
+        }
+        between.wait().unwrap();
+        let Client { mut child, output, .. } = client;
+        drop(output);
+        assert_eq!(child.wait().unwrap().code(), Some(0), "killed: {is_killed}");
+        assert_eq!(bench.leases()[0]["agent_id"], "agent:ann", "the claim is kept");
+        // Before the grace is over nobody else has it, and the same agent goes on with what it held.
+        assert!(other.refused("start", take.clone()).contains("HELD"));
+        let mut again = Client::new(&bench, "agent:ann", &one);
+        let held = again.call("start", take.clone());
+        assert_eq!((&held["already_held"], &held["fence"]), (&true.into(), &begun["fence"]), "{held}");
+        again.kill();
+        holdfast_trial::until("another one takes over once the grace is over", || {
+            let answer = other.answer("tools/call", json!({ "name": "start", "arguments": take }));
+            answer["result"]["isError"] == false
+        });
+        other.call("drop", json!({ "issue": id }));
+    }
 }
 
 #[test]

@@ -195,3 +195,30 @@ fn a_push_is_as_strict_as_it_is_configured() {
     main.commit("free").ok();
     assert_eq!(main.git(&["push", "-q", "origin", "main"]).ok().stderr, "");
 }
+
+/// A plain revert of what landed takes the word back with the work; the way to do that is named.
+#[test]
+fn a_plain_revert_of_a_landing_is_refused_with_the_way_to_do_it() {
+    let stage = Stage::new();
+    let (fresh, held_before) = (stage.issue("never held"), stage.issue("held before"));
+    let a = stage.agent("agent:a", "a");
+    let first = a.claim(&held_before);
+    a.work(&first, "by a").ok();
+    a.jit(&["claim", "release", &first.lease]).ok();
+    a.git(&["push", "-q", "origin", "a:main"]).ok();
+    for issue in [&fresh, &held_before] {
+        let held = a.claim(issue);
+        a.work(&held, "landed").ok();
+        a.jit(&["claim", "release", &held.lease]).ok();
+        a.git(&["push", "-q", "origin", "a:main"]).ok();
+        a.git(&["-c", "core.hooksPath=/dev/null", "revert", "--no-edit", "HEAD"]).ok();
+        let reopen = format!("jit reopen {issue} --revert");
+        let handle =
+            a.jit(&["--json", "show", issue]).ok().json()["issue"]["handle"].as_str().unwrap().to_owned();
+        let refused = a.git(&["push", "-q", "origin", "a:main"]);
+        assert_ne!(refused.code, Some(0), "{refused}");
+        let by_handle = format!("jit reopen {handle} --revert");
+        assert!(refused.stderr.contains(&reopen) || refused.stderr.contains(&by_handle), "{refused}");
+        a.git(&["reset", "-q", "--hard", "HEAD^"]).ok();
+    }
+}

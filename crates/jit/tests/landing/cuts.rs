@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use holdfast_trial::Answer;
 
 use crate::bench::JIT;
-use crate::ground::{Agent, Ground, is_long, pair};
+use crate::ground::{Agent, Ground, pair};
 
 /// What happens at a step.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -90,10 +90,9 @@ impl Cut {
     }
 }
 
-/// The steps to strike at: all of them, or a few if there is little time. They are left when a run is not struck any more.
-fn steps(offset: u32) -> impl Iterator<Item = u32> {
-    let stride = if is_long() { 1 } else { 7 };
-    (0..).map(move |step| 1 + offset % stride + step * stride)
+/// The steps to strike at: all of them. They are left when a run is not struck any more.
+fn steps() -> impl Iterator<Item = u32> {
+    1..
 }
 
 /// What holds whoever died: an issue is on the target once, with its work, and only if everybody is told so.
@@ -109,10 +108,10 @@ fn lands_once(ground: &Ground, id: &str, file: &str, context: &str) {
 }
 
 /// Whoever is killed and typed again goes on where it was.
-fn killed_at_every_step(ground: &Ground, strike: Strike, offset: u32) {
+fn killed_at_every_step(ground: &Ground, strike: Strike) {
     let (cut, agent) = (Cut::new(), ground.agent(&format!("k{strike:?}").to_lowercase()));
     let mut cuts = 0;
-    for step in steps(offset) {
+    for step in steps() {
         let file = format!("f-{strike:?}-{step}");
         let id = ground.issue(&file, &[]);
         if ground.origin().exists() {
@@ -146,18 +145,18 @@ fn killed_at_every_step(ground: &Ground, strike: Strike, offset: u32) {
 
 #[test]
 fn whoever_is_killed_before_a_step_goes_on() {
-    killed_at_every_step(&Ground::new(), Strike::KillBefore, 0);
+    killed_at_every_step(&Ground::new(), Strike::KillBefore);
 }
 
 #[test]
 fn whoever_is_killed_after_a_step_goes_on() {
-    killed_at_every_step(&Ground::new(), Strike::KillAfter, 2);
+    killed_at_every_step(&Ground::new(), Strike::KillAfter);
 }
 
 #[test]
 fn whoever_is_killed_on_the_way_to_a_remote_goes_on() {
     let ground = Ground::with_origin();
-    killed_at_every_step(&ground, Strike::KillAfter, 4);
+    killed_at_every_step(&ground, Strike::KillAfter);
     assert_eq!(ground.main(&["rev-parse", "main"]), ground.git(&["rev-parse", "main"], &ground.origin()));
 }
 
@@ -167,7 +166,7 @@ fn whoever_is_killed_on_the_way_to_a_review_goes_on() {
     let ground = Ground::new();
     let (cut, agent) = (Cut::new(), ground.agent("a"));
     let mut cuts = 0;
-    for step in steps(1) {
+    for step in steps() {
         let file = format!("f-{step}");
         let id = ground.issue(&file, &[]);
         agent.begin(&id, &file);
@@ -185,11 +184,11 @@ fn whoever_is_killed_on_the_way_to_a_review_goes_on() {
 }
 
 /// Somebody else lands between any two steps, or moves the target by hand: both are there, one on top of the other.
-fn others_act_at_every_step(offset: u32, by_hand: bool) {
+fn others_act_at_every_step(by_hand: bool) {
     let ground = Ground::new();
     let (cut, agent, other) = (Cut::new(), ground.agent("a"), ground.agent("b"));
     let mut cuts = 0;
-    for step in steps(offset) {
+    for step in steps() {
         let (mine, theirs) = (format!("mine-{step}"), format!("theirs-{step}"));
         let (id, their_id) = (ground.issue(&mine, &[]), ground.issue(&theirs, &[]));
         agent.begin(&id, &mine);
@@ -231,12 +230,12 @@ fn others_act_at_every_step(offset: u32, by_hand: bool) {
 
 #[test]
 fn two_landers_land_both_whenever_they_meet() {
-    others_act_at_every_step(1, false);
+    others_act_at_every_step(false);
 }
 
 #[test]
 fn a_target_that_moves_is_built_on() {
-    others_act_at_every_step(3, true);
+    others_act_at_every_step(true);
 }
 
 /// Somebody is displaced between any two steps: either it had landed before, or nothing of it lands.
@@ -245,7 +244,7 @@ fn whoever_is_displaced_lands_nothing() {
     let ground = Ground::new();
     let (cut, agent, other) = (Cut::new(), ground.agent("a"), ground.agent("b"));
     let mut kinds = [0, 0];
-    for step in steps(2) {
+    for step in steps() {
         let file = format!("f-{step}");
         let id = ground.issue(&file, &[]);
         agent.begin(&id, &file);

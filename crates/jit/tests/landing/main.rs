@@ -11,6 +11,7 @@
 mod bench;
 
 mod before;
+mod begins;
 mod crowd;
 mod cuts;
 mod ground;

@@ -403,3 +403,34 @@ fn sync_leaves_alone_what_conflicts() {
     assert_eq!(agent.git(&["rev-parse", "HEAD"]), before);
     assert_eq!(agent.git(&["status", "--porcelain", "--", ":!.jit"]), "");
 }
+
+/// What both sides changed of one issue is merged field by field.
+#[test]
+fn sync_merges_the_files_of_an_issue() {
+    let ground = Ground::new();
+    let (id, other) = (ground.issue("mine", &[]), ground.issue("other", &[]));
+    let agent = ground.agent("a");
+    agent.begin(&id, "mine");
+    agent.run(&["issue", "update", &id, "--description", "from the branch"]).ok();
+    agent.run(&["label", "add", &id, "by:a"]).ok();
+    agent.git(&["add", "-A"]);
+    agent.git(&["commit", "-q", "-m", "mine"]);
+    // Beside the branch the target changes the very same files, by an earlier hand.
+    let path = ground.bench.repo().join(format!(".jit/issues/{id}/issue.json"));
+    let mut file: serde_json::Value =
+        serde_json::from_str(&ground.main(&["show", &format!("main:.jit/issues/{id}/issue.json")])).unwrap();
+    file["priority"] = "high".into();
+    std::fs::write(&path, serde_json::to_string_pretty(&file).unwrap() + "\n").unwrap();
+    ground.bench.jit(&["label", "add", &other, "beside"]);
+    ground.commit("theirs");
+    let synced = agent.run(&["--json", "sync"]).ok().json();
+    assert_eq!(synced["moved"].as_array().unwrap().len(), 1, "{synced}");
+    let merged: serde_json::Value =
+        serde_json::from_str(&agent.git(&["show", &format!("HEAD:.jit/issues/{id}/issue.json")])).unwrap();
+    assert_eq!(
+        (&merged["description"], &merged["priority"], &merged["state"]),
+        (&"from the branch".into(), &"high".into(), &"in_progress".into())
+    );
+    agent.run(&["finish", "-a", "-m", "landed"]).ok();
+    assert_eq!(ground.told(&id), pair("done", "landed"));
+}

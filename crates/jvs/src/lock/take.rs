@@ -48,7 +48,7 @@ fn take_here(
     path: &Path,
     lease_ms: Option<u64>,
 ) -> Result<(Session, Granted)> {
-    let lock = Lock::of(repo, worktree)?;
+    let lock = Lock::to_take(repo, worktree)?;
     let (session, made) = session(repo, worktree, shell, path)?;
     match lock.acquire(&session, lease_ms) {
         Ok(granted) => {

@@ -1,6 +1,7 @@
 //! Several who take one lock, publish, stand still, die and go on, in an order that is drawn by lot: nobody ever
 //! publishes under a token after a larger one was granted.
 
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -12,7 +13,12 @@ use holdfast_kernel::Millis;
 use holdfast_sys::Sys;
 use holdfast_sys::sim::{Config, Fate, Faults, Odds, Process, Random, World};
 
+use holdfast_trial::seeds;
+
 use crate::stage::Stage;
+
+/// Which worker was granted which token.
+type Grants = Mutex<BTreeMap<u64, u64>>;
 
 /// How long a lease lasts here; some pauses are longer.
 const LEASE_MS: u64 = 2_000;
@@ -27,12 +33,15 @@ fn faults() -> Faults {
 }
 
 /// Takes the lock and publishes, again and again, and never gives the lock back.
-fn worker(sys: Sys, number: u64, displaced: &AtomicUsize) {
+fn worker(sys: Sys, number: u64, grants: &Grants, displaced: &AtomicUsize) {
     let file = format!("/{number}.json");
     for turn in 0..3 {
         let stage = Stage::open(sys.clone());
         match stage.take(&file, Some(LEASE_MS)) {
             Ok(session) => {
+                let token = session.fence.unwrap().get();
+                let before = grants.lock().unwrap_or_else(PoisonError::into_inner).insert(token, number);
+                assert!(before.is_none_or(|before| before == number), "{token} was granted twice");
                 if let Err(error) = stage.snapshot(&session)
                     && matches!(error.class(), Class::FencingMismatch | Class::LockExpired)
                 {
@@ -71,9 +80,10 @@ fn run(seed: u64, displaced: &Arc<AtomicUsize>) -> (usize, usize) {
     if setup.fates != [Fate::Returned] {
         return (0, 0);
     }
+    let grants = Arc::new(Grants::default());
     let worker = |n: u64| {
-        let displaced = Arc::clone(displaced);
-        Process::new(format!("w{n}"), 0, move |sys| worker(sys, n, &displaced))
+        let (grants, displaced) = (Arc::clone(&grants), Arc::clone(displaced));
+        Process::new(format!("w{n}"), 0, move |sys| worker(sys, n, &grants, &displaced))
     };
     let epoch = world.run((0..3).map(worker).collect());
     assert_eq!(epoch.panics().collect::<Vec<_>>(), Vec::<&str>::new(), "seed {seed}");
@@ -100,13 +110,14 @@ fn run(seed: u64, displaced: &Arc<AtomicUsize>) -> (usize, usize) {
 
 #[test]
 fn nobody_publishes_under_a_token_that_was_overtaken() {
-    let (mut published, mut granted) = (0, 0);
+    let (mut worlds, mut published, mut granted) = (0, 0, 0);
     let displaced = Arc::new(AtomicUsize::new(0));
-    for seed in 0..150 {
+    for seed in seeds(150) {
         let (more, grants) = run(seed, &displaced);
-        (published, granted) = (published + more, granted + grants);
+        (worlds, published, granted) = (worlds + 1, published + more, granted + grants);
     }
     let displaced = displaced.load(Ordering::SeqCst);
     println!("{published} publications under {granted} grants, {displaced} refused");
-    assert!(published > 100 && granted > 100 && displaced > 10, "{published}, {granted}, {displaced}");
+    let enough = published > 100 && granted > 100 && displaced > 10;
+    assert!(enough || worlds < 150, "{published}, {granted}, {displaced}");
 }

@@ -204,7 +204,10 @@ impl CommitCheck<'_> {
             }
         };
         let Some((fence, log)) = fenced.pair() else {
-            findings.add(self.weight, pushed.unfenced(issue));
+            let was = change.and_then(|change| change.old).and_then(|old| Fenced::of(self.objects, old).ok());
+            let is_back = named.is_none() && was.is_some_and(|was| was.pair().is_some());
+            let problem = if is_back { pushed.taken_back(issue, None) } else { pushed.unfenced(issue) };
+            findings.add(self.weight, problem);
             return Ok(());
         };
         let Some(known) = self.logs.log(log) else {
@@ -218,7 +221,7 @@ impl CommitCheck<'_> {
             // What is wrong with the lease that is named has been said.
             (Some(_), Some(None)) => {}
             (Some(_), None) if self.goes_back(change, fence, log) => {
-                findings.add(self.weight, pushed.taken_back(issue, fence));
+                findings.add(self.weight, pushed.taken_back(issue, Some(fence)));
             }
             (Some(_), None) if is_as_written(&self.git, known, issue, version, fence)? => {}
             (Some(lease), None) => drop(self.in_force(pushed, known, lease, findings)?),
@@ -237,9 +240,10 @@ impl CommitCheck<'_> {
 }
 
 impl PushedCommit<'_> {
-    fn taken_back(&self, issue: IssueId, fence: u64) -> Problem {
+    fn taken_back(&self, issue: IssueId, fence: Option<u64>) -> Problem {
+        let under = fence.map(|fence| format!(" under fence {fence}")).unwrap_or_default();
         let message = format!(
-            "commit {} puts issue {issue} back to what was written under fence {fence}, before its last lease",
+            "commit {} puts issue {issue} back to what was written{under} before its last lease",
             self.short()
         );
         let hint = format!("git reset --keep {}^, then: jit reopen {issue} --revert", self.short());

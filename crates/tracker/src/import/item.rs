@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use crate::error::Result;
 use crate::ids::IssueId;
 use crate::issues::Issue;
+use crate::notes::Note;
 use crate::writes::{self, Draft, Fresh, Results, Writer, deps_of, labels_of, results_of};
 
 /// An issue that is imported.
@@ -19,6 +20,8 @@ pub(super) struct Item {
     /// What it belongs to, and which is to wait for it.
     pub(super) parents: BTreeSet<IssueId>,
     pub(super) results: Results,
+    /// What was noted on it.
+    pub(super) notes: Vec<Note>,
 }
 
 impl Item {
@@ -32,6 +35,7 @@ impl Item {
             soft: BTreeSet::new(),
             parents: BTreeSet::new(),
             results: Results::default(),
+            notes: Vec::new(),
         }
     }
 

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use holdfast_git::objects::Mode;
-use holdfast_git::{Git, ObjectId, Objects, Repository};
+use holdfast_git::{Error as GitError, Git, ObjectId, Objects, Repository};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{LONGEST, State};
@@ -13,6 +14,7 @@ use crate::durable;
 use crate::error::Result;
 use crate::ids::IssueId;
 use crate::json;
+use crate::notice::Notice;
 use crate::session::Session;
 use crate::target::Target;
 use crate::workspace::{self, DATA};
@@ -49,12 +51,15 @@ pub(super) struct Branch {
 
 /// Every branch that is not the target and has finished work of its own.
 pub(super) fn load(session: &Session, repository: &Repository, target: &Target) -> Result<Vec<Branch>> {
+    look(session, repository, target, true)
+}
+
+/// As [`load`]; what was found is kept for the next time, or nothing is written.
+fn look(session: &Session, repository: &Repository, target: &Target, keep: bool) -> Result<Vec<Branch>> {
     let git = Git::in_dir(repository.common_dir());
-    let format = "--format=%(objectname) %(refname)";
-    let listed = git.run(&["for-each-ref", format, "refs/heads", "refs/remotes"])?;
-    let listed = String::from_utf8_lossy(&listed);
     let own = [format!("refs/heads/{}", target.branch), format!("refs/remotes/origin/{}", target.branch)];
-    let refs = listed.lines().filter_map(|line| line.split_once(' '));
+    let listed = all(session, repository, &git)?;
+    let refs = listed.iter().map(|(tip, name)| (tip.as_str(), name.as_str()));
     let refs: Vec<(&str, &str)> = refs.filter(|(_, name)| !own.iter().any(|own| own == name)).collect();
     let path = session.control().join(FILE);
     let before = read(session, &path);
@@ -67,7 +72,7 @@ pub(super) fn load(session: &Session, repository: &Repository, target: &Target) 
         };
         known.tips.insert((*tip).to_owned(), finished);
     }
-    if known.tips.keys().ne(before.tips.keys()) {
+    if keep && known.tips.keys().ne(before.tips.keys()) {
         // What cannot be kept is looked for again.
         let _ = durable::replace(
             session.sys(),
@@ -89,6 +94,67 @@ pub(super) fn load(session: &Session, repository: &Repository, target: &Target) 
     Ok(refs.into_iter().filter_map(branch).collect())
 }
 
+/// A branch that has an issue finished.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, JsonSchema)]
+pub struct OnBranch {
+    /// The branch, as people type it.
+    pub branch: String,
+    /// How the issue stands there.
+    pub state: State,
+    /// The fence that it was finished under.
+    pub fence: Option<u64>,
+}
+
+/// Every branch beside the target that has an issue finished, the one that counts first: that of the highest fence.
+/// Writes nothing; where they cannot be read, a notice says so.
+pub fn having(session: &Session, id: IssueId) -> Vec<OnBranch> {
+    let found = || -> Result<Vec<Branch>> {
+        let Some(repository) = session.repository() else { return Ok(Vec::new()) };
+        match Target::find(&session.caller, repository, session.config())? {
+            Some(target) => look(session, repository, &target, false),
+            None => Ok(Vec::new()),
+        }
+    };
+    let branches = found().unwrap_or_else(|error| {
+        session.notice(&Notice::BranchesUnknown(error.to_string()));
+        Vec::new()
+    });
+    let text = id.to_string();
+    let mut all = Vec::new();
+    for branch in branches {
+        let finished = branch.finished.iter().filter(|finished| finished.issue == text);
+        all.extend(finished.map(|finished| OnBranch {
+            branch: branch.name.clone(),
+            state: finished.state,
+            fence: finished.fence,
+        }));
+    }
+    all.sort_by(|one, other| other.fence.cmp(&one.fence).then_with(|| one.branch.cmp(&other.branch)));
+    all
+}
+
+/// All branches, here and of remotes, each with its tip.
+fn all(session: &Session, repository: &Repository, git: &Git) -> Result<Vec<(String, String)>> {
+    let mut all = Vec::new();
+    for prefix in ["refs/heads", "refs/remotes"] {
+        match repository.refs_below(&*session.sys().files, prefix) {
+            Ok(refs) => {
+                all.extend(refs.into_iter().map(|(name, tip)| {
+                    (tip.to_string(), String::from_utf8_lossy(name.as_bytes()).into_owned())
+                }))
+            }
+            Err(GitError::Reftable { .. }) => {
+                let listed = git.run(&["for-each-ref", "--format=%(objectname) %(refname)", prefix])?;
+                let listed = String::from_utf8_lossy(&listed);
+                let lines = listed.lines().filter_map(|line| line.split_once(' '));
+                all.extend(lines.map(|(tip, name)| (tip.to_owned(), name.to_owned())));
+            }
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(all)
+}
+
 fn read(session: &Session, path: &Path) -> Known {
     let bytes = durable::read(session.sys(), path, LONGEST_FILE).ok().flatten();
     bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default()
@@ -104,7 +170,7 @@ impl Looker<'_> {
     /// What is finished in a commit and was not where it left the target.
     fn look(&self, tip: &str) -> Result<Vec<Finished>> {
         let Some(id) = ObjectId::from_hex(tip.as_bytes()) else { return Ok(Vec::new()) };
-        let base = self.base(tip)?;
+        let base = self.base(&id)?;
         if base == Some(id) {
             return Ok(Vec::new());
         }
@@ -141,12 +207,19 @@ impl Looker<'_> {
     }
 
     /// Where a branch left the target; none if it never was on it.
-    fn base(&self, tip: &str) -> Result<Option<ObjectId>> {
+    fn base(&self, tip: &ObjectId) -> Result<Option<ObjectId>> {
         for target in self.target.tips() {
-            let said = self.git.ask(&["merge-base", tip, &target.to_string()], &[])?;
-            let first = said.stdout.split(|byte| *byte == b'\n').next().unwrap_or_default();
-            if let Some(base) = ObjectId::from_hex(first) {
-                return Ok(Some(base));
+            let base = match self.objects.merge_base(tip, &target) {
+                Ok(base) => base,
+                // What only git can get is asked of git.
+                Err(_) => {
+                    let said = self.git.ask(&["merge-base", &tip.to_string(), &target.to_string()], &[])?;
+                    let first = said.stdout.split(|byte| *byte == b'\n').next().unwrap_or_default();
+                    ObjectId::from_hex(first)
+                }
+            };
+            if base.is_some() {
+                return Ok(base);
             }
         }
         Ok(None)

@@ -58,7 +58,10 @@ pub fn start(
             let between = |lease: &Lease| checkout.as_ref().map_or(Ok(()), |checkout| checkout.switch(lease));
             match wanted.issue {
                 Some(issue) => take::acquire_then(session, issue, terms, patience, &between)?,
-                None => take::next_then(session, terms, wanted.filter, false, &between)?,
+                None => {
+                    let next = || take::next_then(session, terms, wanted.filter, false, &between);
+                    take::within(session, patience, next)?
+                }
             }
         }
     };

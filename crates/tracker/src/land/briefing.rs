@@ -6,11 +6,12 @@ use serde::Serialize;
 use super::plumbing::Plumbing;
 use crate::error::Result;
 use crate::ids::IssueId;
-use crate::issues::{Issue, Issues, Scope};
+use crate::issues::{Issue, Issues, Scope, Standing};
 use crate::notes;
 use crate::session::Session;
 use crate::target::Target;
 use crate::times::ago;
+use crate::workspace::{self, DATA};
 use crate::writes::results_of;
 
 /// The longest one, in bytes.
@@ -18,6 +19,9 @@ const LONGEST: usize = 8 << 10;
 
 /// How much of it is for notes.
 const MOST_OF_NOTES: usize = 3 << 10;
+
+/// How many commits are looked through for the one that a dependency landed as.
+const FARTHEST: usize = 1_000;
 
 /// How many characters of one note are shown.
 const LONGEST_NOTE: usize = 500;
@@ -63,11 +67,12 @@ impl Briefing {
             ));
         }
         for dep in deps.iter().filter_map(|dep| IssueId::parse(dep)) {
-            if let Ok(line) =
-                issues.see(dep, Scope::All, |seen| format!("{} ({})", &*seen.issue.title, seen.issue.state))
-            {
-                text.push_str(&format!("depends on: {}  {line}\n", issues.handle(dep)));
-            }
+            let seen = issues.see(dep, Scope::All, |seen| {
+                (seen.issue.title.to_string(), seen.issue.state, seen.standing.clone())
+            });
+            let Ok((title, state, standing)) = seen else { continue };
+            let place = where_landed(session, dep, &standing).unwrap_or_default();
+            text.push_str(&format!("depends on: {}  {title} ({state}{place})\n", issues.handle(dep)));
         }
         for (path, document) in &before.documents {
             let label = document.label.as_deref().map(|label| format!("  {label}")).unwrap_or_default();
@@ -82,6 +87,21 @@ impl Briefing {
         let next = "\nwhen it is done: jit finish -a -m 'what was done'; to give it back: jit drop\n";
         Ok(Self(cut(text, &(noted(session, id)? + next))))
     }
+}
+
+/// Where a dependency landed, or what it waits for; nothing if there is nothing to say.
+fn where_landed(session: &Session, id: IssueId, standing: &Standing) -> Option<String> {
+    if !matches!(standing, Standing::Landed | Standing::NotPushed) {
+        return standing.words().map(|words| format!(", {words}"));
+    }
+    let target = Target::find(&session.caller, session.repository()?, session.config()).ok().flatten()?;
+    let tip = if *standing == Standing::NotPushed { target.local? } else { target.onto()? };
+    let objects = workspace::objects(&session.caller, session.repository()?).ok()?;
+    let path = format!("{DATA}/issues/{id}/issue.json");
+    let commit = objects.last_change(&tip, path.as_bytes(), FARTHEST).ok().flatten()?;
+    let short: String = commit.to_string().chars().take(10).collect();
+    let more = standing.words().map(|words| format!(", {words}")).unwrap_or_default();
+    Some(format!(", landed on {} as {short}{more}", target.branch))
 }
 
 /// What was noted on an issue: the last notes, as many as there is room for.
@@ -116,7 +136,16 @@ fn earlier(session: &Session, handle: &str, own: Option<&str>) -> Result<Vec<Str
     };
     let target = Target::find(&session.caller, repository, session.config())?;
     let Some(tip) = target.as_ref().and_then(Target::onto) else { return Ok(Vec::new()) };
-    let plumbing = Plumbing::new(root);
+    let plumbing = Plumbing::new(session, root);
+    // Nearly always there is none, and that can be told without asking git.
+    let (all, more) = (format!("jit/{handle}"), format!("jit/{handle}-"));
+    let is_left = |name: &str| Some(name) != own && (name == all || name.starts_with(&more));
+    let files = &*session.sys().files;
+    if let Ok(known) = repository.refs_below(files, "refs/heads/jit")
+        && !known.keys().any(|name| is_left(&name.to_string()))
+    {
+        return Ok(Vec::new());
+    }
     let format = "--format=%(objectname) %(refname:short) %(committername) %(committerdate:relative)";
     let patterns = [format!("refs/heads/jit/{handle}"), format!("refs/heads/jit/{handle}-*")];
     let listed = plumbing.text(&["for-each-ref", format, &patterns[0], &patterns[1]])?;

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use holdfast_git::ObjectId;
-use holdfast_sys::Sys;
 
 use super::plumbing::{Merged, Plumbing, is_ours};
 use crate::error::{LandError, Result};
@@ -27,8 +26,7 @@ pub(super) struct Candidate {
 
 /// Where candidates are built.
 pub(super) struct Builder<'a> {
-    pub(super) sys: &'a Sys,
-    pub(super) plumbing: &'a Plumbing,
+    pub(super) plumbing: &'a Plumbing<'a>,
     /// The issue that lands. What only says how it stands is no work: its last commit says so anew.
     pub(super) issue: Option<IssueId>,
 }
@@ -121,18 +119,21 @@ impl Builder<'_> {
         let mut left = Vec::new();
         for path in files {
             let text = String::from_utf8_lossy(path).into_owned();
-            let read = |commit: Option<&ObjectId>| match commit {
-                Some(commit) => Ok(self.plumbing.show(commit, &text)?.unwrap_or_default()),
-                None => Ok::<_, crate::error::Error>(Vec::new()),
+            let read = |commit: &ObjectId| self.plumbing.show(commit, &text);
+            let before = base.map(read).transpose()?.flatten().unwrap_or_default();
+            // A file that one side does not have was taken away there: what the other one wrote is then not to be
+            // joined with nothing.
+            let resolved = match (is_ours(path), read(ours)?, read(theirs)?) {
+                (true, Some(ours), Some(theirs)) => resolve(&text, &before, &ours, &theirs),
+                _ => None,
             };
-            let sides = (read(base)?, read(Some(ours))?, read(Some(theirs))?);
-            match is_ours(path).then(|| resolve(&text, &sides.0, &sides.1, &sides.2)).flatten() {
+            match resolved {
                 Some(bytes) => drop(merged.insert(text, Some(bytes))),
                 None => left.push(text),
             }
         }
         if left.is_empty() {
-            return self.plumbing.with_files(self.sys, tree, &merged);
+            return self.plumbing.with_files(tree, &merged);
         }
         Err(LandError::Conflict { files: left, commit: theirs.to_string() }.into())
     }

@@ -5,6 +5,7 @@ use holdfast_git::ObjectId;
 use holdfast_kernel::Lease;
 
 use super::candidate::Builder;
+use super::follow;
 use super::plumbing::Plumbing;
 use crate::config::Satisfied;
 use crate::error::{LandError, Result};
@@ -16,7 +17,7 @@ use crate::target::Target;
 /// A worktree that can go to another branch.
 pub(super) struct Checkout<'a> {
     session: &'a Session,
-    plumbing: Plumbing,
+    plumbing: Plumbing<'a>,
     tip: ObjectId,
 }
 
@@ -33,7 +34,7 @@ impl<'a> Checkout<'a> {
         };
         let target = Target::find(&session.caller, repository, session.config())?;
         let Some(tip) = target.as_ref().and_then(Target::onto) else { return Ok(None) };
-        let plumbing = Plumbing::new(root);
+        let plumbing = Plumbing::new(session, root);
         let left: Vec<String> = plumbing
             .dirty()?
             .into_iter()
@@ -104,11 +105,11 @@ impl<'a> Checkout<'a> {
         }
         let deps = issues
             .see(id, Scope::All, |seen| seen.deps.members().filter_map(IssueId::parse).collect::<Vec<_>>())?;
-        let builder = Builder { sys: self.session.sys(), plumbing: &self.plumbing, issue: None };
+        let builder = Builder { plumbing: &self.plumbing, issue: None };
         for dep in deps {
             let standing = issues.see(dep, Scope::All, |seen| seen.standing.clone());
             let Ok(Standing::OnBranch { branch }) = standing else { continue };
-            let tip = self.plumbing.id(&["rev-parse", "--verify", "--end-of-options", &branch])?;
+            let tip = self.plumbing.tip(&branch)?;
             base = match self.plumbing.base(&base, &tip)? {
                 Some(common) if common == tip => base,
                 Some(common) if common == base => tip,
@@ -129,7 +130,11 @@ fn is_finished(session: &Session) -> Result<bool> {
 }
 
 /// The newest commit of this worktree that no tip of the target has, for people.
-fn unlanded(plumbing: &Plumbing, target: &Target) -> Result<Option<String>> {
+fn unlanded(plumbing: &Plumbing<'_>, target: &Target) -> Result<Option<String>> {
+    let tips: Vec<ObjectId> = target.tips().collect();
+    if plumbing.beyond(&plumbing.head()?, &tips)?.is_empty() {
+        return Ok(None);
+    }
     let mut args = vec![
         "log".to_owned(),
         "--format=%h (%s)".to_owned(),
@@ -137,7 +142,7 @@ fn unlanded(plumbing: &Plumbing, target: &Target) -> Result<Option<String>> {
         "HEAD".to_owned(),
         "--not".to_owned(),
     ];
-    args.extend(target.tips().map(|tip| tip.to_string()));
+    args.extend(tips.iter().map(ToString::to_string));
     args.extend(["--".to_owned(), ".".to_owned(), ":(exclude).jit".to_owned()]);
     let words: Vec<&str> = args.iter().map(String::as_str).collect();
     Ok(plumbing.text(&words)?.lines().next().map(ToOwned::to_owned))
@@ -145,8 +150,14 @@ fn unlanded(plumbing: &Plumbing, target: &Target) -> Result<Option<String>> {
 
 /// Moves the branch of this worktree, and the worktree with it, from one commit to another. What is only the
 /// tracker's and is in neither is taken over.
-pub(super) fn advance(session: &Session, plumbing: &Plumbing, from: &ObjectId, to: &ObjectId) -> Result<()> {
-    super::follow::take_over(session, plumbing, from, to)?;
+pub(super) fn advance(
+    session: &Session,
+    plumbing: &Plumbing<'_>,
+    from: &ObjectId,
+    to: &ObjectId,
+) -> Result<()> {
+    let met = follow::meeting(plumbing, from, to)?;
+    follow::take_over(session, plumbing, &met, from, to)?;
     plumbing.git().run(&["read-tree", "-m", "-u", &from.to_string(), &to.to_string()])?;
     plumbing.git().run(&["update-ref", "-m", "jit: landed", "HEAD", &to.to_string(), &from.to_string()])?;
     Ok(())

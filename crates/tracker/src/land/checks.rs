@@ -14,24 +14,33 @@ use crate::notes;
 use crate::workspace::DATA;
 
 impl Finisher<'_> {
-    /// Refuses to leave something behind that nobody was asked about.
-    pub(super) fn check_left_over(&self, asked: &Asked) -> Result<()> {
-        if asked.all || asked.leave {
-            return Ok(());
-        }
-        let left = self.plumbing.dirty()?.into_iter().filter(|dirty| !dirty.is_ours() && !dirty.is_staged);
-        let left: Vec<String> = left.map(|dirty| String::from_utf8_lossy(&dirty.path).into_owned()).collect();
-        if left.is_empty() { Ok(()) } else { Err(LandError::LeftOver(left).into()) }
-    }
-
-    /// Stages what is to be committed, but for the issue's own files: these say something else once it is done.
-    pub(super) fn stage(&self, asked: &Asked) -> Result<()> {
-        if asked.all {
+    /// Stages what is to be committed, but for the issue's own files: these say something else once it is done. Refuses
+    /// to leave something behind that nobody was asked about. Gives what is staged then.
+    ///
+    /// # Errors
+    /// What would be left behind, or what failed.
+    pub(super) fn stage(&self, asked: &Asked) -> Result<Vec<Vec<u8>>> {
+        let mut staged = if asked.all {
             self.plumbing.git().run(&["add", "-A"])?;
-        }
+            self.plumbing.staged()?
+        } else {
+            let dirty = self.plumbing.dirty()?;
+            let left = dirty.iter().filter(|dirty| !asked.leave && !dirty.is_ours() && !dirty.is_staged);
+            let left: Vec<String> =
+                left.map(|dirty| String::from_utf8_lossy(&dirty.path).into_owned()).collect();
+            if !left.is_empty() {
+                return Err(LandError::LeftOver(left).into());
+            }
+            dirty.into_iter().filter(|dirty| dirty.is_in_index).map(|dirty| dirty.path).collect()
+        };
         let (home, results) = self.own();
-        self.plumbing.git().ask(&["reset", "-q", "--", &home, &results], &[])?;
-        Ok(())
+        let own = [format!("{home}/"), format!("{results}/")];
+        let is_own = |path: &Vec<u8>| own.iter().any(|own| path.starts_with(own.as_bytes()));
+        if staged.iter().any(is_own) {
+            self.plumbing.git().ask(&["reset", "-q", "--", &home, &results], &[])?;
+            staged.retain(|path| !is_own(path));
+        }
+        Ok(staged)
     }
 
     /// The directories of the issue's own files.

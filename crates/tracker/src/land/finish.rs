@@ -29,6 +29,9 @@ use crate::target::Target;
 use crate::workspace::DATA;
 use crate::writes::{Draft, Files, Finished, Verdict, Writer};
 
+/// The link to the commit that landed work was put on.
+pub const ONTO: &str = "onto";
+
 /// How often the target may move under a candidate.
 const MOST_TIMES: u32 = 32;
 
@@ -103,7 +106,7 @@ pub fn finish(session: &Session, id: IssueId, asked: &Asked) -> Result<Outcome> 
     let Some(target) = target.filter(|target| target.onto().is_some()) else {
         return plain(session, id, &lease);
     };
-    let finisher = Finisher::new(session, id, lease, Plumbing::new(root), target)?;
+    let finisher = Finisher::new(session, id, lease, Plumbing::new(session, root), target)?;
     let how = if session.branch()?.as_deref() == Some(&finisher.target.branch) {
         finisher.on_the_target(asked)
     } else {
@@ -130,9 +133,8 @@ pub fn land(session: &Session, id: IssueId, with: &[IssueId]) -> Result<Outcome>
         return Err(nothing());
     };
     let target = Target::find(&session.caller, repository, session.config())?.ok_or_else(nothing)?;
-    let plumbing = Plumbing::new(root);
-    let source =
-        plumbing.id(&["rev-parse", "--verify", "--end-of-options", &format!("{branch}^{{commit}}")])?;
+    let plumbing = Plumbing::new(session, root);
+    let source = plumbing.tip(&branch)?;
     let agent = session.agent()?;
     // Whoever dies while it lands what somebody else finished holds nobody up for long.
     let range = session.config().policy().rule_for(session.holder()?).ttl;
@@ -178,7 +180,7 @@ pub(super) struct Finisher<'a> {
     pub(super) session: &'a Session,
     pub(super) id: IssueId,
     pub(super) lease: Lease,
-    pub(super) plumbing: Plumbing,
+    pub(super) plumbing: Plumbing<'a>,
     pub(super) target: Target,
     pub(super) writer: Writer<'a>,
     pub(super) handle: String,
@@ -194,7 +196,7 @@ impl<'a> Finisher<'a> {
         session: &'a Session,
         id: IssueId,
         lease: Lease,
-        plumbing: Plumbing,
+        plumbing: Plumbing<'a>,
         target: Target,
     ) -> Result<Self> {
         let writer = Writer::open(session)?;
@@ -245,10 +247,9 @@ impl<'a> Finisher<'a> {
     /// Judges what is to be committed, and commits it with the word; gives the gates that are open.
     fn commit_on_the_target(&self, head: &ObjectId, asked: &Asked) -> Result<Option<Vec<String>>> {
         let started = Started::read(self.session, self.id, self.lease.fence.get());
-        self.check_left_over(asked)?;
-        self.stage(asked)?;
+        let staged = self.stage(asked)?;
         let since = started.and_then(|started| ObjectId::from_hex(started.base?.as_bytes())).unwrap_or(*head);
-        let has_work = self.plumbing.staged()?.iter().any(|path| !is_ours(path))
+        let has_work = staged.iter().any(|path| !is_ours(path))
             || self.plumbing.changed(&since, head)?.iter().any(|path| !is_ours(path));
         self.check_change(has_work, asked)?;
         let tree = self.plumbing.id(&["write-tree"])?;
@@ -269,9 +270,7 @@ impl<'a> Finisher<'a> {
                 return self.landed_before(&self.plumbing.head()?, tip);
             }
         }
-        self.check_left_over(asked)?;
-        self.stage(asked)?;
-        if !self.plumbing.staged()?.is_empty() {
+        if !self.stage(asked)?.is_empty() {
             self.commit(asked.message.as_deref())?;
         }
         let source = self.plumbing.head()?;
@@ -313,7 +312,7 @@ impl<'a> Finisher<'a> {
             }
             let candidate = self.build(onto, source)?;
             self.judge(&candidate, turn.as_ref())?;
-            let (draft, files) = self.compose()?;
+            let (draft, files) = self.compose(&onto)?;
             if let Some(Finished::Gated(open)) = draft.finished() {
                 self.keep_on_branch(source, "its gates are open")?;
                 return Ok(How::Gated(open));
@@ -324,7 +323,7 @@ impl<'a> Finisher<'a> {
                 None => Turn::take(self.session, &self.target.branch)?,
             };
             match publisher.publish(&held, &onto, &tip)? {
-                Published::Landed => return self.landed(source, &tip),
+                Published::Landed => return self.landed(source, &tip, true),
                 Published::Moved => turn = Some(held.insist()?),
                 Published::Offline(why) => return self.keep_judged(source, &why),
             }
@@ -338,13 +337,14 @@ impl<'a> Finisher<'a> {
             self.publisher().say_landed(tip)?;
             self.publisher().catch_up(&Turn::take(self.session, &self.target.branch)?, tip);
         }
-        self.landed(source, tip)
+        self.landed(source, tip, false)
     }
 
-    /// What is left to do once the target has it: a branch that has nothing else goes where the target is.
-    fn landed(&self, source: &ObjectId, tip: &ObjectId) -> Result<How> {
+    /// What is left to do once the target has it: a branch that has nothing else, as one whose tip `is_all_there`, goes
+    /// where the target is.
+    fn landed(&self, source: &ObjectId, tip: &ObjectId, is_all_there: bool) -> Result<How> {
         if self.branch.is_none() && self.plumbing.head()? == *source {
-            if self.has_nothing_else(source, tip)? {
+            if is_all_there || self.has_nothing_else(source, tip)? {
                 self.go_to(source, tip);
             } else {
                 let why = "it has commits that have not landed";
@@ -379,7 +379,7 @@ impl<'a> Finisher<'a> {
     }
 
     fn build_as(&self, strategy: Strategy, onto: ObjectId, source: &ObjectId) -> Result<Candidate> {
-        let builder = Builder { sys: self.session.sys(), plumbing: &self.plumbing, issue: Some(self.id) };
+        let builder = Builder { plumbing: &self.plumbing, issue: Some(self.id) };
         match strategy {
             Strategy::Rebase => builder.rebased(onto, source),
             Strategy::Merge => builder.merged(onto, source),
@@ -401,7 +401,7 @@ impl<'a> Finisher<'a> {
     }
 
     /// Makes of a draft what it is once the work is done: with what gates were judged, and the word.
-    fn finish_draft(&self, draft: &mut Draft) {
+    fn finish_draft(&self, draft: &mut Draft, onto: Option<&ObjectId>) {
         let judged = self.judged.borrow();
         for one in &judged.gates {
             let mut result = draft.judgement(Verdict::Passed, None);
@@ -410,27 +410,29 @@ impl<'a> Finisher<'a> {
             draft.judge(&one.key, result);
         }
         draft.step(State::Done, false);
+        // Where the work begins cannot be told from its commits later; where it ends says the word itself.
+        match onto {
+            Some(onto) => drop(draft.edit().links.insert(ONTO.to_owned(), onto.to_string())),
+            None => drop(draft.edit().links.remove(ONTO)),
+        }
     }
 
-    /// The files that say that it is done.
-    fn compose(&self) -> Result<(Draft, Files)> {
+    /// The files that say that it is done, on top of a commit of the target.
+    fn compose(&self, onto: &ObjectId) -> Result<(Draft, Files)> {
         self.writer.compose(self.id, "finishing", |draft| {
-            self.finish_draft(draft);
+            self.finish_draft(draft, Some(onto));
             Ok(())
         })
     }
 
     /// The last commit of a candidate, with the word in it.
     fn seal(&self, candidate: &Candidate, files: &Files, message: Option<&str>) -> Result<ObjectId> {
-        let tree =
-            self.plumbing.with_files(self.session.sys(), &self.plumbing.tree(&candidate.tip)?, files)?;
+        let tree = self.plumbing.with_files(&self.plumbing.tree(&candidate.tip)?, files)?;
         if !candidate.has_work {
             let message = hooks::naming(message.unwrap_or(&self.title).as_bytes(), &self.lease);
             return self.plumbing.commit(&tree, &[candidate.tip], &message, None);
         }
-        let parents = self.plumbing.text(&["log", "-1", "--format=%P", &candidate.tip.to_string()])?;
-        let parents: Vec<ObjectId> =
-            parents.split(' ').filter_map(|parent| ObjectId::from_hex(parent.as_bytes())).collect();
+        let parents = self.plumbing.parents(&candidate.tip)?;
         let message = hooks::naming(&self.plumbing.message(&candidate.tip)?, &self.lease);
         self.plumbing.commit(&tree, &parents, &message, Some(&candidate.tip))
     }
@@ -464,7 +466,7 @@ impl<'a> Finisher<'a> {
     /// Writes into this worktree that it is done, and commits that with whatever is staged.
     fn write_done(&self, message: Option<&str>) -> Result<Option<Finished>> {
         let changed = self.writer.change(self.id, "finishing", |draft| {
-            self.finish_draft(draft);
+            self.finish_draft(draft, None);
             Ok(())
         })?;
         let (home, results) = self.own();

@@ -2,6 +2,7 @@
 //! like a staged change that takes it back, and the next `git commit -a` there would. So what has to be done is noted
 //! durably before the ref moves; the next command of anybody does what a dying one did not come to.
 
+use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
@@ -41,6 +42,9 @@ pub(super) struct Follow<'a> {
     directory: PathBuf,
     path: PathBuf,
     note: Note,
+    /// What differs there and has to make way, as it was found when the index was locked; none if that is not known. The
+    /// copy of the index is then there, too.
+    met: RefCell<Option<Vec<Dirty>>>,
 }
 
 /// The lock of whoever moves the target.
@@ -64,7 +68,7 @@ impl<'a> Follow<'a> {
         let known = session.worktrees()?;
         let entry = known.into_iter().find(|entry| !entry.gone && entry.branch.as_deref() == Some(branch));
         let Some(entry) = entry else { return Ok(None) };
-        let directory = Plumbing::new(&entry.root).directory()?;
+        let directory = Plumbing::new(session, &entry.root).directory()?;
         let dirty = |files: Vec<String>, what: &str| LandError::TargetDirty {
             branch: branch.to_owned(),
             root: entry.root.clone(),
@@ -83,12 +87,17 @@ impl<'a> Follow<'a> {
             old: old.to_string(),
             new: new.to_string(),
         };
-        let follow = Self { session, directory, path, note };
+        let follow = Self { session, directory, path, note, met: RefCell::default() };
         let ready = follow.write_note().and_then(|()| {
             if !follow.take_index()? {
                 return Err(dirty(Vec::new(), "git is at work there").into());
             }
-            let in_the_way = follow.with_index(|plumbing| in_the_way(session, plumbing, old, new))?;
+            let (met, in_the_way) = follow.with_index(|plumbing| {
+                let met = meeting(plumbing, old, new)?;
+                let in_the_way = in_the_way(session, plumbing, &met, new)?;
+                Ok((met, in_the_way))
+            })?;
+            follow.met.replace(Some(met));
             if in_the_way.is_empty() {
                 Ok(())
             } else {
@@ -142,7 +151,7 @@ impl<'a> Follow<'a> {
     }
 
     /// Does something with a copy of the index.
-    fn with_index<T>(&self, act: impl FnOnce(&Plumbing) -> Result<T>) -> Result<T> {
+    fn with_index<T>(&self, act: impl FnOnce(&Plumbing<'_>) -> Result<T>) -> Result<T> {
         let (sys, index) = (self.session.sys(), self.directory.join("index"));
         let copy = self.own("index");
         let bytes = match sys.files.open(&index, Open::Read) {
@@ -155,7 +164,7 @@ impl<'a> Follow<'a> {
         if let Some(bytes) = bytes {
             sys.files.open(&copy, Open::New { mode: 0o644 })?.write_all_at(&bytes, 0)?;
         }
-        act(&Plumbing::with_index(&self.note.root, &copy))
+        act(&Plumbing::with_index(self.session, &self.note.root, &copy))
     }
 
     /// Nothing has to be done any more: the target did not move, or the worktree has followed.
@@ -179,13 +188,22 @@ impl<'a> Follow<'a> {
     fn follow(&self) -> Result<()> {
         let id = |text: &str| ObjectId::from_hex(text.as_bytes());
         let (old, new) = (&self.note.old, &self.note.new);
-        self.with_index(|plumbing| {
+        let met = self.met.take();
+        let is_prepared = met.is_some();
+        let go = |plumbing: &Plumbing<'_>| -> Result<()> {
             if let (Some(from), Some(to)) = (id(old), id(new)) {
-                take_over(self.session, plumbing, &from, &to)?;
+                let met = met.map_or_else(|| meeting(plumbing, &from, &to), Ok)?;
+                take_over(self.session, plumbing, &met, &from, &to)?;
             }
             plumbing.git().run(&["read-tree", "-m", "-u", old, new])?;
             Ok(())
-        })?;
+        };
+        // Nobody else can have changed the index since its copy was made.
+        if is_prepared {
+            go(&Plumbing::with_index(self.session, &self.note.root, &self.own("index")))?;
+        } else {
+            self.with_index(go)?;
+        }
         self.session.sys().files.rename(&self.own("index"), &self.directory.join("index"))?;
         Ok(())
     }
@@ -203,7 +221,7 @@ impl<'a> Follow<'a> {
     /// Does what was noted, if the branch did move.
     fn settle(&self) -> Result<()> {
         let (branch, new) = (&self.note.branch, &self.note.new);
-        let plumbing = Plumbing::new(&self.note.root);
+        let plumbing = Plumbing::new(self.session, &self.note.root);
         let head = plumbing.git().ask(&["symbolic-ref", "--quiet", "HEAD"], &[])?;
         if String::from_utf8_lossy(&head.stdout).trim_end() != format!("refs/heads/{branch}") {
             return Ok(());
@@ -250,18 +268,23 @@ pub fn settle(session: &Session) -> Result<()> {
             let _ = session.sys().files.remove_file(&path);
             continue;
         }
-        let git_directory = Plumbing::new(&note.root).directory()?;
-        let follow = Follow { session, directory: git_directory, path, note };
+        let git_directory = Plumbing::new(session, &note.root).directory()?;
+        let follow = Follow { session, directory: git_directory, path, note, met: RefCell::default() };
         follow.close(follow.settle());
     }
     Ok(())
 }
 
 /// What a worktree has of its own that going from one commit to another would overwrite.
-fn in_the_way(session: &Session, plumbing: &Plumbing, from: &ObjectId, to: &ObjectId) -> Result<Vec<String>> {
+fn in_the_way(
+    session: &Session,
+    plumbing: &Plumbing<'_>,
+    met: &[Dirty],
+    to: &ObjectId,
+) -> Result<Vec<String>> {
     let mut files = Vec::new();
-    for dirty in meeting(plumbing, from, to)? {
-        if compare(session, plumbing, &dirty, to)? == Compared::Own {
+    for dirty in met {
+        if compare(session, plumbing, dirty, to)? == Compared::Own {
             files.push(String::from_utf8_lossy(&dirty.path).into_owned());
         }
     }
@@ -273,14 +296,15 @@ fn in_the_way(session: &Session, plumbing: &Plumbing, from: &ObjectId, to: &Obje
 /// let go of: they were written and never committed.
 pub(super) fn take_over(
     session: &Session,
-    plumbing: &Plumbing,
+    plumbing: &Plumbing<'_>,
+    met: &[Dirty],
     from: &ObjectId,
     to: &ObjectId,
 ) -> Result<()> {
     let (mut there, mut known) = (Vec::new(), Vec::new());
-    for dirty in meeting(plumbing, from, to)? {
+    for dirty in met {
         let path = String::from_utf8_lossy(&dirty.path).into_owned();
-        match compare(session, plumbing, &dirty, to)? {
+        match compare(session, plumbing, dirty, to)? {
             Compared::Own => {}
             Compared::Same => there.push(path),
             Compared::Earlier if dirty.is_untracked => {
@@ -306,11 +330,9 @@ pub(super) fn take_over(
 }
 
 /// What differs in a worktree and between two commits too.
-fn meeting(plumbing: &Plumbing, from: &ObjectId, to: &ObjectId) -> Result<Vec<Dirty>> {
+pub(super) fn meeting(plumbing: &Plumbing<'_>, from: &ObjectId, to: &ObjectId) -> Result<Vec<Dirty>> {
     let changed: BTreeSet<Vec<u8>> = plumbing.changed(from, to)?.into_iter().collect();
-    let mut dirty = plumbing.dirty_against(from)?;
-    dirty.retain(|dirty| changed.contains(&dirty.path));
-    Ok(dirty)
+    plumbing.dirty_among(from, &changed)
 }
 
 /// How a file in a worktree compares with the commit to go to.
@@ -324,7 +346,7 @@ enum Compared {
     Own,
 }
 
-fn compare(session: &Session, plumbing: &Plumbing, dirty: &Dirty, to: &ObjectId) -> Result<Compared> {
+fn compare(session: &Session, plumbing: &Plumbing<'_>, dirty: &Dirty, to: &ObjectId) -> Result<Compared> {
     let path = String::from_utf8_lossy(&dirty.path).into_owned();
     let (sys, file) = (session.sys(), plumbing.root().join(&path));
     let there = plumbing.show(to, &path)?;

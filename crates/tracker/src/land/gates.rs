@@ -11,9 +11,10 @@ use super::alive::while_renewing;
 use super::plumbing::Plumbing;
 use crate::durable;
 use crate::error::{LandError, Result};
-use crate::gates::{FILE, Gate, Mode, Outcome, Registry, Run};
+use crate::gates::{FILE, Gate, Mode, Outcome, Registry, Run, outputs};
 use crate::ids::IssueId;
 use crate::issues::Issue;
+use crate::notice::Notice;
 use crate::session::Session;
 use crate::workspace::DATA;
 use crate::writes::{GateResult, Results};
@@ -27,7 +28,7 @@ const USUAL_LIMIT: u64 = 600;
 /// What judges a candidate.
 pub(super) struct Judge<'a> {
     pub(super) session: &'a Session,
-    pub(super) plumbing: &'a Plumbing,
+    pub(super) plumbing: &'a Plumbing<'a>,
     pub(super) id: IssueId,
     /// What has to stay in force however long it takes.
     pub(super) leases: &'a [&'a Lease],
@@ -111,8 +112,10 @@ impl Judge<'_> {
             let limit = Millis::from_secs(gate.timeout_secs.unwrap_or(USUAL_LIMIT));
             let variables = [("JIT_ISSUE_ID", id.as_str()), ("JIT_GATE", key.as_str())];
             let command = gate.command.as_deref().unwrap_or_default();
+            self.session.notice(&Notice::GateRuns { issue: id.clone(), gate: (*key).clone() });
             let run = Run { sys, command, directory: &scratch, variables: &variables, limit };
             let outcome = run.run()?;
+            outputs::keep(self.session, self.id, key, &outcome);
             if !outcome.passed() {
                 let gate = (*key).clone();
                 return Err(LandError::GateFailed { gate, code: outcome.code, output: outcome.output }.into());
@@ -139,7 +142,7 @@ impl Judge<'_> {
     fn check_out(&self, scratch: &Path, tip: &ObjectId) -> Result<()> {
         let (path, tip) = (scratch.to_string_lossy().into_owned(), tip.to_string());
         if durable::is_file(self.session.sys(), &scratch.join(".git"))? {
-            let git = Plumbing::new(scratch);
+            let git = Plumbing::new(self.session, scratch);
             let does = |args: &[&str]| Ok::<_, crate::Error>(git.git().ask(args, &[])?.code == Some(0));
             if does(&["checkout", "-q", "--detach", "--force", &tip])? && does(&["clean", "-q", "-ffd"])? {
                 return Ok(());
@@ -163,16 +166,7 @@ impl Judge<'_> {
 
     /// What is judged: everything but the tracker's own files.
     fn judged_tree(&self, commit: &ObjectId) -> Result<String> {
-        let git = self.plumbing.git();
-        let listed = git.run(&["ls-tree", "-z", &commit.to_string()])?;
-        let own = format!("\t{DATA}");
-        let kept: Vec<u8> = listed
-            .split_inclusive(|byte| *byte == 0)
-            .filter(|line| !line.strip_suffix(b"\0").unwrap_or(line).ends_with(own.as_bytes()))
-            .flatten()
-            .copied()
-            .collect();
-        let tree = git.run_with(&["mktree", "-z"], &kept)?;
-        Ok(String::from_utf8_lossy(tree.trim_ascii()).into_owned())
+        let tree = self.plumbing.with_own_files_of(&self.plumbing.tree(commit)?, None)?;
+        Ok(tree.to_string())
     }
 }

@@ -1,19 +1,33 @@
-//! What is asked of the git program here: trees, commits and refs, and what differs in a worktree.
+//! What is asked of git here: trees, commits and refs, and what differs in a worktree. What only has to be read is read
+//! in this process, and so is a tree made; the git program is started where it must act, and where something can only be
+//! read by it: refs in a table, objects that are still at a remote, messages in other encodings.
 
+use std::collections::BTreeSet;
 use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt as _;
 use std::path::{Path, PathBuf};
 
-use holdfast_git::{Git, ObjectId, RefName};
-use holdfast_sys::Sys;
+use holdfast_git::objects::{Commit, Mode, person};
+use holdfast_git::{Config, Git, ObjectId, Objects, RefName};
 
 use crate::error::{Error, Result};
-use crate::workspace::DATA;
+use crate::session::Session;
+use crate::workspace::{self, DATA};
 use crate::writes::Files;
 
-/// The git program in one worktree.
-pub(super) struct Plumbing {
+/// A file larger than this is not looked into.
+const LARGEST: usize = 256 << 20;
+
+/// As many paths as are named one by one; where more matter, everything is looked at.
+const MOST_NAMED: usize = 256;
+
+/// Git, seen from one worktree.
+pub(super) struct Plumbing<'a> {
+    session: &'a Session,
     root: PathBuf,
     git: Git,
+    /// The objects; none where only git can read them.
+    objects: Option<Objects<'a>>,
 }
 
 /// A file that differs from the last commit.
@@ -22,6 +36,8 @@ pub(super) struct Dirty {
     pub(super) path: Vec<u8>,
     /// Whether all that differs is in the index.
     pub(super) is_staged: bool,
+    /// Whether something that differs is in the index.
+    pub(super) is_in_index: bool,
     /// Whether git does not know it.
     pub(super) is_untracked: bool,
 }
@@ -44,22 +60,35 @@ pub(super) enum Merged {
     Conflict { tree: ObjectId, files: Vec<Vec<u8>> },
 }
 
-impl Plumbing {
-    pub(super) fn new(root: &Path) -> Self {
-        Self { root: root.to_path_buf(), git: Git::in_dir(root) }
+impl<'a> Plumbing<'a> {
+    pub(super) fn new(session: &'a Session, root: &Path) -> Self {
+        let repository = session.repository();
+        let objects = repository.and_then(|it| workspace::objects(&session.caller, it).ok());
+        Self { session, root: root.to_path_buf(), git: Git::in_dir(root), objects }
     }
 
     /// The same with another index than the worktree's own.
-    pub(super) fn with_index(root: &Path, index: &Path) -> Self {
+    pub(super) fn with_index(session: &'a Session, root: &Path, index: &Path) -> Self {
         let git = Git::in_dir(root).env("GIT_INDEX_FILE", Some(OsString::from(index)));
-        Self { root: root.to_path_buf(), git }
+        Self { git, ..Self::new(session, root) }
+    }
+
+    /// What can be read in this process; none where git has to be asked.
+    fn read<T>(&self, look: impl FnOnce(&Objects<'a>) -> holdfast_git::Result<T>) -> Option<T> {
+        self.objects.as_ref().and_then(|objects| look(objects).ok())
     }
 
     /// The directory that git keeps for this worktree.
     pub(super) fn directory(&self) -> Result<PathBuf> {
+        let files = &*self.session.sys().files;
+        let known = self.session.repository().map(|repository| repository.worktrees(files));
+        let known = known.and_then(|known| known.ok()?.into_iter().find(|one| one.path == self.root));
+        if let Some(known) = known {
+            return Ok(known.git_dir);
+        }
         let said = self.git.run(&["rev-parse", "--absolute-git-dir"])?;
         let line = said.strip_suffix(b"\n").unwrap_or(&said);
-        Ok(PathBuf::from(<OsString as std::os::unix::ffi::OsStringExt>::from_vec(line.to_vec())))
+        Ok(PathBuf::from(OsString::from_vec(line.to_vec())))
     }
 
     pub(super) fn root(&self) -> &Path {
@@ -81,57 +110,101 @@ impl Plumbing {
     }
 
     pub(super) fn head(&self) -> Result<ObjectId> {
+        let here = self.session.repository().filter(|_| self.session.root() == Some(&self.root));
+        if let Some(Ok(Some(head))) = here.map(|here| workspace::head_commit(&self.session.caller, here)) {
+            return Ok(head);
+        }
         self.id(&["rev-parse", "--verify", "HEAD^{commit}"])
     }
 
     pub(super) fn tree(&self, commit: &ObjectId) -> Result<ObjectId> {
-        self.id(&["rev-parse", "--verify", &format!("{commit}^{{tree}}")])
+        match self.read(|objects| objects.commit(commit)) {
+            Some(commit) => Ok(commit.tree),
+            None => self.id(&["rev-parse", "--verify", &format!("{commit}^{{tree}}")]),
+        }
+    }
+
+    /// The commits before a commit.
+    pub(super) fn parents(&self, commit: &ObjectId) -> Result<Vec<ObjectId>> {
+        if let Some(commit) = self.read(|objects| objects.commit(commit)) {
+            return Ok(commit.parents);
+        }
+        let said = self.text(&["log", "-1", "--format=%P", &commit.to_string()])?;
+        Ok(said.split(' ').filter_map(|parent| ObjectId::from_hex(parent.as_bytes())).collect())
     }
 
     /// Where two commits parted; none if they have nothing in common.
     pub(super) fn base(&self, one: &ObjectId, other: &ObjectId) -> Result<Option<ObjectId>> {
+        if let Some(base) = self.read(|objects| objects.merge_base(one, other)) {
+            return Ok(base);
+        }
         let said = self.git.ask(&["merge-base", &one.to_string(), &other.to_string()], &[])?;
         Ok(ObjectId::from_hex(said.stdout.split(|byte| *byte == b'\n').next().unwrap_or_default()))
     }
 
     /// The commits of `tip` that `base` does not have, the oldest first, each with its parents.
     pub(super) fn commits(&self, base: &ObjectId, tip: &ObjectId) -> Result<Vec<(ObjectId, Vec<ObjectId>)>> {
-        let args = [
-            "rev-list",
-            "--reverse",
-            "--topo-order",
-            "--parents",
-            &tip.to_string(),
-            "--not",
-            &base.to_string(),
-        ];
+        self.beyond(tip, &[*base])
+    }
+
+    /// The commits of `tip` that none of `others` has, the oldest first, each with its parents.
+    pub(super) fn beyond(
+        &self,
+        tip: &ObjectId,
+        others: &[ObjectId],
+    ) -> Result<Vec<(ObjectId, Vec<ObjectId>)>> {
+        if let Some(commits) = self.read(|objects| objects.beyond(tip, others)) {
+            return Ok(commits);
+        }
+        let mut args: Vec<String> =
+            ["rev-list", "--reverse", "--topo-order", "--parents"].map(ToOwned::to_owned).to_vec();
+        args.extend([tip.to_string(), "--not".to_owned()]);
+        args.extend(others.iter().map(ToString::to_string));
         let said = self.git.run(&args)?;
         let mut commits = Vec::new();
         for line in said.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
             let mut ids = line.split(|byte| *byte == b' ').filter_map(ObjectId::from_hex);
-            let commit = odd(ids.next(), &args)?;
+            let commit = odd(ids.next(), &["rev-list"])?;
             commits.push((commit, ids.collect()));
         }
         Ok(commits)
     }
 
-    /// The paths that differ between two trees.
+    /// The paths that differ between two commits.
     pub(super) fn changed(&self, old: &ObjectId, new: &ObjectId) -> Result<Vec<Vec<u8>>> {
+        let differences = self.read(|objects| {
+            let (old, new) = (objects.commit(old)?.tree, objects.commit(new)?.tree);
+            objects.differences(&old, &new)
+        });
+        if let Some(differences) = differences {
+            return Ok(differences.into_iter().map(|change| change.path).collect());
+        }
         let args =
             ["diff-tree", "-r", "-z", "--name-only", "--no-renames", &old.to_string(), &new.to_string()];
-        let said = self.git.run(&args)?;
+        self.paths(&args)
+    }
+
+    fn paths(&self, args: &[&str]) -> Result<Vec<Vec<u8>>> {
+        let said = self.git.run(args)?;
         Ok(said.split(|byte| *byte == 0).filter(|path| !path.is_empty()).map(<[u8]>::to_vec).collect())
     }
 
     /// The paths that the index has otherwise than the last commit.
     pub(super) fn staged(&self) -> Result<Vec<Vec<u8>>> {
-        let said = self.git.run(&["diff", "--cached", "-z", "--name-only", "--no-renames"])?;
-        Ok(said.split(|byte| *byte == 0).filter(|path| !path.is_empty()).map(<[u8]>::to_vec).collect())
+        self.paths(&["diff", "--cached", "-z", "--name-only", "--no-renames"])
     }
 
     /// What differs from the last commit, in the index or in files.
     pub(super) fn dirty(&self) -> Result<Vec<Dirty>> {
-        let args = ["status", "--porcelain=v1", "-z", "--no-renames", "--untracked-files=all"];
+        self.status(&[])
+    }
+
+    /// What differs from the last commit among these paths, or anywhere if none is named.
+    fn status(&self, paths: &[&Vec<u8>]) -> Result<Vec<Dirty>> {
+        let args = ["--literal-pathspecs", "status", "--porcelain=v1", "-z", "--no-renames"];
+        let mut args: Vec<OsString> = args.map(OsString::from).to_vec();
+        args.extend(["--untracked-files=all", "--"].map(OsString::from));
+        args.extend(paths.iter().map(|path| OsString::from_vec((*path).clone())));
         let said = self.git.run(&args)?;
         let entries = said.split(|byte| *byte == 0).filter(|entry| entry.len() > 3);
         Ok(entries
@@ -139,26 +212,58 @@ impl Plumbing {
                 let (marks, path) = entry.split_at_checked(3)?;
                 let is_untracked = marks.starts_with(b"??");
                 let is_staged = !is_untracked && marks.get(1) == Some(&b' ');
-                Some(Dirty { path: path.to_vec(), is_staged, is_untracked })
+                let is_in_index = !is_untracked && marks.first() != Some(&b' ');
+                Some(Dirty { path: path.to_vec(), is_staged, is_in_index, is_untracked })
             })
             .collect())
     }
 
-    /// What differs from a commit, which need not be the last one, in the index or in files.
-    pub(super) fn dirty_against(&self, commit: &ObjectId) -> Result<Vec<Dirty>> {
-        let commit = commit.to_string();
-        let paths = |args: &[&str]| -> Result<Vec<Vec<u8>>> {
-            let said = self.git.run(args)?;
-            Ok(said.split(|byte| *byte == 0).filter(|path| !path.is_empty()).map(<[u8]>::to_vec).collect())
+    /// What differs from a commit among these paths, in the index or in files.
+    pub(super) fn dirty_among(&self, commit: &ObjectId, paths: &BTreeSet<Vec<u8>>) -> Result<Vec<Dirty>> {
+        let mut dirty = match paths.len() {
+            0 => Vec::new(),
+            // What differs from the last commit git says in one answer.
+            _ if !self.is_on(commit)? => self.dirty_against(commit)?,
+            1..=MOST_NAMED => self.status(&paths.iter().collect::<Vec<_>>())?,
+            _ => self.status(&[])?,
         };
+        dirty.retain(|dirty| paths.contains(&dirty.path));
+        Ok(dirty)
+    }
+
+    /// Whether this worktree is on a commit.
+    fn is_on(&self, commit: &ObjectId) -> Result<bool> {
+        let files = &*self.session.sys().files;
+        let Some(repository) = self.session.repository() else { return Ok(false) };
+        let known = repository.worktrees(files)?.into_iter().find(|one| one.path == self.root);
+        let at = match known.map(|known| known.head) {
+            Some(Ok(holdfast_git::Head::Detached(id))) => Some(id),
+            Some(Ok(holdfast_git::Head::Branch(name))) => repository.resolve(files, &name).ok().flatten(),
+            _ => None,
+        };
+        Ok(at.as_ref() == Some(commit))
+    }
+
+    /// What differs from a commit, which need not be the last one, in the index or in files.
+    fn dirty_against(&self, commit: &ObjectId) -> Result<Vec<Dirty>> {
+        let commit = commit.to_string();
         // Files that were only touched are no difference.
         self.git.ask(&["update-index", "-q", "--refresh"], &[])?;
-        let mut known = paths(&["diff-index", "-z", "--name-only", "--no-renames", &commit])?;
-        known.extend(paths(&["diff-index", "--cached", "-z", "--name-only", "--no-renames", &commit])?);
+        let mut known = self.paths(&["diff-index", "-z", "--name-only", "--no-renames", &commit])?;
+        known.extend(self.paths(&[
+            "diff-index",
+            "--cached",
+            "-z",
+            "--name-only",
+            "--no-renames",
+            &commit,
+        ])?);
         known.sort();
         known.dedup();
-        let others = paths(&["ls-files", "-z", "--others", "--exclude-standard"])?;
-        let one = |is_untracked| move |path| Dirty { path, is_staged: false, is_untracked };
+        let others = self.paths(&["ls-files", "-z", "--others", "--exclude-standard"])?;
+        let one = |is_untracked: bool| {
+            move |path| Dirty { path, is_staged: false, is_in_index: !is_untracked, is_untracked }
+        };
         Ok(known.into_iter().map(one(false)).chain(others.into_iter().map(one(true))).collect())
     }
 
@@ -196,37 +301,89 @@ impl Plumbing {
         Ok(Merged::Conflict { tree, files })
     }
 
-    /// The content of a file in a commit or tree; none if there is none.
-    pub(super) fn show(&self, tree: &ObjectId, path: &str) -> Result<Option<Vec<u8>>> {
-        let said = self.git.ask(&["cat-file", "blob", &format!("{tree}:{path}")], &[])?;
-        Ok((said.code == Some(0)).then_some(said.stdout))
+    /// The last commit up to a tip that changed a file, through first parents only.
+    pub(super) fn last_change(&self, tip: &ObjectId, path: &str) -> Result<Option<ObjectId>> {
+        if let Some(last) = self.read(|objects| objects.last_change(tip, path.as_bytes(), usize::MAX)) {
+            return Ok(last);
+        }
+        let tip = tip.to_string();
+        let said = self.text(&["log", "-1", "--first-parent", "--format=%H", &tip, "--", path])?;
+        Ok(ObjectId::from_hex(said.as_bytes()))
+    }
+
+    /// The content of a file in a commit; none if it has none of that name.
+    pub(super) fn show(&self, commit: &ObjectId, path: &str) -> Result<Option<Vec<u8>>> {
+        let read = self.read(|objects| {
+            let tree = objects.commit(commit)?.tree;
+            match objects.entry(&tree, path.as_bytes())? {
+                Some(entry) if !matches!(entry.mode, Mode::Tree | Mode::Submodule) => {
+                    objects.blob(&entry.id, LARGEST).map(Some)
+                }
+                _ => Ok(None),
+            }
+        });
+        if let Some(read) = read {
+            return Ok(read);
+        }
+        // That there is none is told apart from one that cannot be read.
+        let listed =
+            self.git.run(&["--literal-pathspecs", "ls-tree", "-z", &commit.to_string(), "--", path])?;
+        if !listed.windows(6).any(|word| word == b" blob ") {
+            return Ok(None);
+        }
+        Ok(Some(self.git.run(&["cat-file", "blob", &format!("{commit}:{path}")])?))
     }
 
     /// A tree like this one, with these files in it; those without content are taken out.
-    pub(super) fn with_files(&self, sys: &Sys, tree: &ObjectId, files: &Files) -> Result<ObjectId> {
-        let index = self.directory()?.join(format!("jit-index-{:032x}", sys.entropy.nonce()?));
+    pub(super) fn with_files(&self, tree: &ObjectId, files: &Files) -> Result<ObjectId> {
+        let sys = self.session.sys();
+        let nonce = sys.entropy.nonce()?;
+        if self.may_write()? {
+            let contents =
+                files.iter().map(|(path, content)| (path.as_bytes(), content.as_deref())).collect();
+            if let Some(tree) = self.read(|objects| objects.with_files(tree, &contents, nonce)) {
+                return Ok(tree);
+            }
+        }
+        let index = self.directory()?.join(format!("jit-index-{nonce:032x}"));
         let git = Git::in_dir(&self.root).env("GIT_INDEX_FILE", Some(OsString::from(&index)));
-        let made = self.fill(&git, tree, files);
+        let made = fill(&git, tree, files);
         let _ = sys.files.remove_file(&index);
         made
     }
 
-    fn fill(&self, git: &Git, tree: &ObjectId, files: &Files) -> Result<ObjectId> {
-        git.run(&["read-tree", &tree.to_string()])?;
-        let mut lines = Vec::new();
-        for (path, content) in files {
-            let line = match content {
-                Some(bytes) => {
-                    let blob = git.run_with(&["hash-object", "-w", "--stdin"], bytes)?;
-                    format!("100644 {}\t{path}\0", String::from_utf8_lossy(blob.trim_ascii()))
-                }
-                None => format!("0 {}\t{path}\0", "0".repeat(40)),
-            };
-            lines.extend(line.into_bytes());
+    /// A tree like this one, but with the tracker's files of another commit, or without any.
+    pub(super) fn with_own_files_of(&self, tree: &ObjectId, commit: Option<&ObjectId>) -> Result<ObjectId> {
+        let other = commit.map(|commit| self.tree(commit)).transpose()?;
+        let nonce = self.session.sys().entropy.nonce()?;
+        if self.may_write()? {
+            let made =
+                self.read(|objects| objects.with_entry_of(tree, DATA.as_bytes(), other.as_ref(), nonce));
+            if let Some(made) = made {
+                return Ok(made);
+            }
         }
-        git.run_with(&["update-index", "-z", "--index-info"], &lines)?;
-        let args = ["write-tree"];
-        odd(ObjectId::from_hex(git.run(&args)?.trim_ascii()), &args)
+        let name = |entry: &[u8]| entry.splitn(2, |byte| *byte == b'\t').nth(1).unwrap_or_default().to_vec();
+        let mut input = Vec::new();
+        for (id, own) in [(Some(*tree), false), (other, true)] {
+            let Some(id) = id else { continue };
+            let said = self.git.run(&["ls-tree", "-z", &id.to_string()])?;
+            let listed = said.split(|byte| *byte == 0).filter(|entry| !entry.is_empty());
+            for entry in listed.filter(|entry| (name(entry) == DATA.as_bytes()) == own) {
+                input.extend(entry);
+                input.push(0);
+            }
+        }
+        let args = ["mktree", "-z"];
+        odd(ObjectId::from_hex(self.git.run_with(&args, &input)?.trim_ascii()), &args)
+    }
+
+    /// Whether new objects can be written here. Where several users share them git gives each file to all of them.
+    fn may_write(&self) -> Result<bool> {
+        let caller = &self.session.caller;
+        let config = Config::read(&*caller.sys.files, &caller.git, self.session.repository())?;
+        let is_own = |value: &Option<Vec<u8>>| matches!(value.as_deref(), Some(b"false" | b"umask" | b"0"));
+        Ok(config.get("core.sharedrepository").is_none_or(|entry| is_own(&entry.value)))
     }
 
     /// A commit. With `like`, its author is that one's.
@@ -239,12 +396,10 @@ impl Plumbing {
     ) -> Result<ObjectId> {
         let mut git = Git::in_dir(&self.root);
         if let Some(like) = like {
-            let said =
-                self.text(&["log", "-1", "--format=%an%n%ae%n%ad", "--date=raw", &like.to_string()])?;
-            for (name, value) in
-                ["GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_AUTHOR_DATE"].iter().zip(said.lines())
+            let author = self.author(like)?;
+            for (name, value) in ["GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_AUTHOR_DATE"].iter().zip(author)
             {
-                git = git.env(*name, Some(value.into()));
+                git = git.env(*name, Some(value));
             }
         }
         let mut args = vec!["commit-tree".to_owned(), tree.to_string()];
@@ -255,9 +410,28 @@ impl Plumbing {
         odd(ObjectId::from_hex(git.run_with(&args, message)?.trim_ascii()), &["commit-tree"])
     }
 
+    /// A commit whose texts are in UTF-8, as far as it can be read here.
+    fn plain(&self, id: &ObjectId) -> Option<Commit> {
+        self.read(|objects| objects.commit(id)).filter(|commit| commit.encoding.is_none())
+    }
+
+    /// Name, address and time of whoever wrote the change of a commit.
+    fn author(&self, id: &ObjectId) -> Result<Vec<OsString>> {
+        let commit = self.plain(id);
+        if let Some((name, address, time)) = commit.as_ref().and_then(|commit| person(&commit.author)) {
+            let time = [b"@", time].concat();
+            return Ok([name.to_vec(), address.to_vec(), time].map(OsString::from_vec).to_vec());
+        }
+        let said = self.text(&["log", "-1", "--format=%an%n%ae%n%ad", "--date=raw", &id.to_string()])?;
+        Ok(said.lines().map(OsString::from).collect())
+    }
+
     /// The message of a commit.
     pub(super) fn message(&self, commit: &ObjectId) -> Result<Vec<u8>> {
-        Ok(self.git.run(&["log", "-1", "--format=%B", &commit.to_string()])?)
+        match self.plain(commit) {
+            Some(commit) => Ok(commit.message),
+            None => Ok(self.git.run(&["log", "-1", "--format=%B", &commit.to_string()])?),
+        }
     }
 
     /// Moves a branch, if it is where it is thought to be; says whether it was.
@@ -291,15 +465,43 @@ impl Plumbing {
         Ok(false)
     }
 
+    /// The commit that a branch here or at the remote is on, by the name that people type.
+    pub(super) fn tip(&self, name: &str) -> Result<ObjectId> {
+        match self.branch(name)? {
+            Some(tip) => Ok(tip),
+            None => self.id(&["rev-parse", "--verify", "--end-of-options", &format!("{name}^{{commit}}")]),
+        }
+    }
+
     /// The commit that a branch is on; none if there is none.
     pub(super) fn branch(&self, name: &str) -> Result<Option<ObjectId>> {
         let full = format!("refs/heads/{name}");
-        if RefName::new(full.as_bytes()).is_none() {
-            return Ok(None);
+        let Some(known) = RefName::new(full.as_bytes()) else { return Ok(None) };
+        let files = &*self.session.sys().files;
+        if let Some(Ok(tip)) = self.session.repository().map(|repository| repository.resolve(files, &known)) {
+            return Ok(tip);
         }
         let said = self.git.ask(&["rev-parse", "--quiet", "--verify", &format!("{full}^{{commit}}")], &[])?;
         Ok(ObjectId::from_hex(said.stdout.trim_ascii()))
     }
+}
+
+fn fill(git: &Git, tree: &ObjectId, files: &Files) -> Result<ObjectId> {
+    git.run(&["read-tree", &tree.to_string()])?;
+    let mut lines = Vec::new();
+    for (path, content) in files {
+        let line = match content {
+            Some(bytes) => {
+                let blob = git.run_with(&["hash-object", "-w", "--stdin"], bytes)?;
+                format!("100644 {}\t{path}\0", String::from_utf8_lossy(blob.trim_ascii()))
+            }
+            None => format!("0 {}\t{path}\0", "0".repeat(40)),
+        };
+        lines.extend(line.into_bytes());
+    }
+    git.run_with(&["update-index", "-z", "--index-info"], &lines)?;
+    let args = ["write-tree"];
+    odd(ObjectId::from_hex(git.run(&args)?.trim_ascii()), &args)
 }
 
 fn odd(id: Option<ObjectId>, args: &[&str]) -> Result<ObjectId> {

@@ -38,7 +38,7 @@ pub(super) enum Published {
 pub(super) struct Publisher<'a> {
     pub(super) session: &'a Session,
     pub(super) writer: &'a Writer<'a>,
-    pub(super) plumbing: &'a Plumbing,
+    pub(super) plumbing: &'a Plumbing<'a>,
     pub(super) id: IssueId,
     pub(super) lease: &'a Lease,
     pub(super) target: &'a Target,

@@ -1,12 +1,11 @@
 //! Taking back that an issue is over, with the work that landed for it if that is asked for; and ending one without
 //! work. Whoever does not hold the issue holds it for that moment.
 
-use std::collections::BTreeMap;
-
 use holdfast_git::ObjectId;
 use holdfast_kernel::{Lease, Request};
 
 use super::checkout;
+use super::finish::ONTO;
 use super::held_here;
 use super::plumbing::{Merged, Plumbing, is_ours};
 use crate::claims::Terms;
@@ -131,31 +130,35 @@ fn holding<T>(
 }
 
 /// What landed for an issue.
-struct Landed {
-    plumbing: Plumbing,
+struct Landed<'a> {
+    plumbing: Plumbing<'a>,
     id: IssueId,
-    /// The newest first, each with its first parent.
+    /// The newest first, each with the commit that it goes back to.
     commits: Vec<(ObjectId, ObjectId)>,
 }
 
-impl Landed {
-    /// Finds the commit that says that the issue is done, and those that were made under the same lease.
-    fn find(session: &Session, writer: &Writer<'_>, id: IssueId) -> Result<Self> {
+impl<'a> Landed<'a> {
+    /// Finds the commit that says that the issue is done, and what came with it: everything since the commit that it was
+    /// put on, or where nothing says which that was, the commits that were made under the same lease.
+    fn find(session: &'a Session, writer: &Writer<'_>, id: IssueId) -> Result<Self> {
         let nothing = || Error::from(LandError::NothingLanded(writer.issues.handle(id)));
         let (Some(repository), Some(root)) = (session.repository(), session.root()) else {
             return Err(nothing());
         };
-        let plumbing = Plumbing::new(root);
+        let plumbing = Plumbing::new(session, root);
         let target = Target::find(&session.caller, repository, session.config())?;
         let tip = target.as_ref().and_then(Target::onto).ok_or_else(nothing)?;
         let file = format!("{DATA}/issues/{id}/issue.json");
-        let last =
-            plumbing.text(&["log", "-1", "--first-parent", "--format=%H", &tip.to_string(), "--", &file])?;
-        let done = ObjectId::from_hex(last.as_bytes()).ok_or_else(nothing)?;
+        let done = plumbing.last_change(&tip, &file)?.ok_or_else(nothing)?;
         let bytes = plumbing.show(&done, &file)?.unwrap_or_default();
         let issue = serde_json::from_slice::<crate::issues::Issue>(&bytes).ok();
-        if issue.is_none_or(|issue| issue.state != State::Done) {
-            return Err(nothing());
+        let Some(issue) = issue.filter(|issue| issue.state == State::Done) else { return Err(nothing()) };
+        // What was landed here begins behind the commit that it was put on, whatever its commits say.
+        let onto = issue.links.get(ONTO).and_then(|onto| ObjectId::from_hex(onto.as_bytes()));
+        if let Some(onto) = onto
+            && plumbing.base(&onto, &done).ok().flatten() == Some(onto)
+        {
+            return Ok(Self { plumbing, id, commits: vec![(done, onto)] });
         }
         let mut all = vec![done];
         if let Some(lease) = hooks::lease_on(&plumbing.message(&done)?, id) {
@@ -167,15 +170,14 @@ impl Landed {
         }
         let mut commits = Vec::new();
         for commit in all {
-            let parents = plumbing.text(&["log", "-1", "--format=%P", &commit.to_string()])?;
-            let parent = parents.split(' ').next().and_then(|parent| ObjectId::from_hex(parent.as_bytes()));
+            let parent = plumbing.parents(&commit)?.into_iter().next();
             commits.push((commit, parent.ok_or_else(nothing)?));
         }
         Ok(Self { plumbing, id, commits })
     }
 
     /// This branch without it. Writes nothing but objects of git.
-    fn undo(self) -> Result<Undone> {
+    fn undo(self) -> Result<Undone<'a>> {
         let head = self.plumbing.head()?;
         let mut tip = head;
         for (commit, parent) in &self.commits {
@@ -189,42 +191,20 @@ impl Landed {
             };
             tip = self.plumbing.commit(&tree, &[tip], b"revert", None)?;
         }
-        let tree = self.with_own_files(&self.plumbing.tree(&tip)?, &head)?;
+        let tree = self.plumbing.with_own_files_of(&self.plumbing.tree(&tip)?, Some(&head))?;
         Ok(Undone { plumbing: self.plumbing, id: self.id, head, tree })
-    }
-
-    /// A tree with the tracker's files of a commit in place of its own.
-    fn with_own_files(&self, tree: &ObjectId, commit: &ObjectId) -> Result<ObjectId> {
-        let entries = |id: &ObjectId| self.plumbing.git().run(&["ls-tree", "-z", &id.to_string()]);
-        let name = |entry: &[u8]| entry.splitn(2, |byte| *byte == b'\t').nth(1).unwrap_or_default().to_vec();
-        let mut all: BTreeMap<Vec<u8>, Vec<u8>> = BTreeMap::new();
-        for (id, own) in [(tree, false), (commit, true)] {
-            let said = entries(id)?;
-            let listed = said.split(|byte| *byte == 0).filter(|entry| !entry.is_empty());
-            for entry in listed.filter(|entry| (name(entry) == DATA.as_bytes()) == own) {
-                all.insert(name(entry), entry.to_vec());
-            }
-        }
-        let mut input = Vec::new();
-        for entry in all.into_values() {
-            input.extend(entry);
-            input.push(0);
-        }
-        let said = self.plumbing.git().run_with(&["mktree", "-z"], &input)?;
-        ObjectId::from_hex(said.trim_ascii())
-            .ok_or_else(|| Error::Internal("git mktree named no tree".into()))
     }
 }
 
 /// A branch from which what landed for an issue was taken out.
-struct Undone {
-    plumbing: Plumbing,
+struct Undone<'a> {
+    plumbing: Plumbing<'a>,
     id: IssueId,
     head: ObjectId,
     tree: ObjectId,
 }
 
-impl Undone {
+impl Undone<'_> {
     /// Makes it the next commit on this branch, with the issue's own files as they are now.
     fn commit(
         &self,
@@ -234,7 +214,7 @@ impl Undone {
         reason: Option<&str>,
     ) -> Result<ObjectId> {
         let (draft, files) = writer.compose(self.id, "reopening", |_| Ok(()))?;
-        let tree = self.plumbing.with_files(session.sys(), &self.tree, &files)?;
+        let tree = self.plumbing.with_files(&self.tree, &files)?;
         let title = &draft.issue().title;
         let reason = reason.map(|reason| format!("\n{reason}\n")).unwrap_or_default();
         let message = hooks::naming(format!("Revert \"{title}\"\n{reason}").as_bytes(), lease);

@@ -32,7 +32,7 @@ pub fn sync(session: &Session) -> Result<Synced> {
     let Some(target) = Target::find(&session.caller, repository, session.config())? else {
         return Ok(synced);
     };
-    let syncer = Syncer { session, plumbing: Plumbing::new(root), target };
+    let syncer = Syncer { session, plumbing: Plumbing::new(session, root), target };
     let branch = session.branch()?;
     let is_on_target = branch.as_deref() == Some(&syncer.target.branch);
     if let Some(tip) = syncer.follow_remote(is_on_target)? {
@@ -48,13 +48,13 @@ pub fn sync(session: &Session) -> Result<Synced> {
 
 struct Syncer<'a> {
     session: &'a Session,
-    plumbing: Plumbing,
+    plumbing: Plumbing<'a>,
     target: Target,
 }
 
 impl Syncer<'_> {
     const fn builder(&self) -> Builder<'_> {
-        Builder { sys: self.session.sys(), plumbing: &self.plumbing, issue: None }
+        Builder { plumbing: &self.plumbing, issue: None }
     }
 
     /// Has the local target follow the remote's. What it has of its own goes on top, if this is where it is checked out.

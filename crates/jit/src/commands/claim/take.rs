@@ -55,10 +55,20 @@ pub(super) fn next(
     typed: &cli::Terms,
     filters: &cli::Filters,
     resume: bool,
+    wait: Option<&str>,
 ) -> Result<Report> {
+    let limit = wait.map(wait::limit).transpose()?;
     let session = context.session()?;
     let terms = terms(context, &session, typed)?;
-    let taken = take::next(&session, &terms, &filters.parse()?, resume)?;
+    let filter = filters.parse()?;
+    let next = || take::next(&session, &terms, &filter, resume);
+    let taken = match limit {
+        None => next()?,
+        Some(limit) => {
+            let waits = &Interrupt::listen()?;
+            take::within(&session, Some(&Patience { limit, waits }), next)?
+        }
+    };
     report(context, session, &taken)
 }
 

@@ -12,7 +12,7 @@ use crate::output::Report;
 use holdfast_tracker::Session;
 use holdfast_tracker::code::Exit;
 use holdfast_tracker::error::Result;
-use holdfast_tracker::gates::{Gate, Outcome, Registry, Run};
+use holdfast_tracker::gates::{Gate, Outcome, Registry, Run, outputs};
 use holdfast_tracker::ids::IssueId;
 use holdfast_tracker::issues::Issues;
 use holdfast_tracker::writes::{Changed, Draft, Finished, GateResult, Verdict, Writer};
@@ -56,12 +56,14 @@ pub(super) fn run(context: &Context, session: &Session, id: &str, keys: &[String
             checked.push(Checked { key: key.clone(), outcome });
         }
     }
+    // What they wrote is for whoever looks into it, and no part of the history.
+    checked.iter().for_each(|one| outputs::keep(session, id, &one.key, &one.outcome));
     if is_checker {
         let keep =
             |draft: &Draft| checked.iter().map(|one| (one.key.clone(), one.judgement(draft))).collect();
         let draft = writer.report(id, keep)?;
         let changed = Changed { value: (), draft, written: true };
-        return Ok(report(&writer.issues, &changed, &wanted, &checked));
+        return Ok(report(session, &writer.issues, &changed, &wanted, &checked));
     }
     let changed = writer.change(id, "recording the gates of", |draft| {
         match wanted.iter().find(|key| !draft.issue().gates.contains(*key)) {
@@ -76,7 +78,7 @@ pub(super) fn run(context: &Context, session: &Session, id: &str, keys: &[String
         // Nobody else will ever see it.
         checked.iter().for_each(|one| context.printer.progress(&one.text()));
     }
-    Ok(report(&writer.issues, &changed?, &wanted, &checked))
+    Ok(report(session, &writer.issues, &changed?, &wanted, &checked))
 }
 
 fn outcome(
@@ -107,7 +109,6 @@ impl Checked {
         GateResult {
             exit_code: self.outcome.code,
             timed_out: self.outcome.timed_out,
-            output: Some(self.outcome.output.clone()).filter(|output| !output.is_empty()),
             ..draft.judgement(verdict, None)
         }
     }
@@ -126,7 +127,13 @@ impl Checked {
     }
 }
 
-fn report(issues: &Issues<'_>, changed: &Changed<()>, wanted: &[String], checked: &[Checked]) -> Report {
+fn report(
+    session: &Session,
+    issues: &Issues<'_>,
+    changed: &Changed<()>,
+    wanted: &[String],
+    checked: &[Checked],
+) -> Report {
     let draft = &changed.draft;
     let mut text: String = checked.iter().map(Checked::text).collect();
     let manual = wanted.iter().filter(|key| !checked.iter().any(|one| one.key == **key));
@@ -138,7 +145,8 @@ fn report(issues: &Issues<'_>, changed: &Changed<()>, wanted: &[String], checked
         text.push_str("every gate is passed: done\n");
     }
     let passed = wanted.iter().all(|key| draft.results().passed(key));
-    let (gates, issue) = (standings(draft.issue(), draft.results()), Whole::new(issues, draft));
+    let (gates, issue) =
+        (standings(session, draft.id(), draft.issue(), draft.results()), Whole::new(issues, draft));
     let document = GateCheckOutput { passed, gates, issue };
     let exit = if passed { Exit::Ok } else { Exit::Failed };
     Report::new(text, &document).brief(if passed { "passed" } else { "failed" }).exit(exit)

@@ -15,7 +15,8 @@ use holdfast_tracker::claims::lease::{Shown, left};
 use holdfast_tracker::config::Satisfied;
 use holdfast_tracker::error::{Error, Result};
 use holdfast_tracker::ids::IssueId;
-use holdfast_tracker::issues::{Issue, Issues, Layer, Scope, Standing, State};
+use holdfast_tracker::issues::{Issue, Issues, Layer, OnBranch, Scope, Standing, State, having};
+use holdfast_tracker::land::ONTO;
 use holdfast_tracker::notes::{self, Note};
 use holdfast_tracker::queries::{Claimed, Reason};
 use holdfast_tracker::times::ago;
@@ -34,6 +35,8 @@ pub struct ShowOutput {
     pub layer: Layer,
     /// How its work stands, if that is finished.
     pub standing: Standing,
+    /// Every branch that has it finished and is not the target, the one that counts first.
+    pub branches: Vec<OnBranch>,
     /// What was noted on it, the oldest first.
     pub notes: Vec<Note>,
 }
@@ -95,9 +98,15 @@ pub fn run(context: &Context, session: &Session, id: &str) -> Result<Report> {
     let when = session.config().landing.dependencies;
     let blocked_by = blockers(&deps, when, unsure, &claimed);
     let notes = notes::of(session, id)?;
+    // Those of a landed issue only have what the target has, too.
+    let branches = match &standing {
+        Standing::Landed | Standing::NotPushed => Vec::new(),
+        _ => having(session, id),
+    };
     let text = Text {
         whole: &whole,
         notes: &notes,
+        branches: &branches,
         related: (phrases(&issues, &whole.issue.relates), phrases(&issues, &whole.issue.duplicates)),
         deps: &deps,
         layer,
@@ -107,7 +116,7 @@ pub fn run(context: &Context, session: &Session, id: &str) -> Result<Report> {
     };
     let text = text.all(id);
     let lease = claimed.lease(id).map(|lease| shown(&issues, lease, &claimed.now));
-    let document = ShowOutput { issue: whole, lease, blocked_by, layer, standing, notes };
+    let document = ShowOutput { issue: whole, lease, blocked_by, layer, standing, branches, notes };
     Ok(Report::new(text, &document).brief(id.to_string()))
 }
 
@@ -163,6 +172,7 @@ fn blockers(deps: &[Dep], when: Satisfied, unsure: bool, claimed: &Claimed) -> V
 struct Text<'a> {
     whole: &'a Whole,
     notes: &'a [Note],
+    branches: &'a [OnBranch],
     /// What it has to do with, and what is about the same.
     related: (Vec<String>, Vec<String>),
     deps: &'a [Dep],
@@ -183,6 +193,12 @@ impl Text<'_> {
         if let Some(words) = self.standing.words() {
             text += self.paint.paint(Colour::Yellow, words) + "\n";
         }
+        let counts =
+            |one: &&OnBranch| matches!(self.standing, Standing::OnBranch { branch } if *branch == one.branch);
+        for other in self.branches.iter().filter(|one| !counts(one)) {
+            let fence = other.fence.map(|fence| format!(", fence {fence}")).unwrap_or_default();
+            text += format!("also on {} ({}{fence})\n", other.branch, other.state);
+        }
         text += state + " · " + priority + " · " + &issue.kind + self.people(id) + "\n";
         text += format!("id: {id}\n");
         for (name, values) in
@@ -198,6 +214,7 @@ impl Text<'_> {
             }
         }
         for (what, place) in &issue.links {
+            let what = if what == ONTO { "landed on top of" } else { what };
             text += format!("{what}: {place}\n");
         }
         let now = &self.claimed.now;

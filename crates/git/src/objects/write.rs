@@ -1,0 +1,149 @@
+//! Objects that are made here: contents and directories. Commits are not: who writes one, and how it is signed, only git
+//! knows. As git does it, each gets a file of its own that appears whole, and is not flushed: what makes it count is the
+//! ref that leads to it.
+
+use std::collections::BTreeMap;
+use std::io;
+
+use holdfast_sys::{Files, Open};
+use miniz_oxide::deflate::compress_to_vec_zlib;
+
+use super::{Mode, Objects, TreeEntry, closed};
+use crate::{ObjectId, Result, hash};
+
+/// How hard content is compressed.
+const LEVEL: u8 = 6;
+
+/// Files by their paths; those without content are taken out.
+type Contents<'c> = BTreeMap<&'c [u8], Option<&'c [u8]>>;
+
+impl Objects<'_> {
+    /// A tree like `tree`, with these files in it; those without content are taken out, and directories that then have
+    /// nothing. `nonce` is a number that nobody else has.
+    ///
+    /// # Errors
+    /// When a tree cannot be read or written.
+    pub fn with_files(&self, tree: &ObjectId, files: &Contents<'_>, nonce: u128) -> Result<ObjectId> {
+        let mut writer = Writer { objects: self, nonce, written: 0 };
+        match writer.filled(Some(tree), files)? {
+            Some(tree) => Ok(tree),
+            None => writer.write("tree", &[]),
+        }
+    }
+
+    /// A tree that has at its root what `tree` has, but for the entry `name`, which is as in `other` or not there.
+    ///
+    /// # Errors
+    /// When a tree cannot be read or written.
+    pub fn with_entry_of(
+        &self,
+        tree: &ObjectId,
+        name: &[u8],
+        other: Option<&ObjectId>,
+        nonce: u128,
+    ) -> Result<ObjectId> {
+        let mut entries = self.tree(tree)?;
+        entries.retain(|entry| entry.name != name);
+        if let Some(other) = other {
+            entries.extend(self.tree(other)?.into_iter().filter(|entry| entry.name == name));
+        }
+        Writer { objects: self, nonce, written: 0 }.tree(entries)
+    }
+}
+
+struct Writer<'a> {
+    objects: &'a Objects<'a>,
+    nonce: u128,
+    written: u32,
+}
+
+impl Writer<'_> {
+    /// The directory with these files; none if it then has nothing.
+    fn filled(&mut self, tree: Option<&ObjectId>, files: &Contents<'_>) -> Result<Option<ObjectId>> {
+        let before = tree.map_or(Ok(Vec::new()), |tree| self.objects.tree(tree))?;
+        let mut entries: BTreeMap<Vec<u8>, TreeEntry> =
+            before.into_iter().map(|entry| (entry.name.clone(), entry)).collect();
+        let mut below: BTreeMap<&[u8], Contents<'_>> = BTreeMap::new();
+        for (path, content) in files {
+            match path.iter().position(|byte| *byte == b'/') {
+                Some(at) => {
+                    let (name, rest) = path.split_at(at);
+                    let rest = rest.get(1..).unwrap_or_default();
+                    below.entry(name).or_default().insert(rest, *content);
+                }
+                None => match content {
+                    Some(content) => {
+                        let (name, id) = (path.to_vec(), self.write("blob", content)?);
+                        entries.insert(name.clone(), TreeEntry { name, mode: Mode::File, id });
+                    }
+                    None => drop(entries.remove(*path)),
+                },
+            }
+        }
+        for (name, files) in below {
+            let inside = entries.get(name).filter(|entry| entry.mode == Mode::Tree).map(|entry| entry.id);
+            let only_out = files.values().all(Option::is_none);
+            if inside.is_none() && only_out {
+                continue;
+            }
+            match self.filled(inside.as_ref(), &files)? {
+                Some(id) => {
+                    let name = name.to_vec();
+                    entries.insert(name.clone(), TreeEntry { name, mode: Mode::Tree, id });
+                }
+                None => drop(entries.remove(name)),
+            }
+        }
+        if entries.is_empty() { Ok(None) } else { self.tree(entries.into_values().collect()).map(Some) }
+    }
+
+    fn tree(&mut self, mut entries: Vec<TreeEntry>) -> Result<ObjectId> {
+        // Directories are sorted as if their names ended with a slash.
+        let key = |entry: &TreeEntry| {
+            let mut key = entry.name.clone();
+            key.extend((entry.mode == Mode::Tree).then_some(b'/'));
+            key
+        };
+        entries.sort_by_key(key);
+        let mut bytes = Vec::new();
+        for entry in entries {
+            bytes.extend(entry.mode.octal().as_bytes());
+            bytes.push(b' ');
+            bytes.extend(&entry.name);
+            bytes.push(0);
+            bytes.extend(entry.id.as_bytes());
+        }
+        self.write("tree", &bytes)
+    }
+
+    /// Gives content its file. One that is there already is put anew: git removes what is old and not needed, and looks
+    /// at the time of its file for that.
+    fn write(&mut self, kind: &str, content: &[u8]) -> Result<ObjectId> {
+        let id = hash::object(kind, content);
+        let (files, place) = (self.objects.files, self.objects.own());
+        let name = id.to_string();
+        let (folder, file) = name.split_at_checked(2).unwrap_or_default();
+        let folder = place.join(folder);
+        self.written += 1;
+        let beside = place.join(format!("tmp_obj_{:032x}{}", self.nonce, self.written));
+        let packed = [format!("{kind} {}\0", content.len()).as_bytes(), content].concat();
+        let packed = compress_to_vec_zlib(&packed, LEVEL);
+        let put = || -> holdfast_sys::Result<()> {
+            files.open(&beside, Open::New { mode: 0o444 })?.write_all_at(&packed, 0)?;
+            make(files, &folder)?;
+            files.rename(&beside, &folder.join(file))
+        };
+        put().map_err(|error| {
+            let _ = files.remove_file(&beside);
+            closed(place, &error.to_string())
+        })?;
+        Ok(id)
+    }
+}
+
+fn make(files: &dyn Files, folder: &std::path::Path) -> holdfast_sys::Result<()> {
+    match files.create_dir(folder, 0o777) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+        made => made,
+    }
+}

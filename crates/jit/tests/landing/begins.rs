@@ -1,0 +1,103 @@
+//! Beginning work: in a worktree of its own, as soon as there is something to do, and with what there is to know.
+
+use std::path::PathBuf;
+
+use holdfast_trial::Answer;
+
+use crate::ground::{Ground, pair};
+
+#[test]
+fn a_worktree_is_made_for_the_work() {
+    let ground = Ground::new();
+    let (first, second) = (ground.issue("first", &["--priority", "high"]), ground.issue("second", &[]));
+    let begun = ground.bench.run("agent:w", &["--json", "start", "--worktree"]).ok().json();
+    assert_eq!(begun["issue"]["id"], first.as_str());
+    let root = PathBuf::from(begun["worktree"].as_str().unwrap());
+    let handle = ground.bench.handle(&first);
+    assert!(root.ends_with(&handle), "{}", root.display());
+    assert_eq!(ground.git(&["branch", "--show-current"], &root), format!("jit/{handle}"));
+    // Typed again it goes on there; the main worktree holds nothing.
+    let again = ground.bench.run("agent:w", &["--json", "start", &first, "--worktree"]).ok().json();
+    assert_eq!((&again["already_held"], &again["worktree"]), (&true.into(), &begun["worktree"]));
+    std::fs::write(root.join("work"), "x\n").unwrap();
+    ground.bench.run_at("agent:w", &["finish", "-a", "-m", "landed work"], &root).ok();
+    assert_eq!(ground.told(&first), pair("done", "landed"));
+    // What cannot be begun leaves nothing behind.
+    ground.agent("b").run(&["start", &second]).ok();
+    ground.bench.run("agent:w", &["start", &second, "--worktree"]).fails(4);
+    assert!(!root.with_file_name(ground.bench.handle(&second)).exists());
+    ground.bench.run("agent:w", &["start", "--worktree"]).fails(3);
+}
+
+#[test]
+fn whoever_waits_begins_what_is_made_meanwhile() {
+    let ground = Ground::new();
+    let agent = ground.agent("w");
+    let waits = ["--json", "start", "--wait", "60"];
+    let child = ground.bench.spawn("agent:w", &waits, &agent.at);
+    let claims = ["--json", "claim", "next", "--wait", "60", "--priority", "low"];
+    let other = ground.bench.spawn("agent:v", &claims, &ground.bench.repo());
+    let made = ground.issue("made", &["--priority", "high"]);
+    let low = ground.issue("low", &["--priority", "low"]);
+    let claimed = Answer::from(other.wait_with_output().unwrap()).ok().json();
+    assert_eq!(claimed["lease"]["issue_id"], low.as_str());
+    let begun = Answer::from(child.wait_with_output().unwrap()).ok().json();
+    assert_eq!(begun["issue"]["id"], made.as_str());
+    ground.bench.run("agent:x", &["start", "--another", "--wait", "1"]).fails(3);
+}
+
+#[test]
+fn a_briefing_says_where_dependencies_landed() {
+    let ground = Ground::new();
+    let dep = ground.issue("dep", &[]);
+    let work = ground.issue("work", &["--depends-on", &dep]);
+    let agent = ground.agent("a");
+    agent.begin(&dep, "landed");
+    agent.run(&["finish", "-a", "-m", "landed dep"]).ok();
+    let tip: String = ground.main(&["rev-parse", "main"]).chars().take(10).collect();
+    let told = agent.run(&["start", &work]).ok().stdout;
+    assert!(told.contains(&format!("dep (done, landed on main as {tip})")), "{told}");
+}
+
+#[test]
+fn an_issue_on_several_branches_shows_all_of_them() {
+    let ground = Ground::new();
+    let id = ground.issue("twice", &[]);
+    let (a, b) = (ground.agent("a"), ground.agent("b"));
+    a.begin(&id, "one");
+    a.run(&["finish", "-a", "-m", "one", "--no-land"]).ok();
+    let first = a.git(&["branch", "--show-current"]);
+    a.git(&["switch", "-q", "--detach"]);
+    ground.bench.jit(&["reopen", &id]).ok();
+    b.begin(&id, "two");
+    b.run(&["finish", "-a", "-m", "two", "--no-land"]).ok();
+    let second = b.git(&["branch", "--show-current"]);
+    assert_ne!(first, second);
+    let shown = ground.shown(&id);
+    let branches: Vec<&str> =
+        shown["branches"].as_array().unwrap().iter().map(|one| one["branch"].as_str().unwrap()).collect();
+    assert_eq!(branches, [second.as_str(), first.as_str()], "the highest fence first: {shown}");
+    let text = ground.bench.jit(&["show", &id]).ok().stdout;
+    assert!(text.contains(&format!("also on {first} (done, fence ")), "{text}");
+}
+
+/// A file of the tracker that one side took away is not joined with nothing.
+#[test]
+fn what_one_side_took_away_is_a_conflict() {
+    let ground = Ground::new();
+    std::fs::write(ground.bench.repo().join(".jit/list.jsonl"), "{\"a\":1}\n").unwrap();
+    let id = ground.issue("work", &[]);
+    let agent = ground.agent("a");
+    agent.begin(&id, "landed");
+    std::fs::write(agent.at.join(".jit/list.jsonl"), "{\"a\":1}\n{\"b\":2}\n").unwrap();
+    agent.git(&["add", "-A"]);
+    agent.git(&["commit", "-qm", "a line more"]);
+    ground.main(&["rm", "-q", ".jit/list.jsonl"]);
+    ground.main(&["commit", "-qm", "no list"]);
+    let refused = agent.run(&["--json", "finish", "-m", "landed"]).fails(4).json();
+    assert_eq!(refused["error"]["code"], "LAND_CONFLICT", "{refused}");
+    assert!(
+        ground.main(&["ls-tree", "-r", "--name-only", "main"]).lines().all(|path| path != ".jit/list.jsonl")
+    );
+    assert!(ground.is_held(&id));
+}
