@@ -209,7 +209,7 @@ impl Publisher<'_> {
 /// Asks the hook that git would ask before a push.
 pub(super) fn ask_hook(
     session: &Session,
-    plumbing: &Plumbing,
+    plumbing: &Plumbing<'_>,
     branch: &str,
     onto: Option<&ObjectId>,
     tip: &ObjectId,

@@ -51,7 +51,7 @@ pub fn push(session: &Session) -> Result<Pushed> {
     if let Some(id) = begun(session, &issues)?.filter(|id| held.iter().all(|(own, _)| own != id)) {
         refuse_lost(session, id)?;
     }
-    let plumbing = Plumbing::new(root);
+    let plumbing = Plumbing::new(session, root);
     let (name, tip) = (format!("refs/heads/{branch}"), plumbing.head()?);
     let shared = session.claims().shared.as_deref().filter(|shared| shared.is_where_work_lands());
     let handles = held.iter().map(|(id, _)| issues.handle(*id)).collect();
@@ -115,7 +115,7 @@ fn refuse_lost(session: &Session, id: IssueId) -> Result<()> {
     }
 }
 
-fn plain(session: &Session, plumbing: &Plumbing, branch: &str) -> Result<()> {
+fn plain(session: &Session, plumbing: &Plumbing<'_>, branch: &str) -> Result<()> {
     let mut git: Git = plumbing.git().clone();
     if let Some(agent) = session.known_agent() {
         git = git.env("JIT_AGENT_ID", Some(agent.to_string().into()));
