@@ -73,6 +73,7 @@ fn real_output_fits_the_schema() {
     is_called_by_git(&mut reader);
     keeps_claims_alive(&mut reader);
     moves_issues(&mut reader);
+    shares_claims(&mut reader);
     let mut known: BTreeSet<String> = reader.schemas.as_object().unwrap().keys().cloned().collect();
     // It takes seconds, and has a test of its own that does this as well.
     known.remove("demo");
@@ -289,6 +290,29 @@ fn moves_issues(reader: &mut Reader) {
         let answer = reader.bench.run_at("agent:a", &args, &elsewhere).ok();
         let document = reader.hold("import", &answer);
         assert_eq!(document["imported"]["created"].as_array().unwrap().is_empty(), !changes);
+    }
+}
+
+fn shares_claims(reader: &mut Reader) {
+    let at = reader.bench.root().join("shared");
+    reader.bench.git(&["init", "-q", "--bare", "-b", "main", "server.git"], reader.bench.root());
+    reader.bench.git(&["clone", "-q", "server.git", "shared"], reader.bench.root());
+    reader.bench.git(&["switch", "-q", "-c", "main"], &at);
+    reader.bench.run_at("agent:a", &["init"], &at).ok();
+    reader.bench.git(&["add", "."], &at);
+    reader.bench.git(&["commit", "-q", "-m", "begin"], &at);
+    for name in [
+        "push",
+        "engine status",
+        "engine check",
+        "engine init git",
+        "engine status",
+        "engine check",
+        "engine join",
+    ] {
+        let words: Vec<&str> = std::iter::once("--json").chain(name.split(' ')).collect();
+        let answer = reader.bench.run_at("agent:a", &words, &at).ok();
+        reader.hold(name, &answer);
     }
 }
 

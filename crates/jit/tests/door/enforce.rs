@@ -8,7 +8,7 @@ use holdfast_trial::Answer;
 use crate::bench::Bench;
 
 /// What changes no issue: it looks, or keeps claims, settings, identities and hooks.
-const HARMLESS: [&str; 48] = [
+const HARMLESS: [&str; 50] = [
     "init",
     "list",
     "show",
@@ -47,6 +47,8 @@ const HARMLESS: [&str; 48] = [
     "config",
     "validate",
     "recover",
+    "engine",
+    "push",
     "hooks",
     "hook",
     "merge-driver",
