@@ -14,7 +14,7 @@ const MEANT: &[(&[&str], &str)] = &[
     (&["view", "cat", "get", "read", "info", "describe"], "jit show <issue>"),
     (&["comment", "annotate", "remark", "message"], "jit note <issue> '…'"),
     (&["todo", "available", "backlog", "free"], "jit ready"),
-    (&["merge", "push", "publish"], "jit land --all"),
+    (&["merge", "publish"], "jit land --all"),
     (&["pull", "fetch", "refresh"], "jit sync"),
     (&["reject", "wontfix", "duplicate", "dup", "resolve"], "jit close <issue> --as rejected"),
     (&["revert", "undo", "restore"], "jit reopen <issue> --revert"),
