@@ -18,6 +18,14 @@ fn log() {
     nothing_breaks(subjects::log());
 }
 
+/// A writer rewrote the append of one who had died together with its own, and the power went before the flush: of the
+/// two only the later one was on the disk, which read as damage to something that was acknowledged.
+#[test]
+fn what_is_written_again_is_durable_before_anything_behind_it() {
+    let tried = Campaign { subjects: vec![subjects::log()], start: 2_516_122_843, seeds: 1, threads: 1 };
+    assert_eq!(campaign(&tried, &|line| println!("{line}")).broken, []);
+}
+
 #[test]
 fn log_with_durable_index() {
     nothing_breaks(subjects::log_with_durable_index());

@@ -140,14 +140,20 @@ impl Writer<'_> {
         let state = self.opened()?;
         let end = state.cursor.len;
         let from = state.cursor.doubtful.unwrap_or(end);
-        let mut bytes = state.handle.read_from(from, usize::try_from(end - from).unwrap_or(usize::MAX))?;
-        bytes.extend_from_slice(&batch.lines);
-        let written = state.handle.write_all_at(&bytes, from).and_then(|()| state.handle.sync());
-        if let Err(error) = written {
-            // Nobody was told of it, so nobody shall find it. Should that fail too, whoever reads it next
-            // takes it for a last append of doubtful durability, which it is.
-            let _ = state.handle.truncate(end).and_then(|()| state.handle.sync());
-            return Err(error.into());
+        let again = state.handle.read_from(from, usize::try_from(end - from).unwrap_or(usize::MAX))?;
+        if !again.is_empty() {
+            // First and by itself: parts of one write reach the disk in any order, and a line of a later append behind a
+            // broken one means that the broken one was acknowledged.
+            state.handle.write_all_at(&again, from).and_then(|()| state.handle.sync())?;
+        }
+        if again.is_empty() || !batch.lines.is_empty() {
+            let written = state.handle.write_all_at(&batch.lines, end).and_then(|()| state.handle.sync());
+            if let Err(error) = written {
+                // Nobody was told of it, so nobody shall find it. Should that fail too, whoever reads it next
+                // takes it for a last append of doubtful durability, which it is.
+                let _ = state.handle.truncate(end).and_then(|()| state.handle.sync());
+                return Err(error.into());
+            }
         }
         if state.cursor.doubtful.take().is_some() {
             // The name of a log that was just made may be as doubtful as its content.
