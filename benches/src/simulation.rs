@@ -13,7 +13,7 @@ const SEEDS: &str = "200";
 const ROUNDS: usize = 5;
 
 pub(crate) fn run(ground: &Ground) -> Result<Vec<Row>, Failure> {
-    let program = ground.target().join("sim").join("holdfast-sim");
+    let program = ground.target().join("debug").join("holdfast-sim");
     let mut calls = 0;
     let simulate: Contender<'_> = Box::new(|| timed(|| calls_of(&program).map(|count| calls = count)));
     let times = rounds(ROUNDS, &mut [simulate])?;

@@ -9,6 +9,9 @@ use crate::programs;
 /// The name of the benchmark that is not one of ours to build: it runs in a browser.
 const BROWSER: &str = "browser";
 
+/// The name of the benchmark that runs the simulator, which is built as the tests build it: what it kills is unwound.
+const SIMULATION: &str = "simulation";
+
 /// Runs the benchmarks, or those with `name` in their name. The table is theirs.
 #[must_use]
 pub fn run(root: &Path, name: Option<&str>) -> bool {
@@ -31,10 +34,10 @@ fn in_a_browser(root: &Path) -> bool {
 }
 
 fn on_this_machine(root: &Path, name: Option<&str>) -> bool {
-    let simulator = ["build", "--profile", "sim", "--quiet", "--package", "holdfast-sim"];
+    let asks_for = |benchmark: &str| name.is_none_or(|name| benchmark.contains(name));
+    let simulator = !asks_for(SIMULATION) || programs::in_development(root, "holdfast-sim").is_some();
     let floors = ["build", "--release", "--quiet", "--package", "holdfast-benches"];
-    let built = [&simulator[..], &floors[..]].iter().all(|words| Child::cargo(root, words).run().ok);
-    if !built || !programs::build(root) {
+    if !simulator || !Child::cargo(root, &floors).run().ok || !programs::build(root) {
         return false;
     }
     let words = ["run", "--release", "--quiet", "--package", "holdfast-benches", "--"];
