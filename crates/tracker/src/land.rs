@@ -15,6 +15,7 @@ mod finish;
 mod follow;
 mod gates;
 mod give;
+mod moving;
 mod plumbing;
 mod publish;
 mod push;
@@ -32,7 +33,7 @@ use crate::issues::Issues;
 use crate::session::Session;
 
 pub use apart::{Apart, start_apart};
-pub use begin::{Begun, Wanted, start};
+pub use begin::{Begun, Wanted, go_to_branch, start};
 pub use briefing::Briefing;
 pub use finish::{Asked, How, ONTO, Outcome, finish, land};
 pub use follow::settle;

@@ -16,6 +16,7 @@ mod record;
 
 pub use attempts::Attempts;
 pub use guardian::guard;
+pub use keeping::lost;
 pub use log::{Bound, first_part, logs, newest, prepare};
 pub use message::{Ended, Input, Order, Start, Why, Word};
 pub use record::{MARKER, Record, busy, end_marked, sweep};

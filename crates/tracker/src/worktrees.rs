@@ -296,13 +296,21 @@ fn left_behind(session: &Session, repository: &Repository, root: &Path) -> Resul
     Ok(what)
 }
 
-/// The files of a worktree that are in no commit, but for the tracker's own, which are known elsewhere.
+/// Where a worktree has issues and the judgements of their gates. The control plane has all of that, too.
+pub(crate) const RECORDS: [&str; 2] = [".jit/issues", ".jit/gates/results"];
+
+/// What else the tracker writes by itself.
+const MADE: [&str; 2] = [".jit/.gitattributes", ".jit/.gitignore"];
+
+/// The files of a worktree that are in no commit, but for what the tracker writes by itself. Its configuration and the
+/// definitions of gates are somebody's work.
 ///
 /// # Errors
 /// When git cannot tell.
 pub fn uncommitted(root: &Path) -> Result<Vec<String>> {
-    let others = format!(":(exclude){DATA}");
-    let args = ["status", "--porcelain=v1", "-z", "--no-renames", "--", ".", &others];
+    let others = RECORDS.iter().chain(&MADE).map(|own| format!(":(exclude){own}"));
+    let words = ["status", "--porcelain=v1", "-z", "--no-renames", "--untracked-files=all", "--", "."];
+    let args: Vec<String> = words.iter().map(ToString::to_string).chain(others).collect();
     let said = Git::in_dir(root).run(&args)?;
     let paths = said.split(|byte| *byte == 0).filter_map(|entry| entry.get(3..));
     let named = paths.filter(|path| !path.is_empty());

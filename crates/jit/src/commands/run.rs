@@ -9,13 +9,15 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
 use holdfast_git::Environment;
+use holdfast_kernel::Lease;
 use holdfast_tracker::claims::{Terms, keeper};
 use holdfast_tracker::code::Exit;
 use holdfast_tracker::error::{Error, Result};
-use holdfast_tracker::issues::{Issues, Scope, Standing};
+use holdfast_tracker::ids::IssueId;
+use holdfast_tracker::issues::{Issues, Scope, State};
 use holdfast_tracker::land::{self, Begun, Wanted};
 use holdfast_tracker::run::{self, Bound, Input, Record, Start};
-use holdfast_tracker::{Caller, Session, take, worktrees};
+use holdfast_tracker::{Caller, Session, keep, take, worktrees};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -143,14 +145,17 @@ impl<'a> Work<'a> {
         run::busy(&session)?;
         let agent = session.agent()?.id.to_string();
         let root = session.root().map_or_else(|| session.caller.start.clone(), Path::to_path_buf);
-        let guarded = Guarded::start(&root, &agent, &record.mark)?;
+        let guarded = Guarded::start(&root, &agent, &record.mark).map_err(|error| {
+            // Two that begin at once both find nobody there; one of their guardians does not get in.
+            run::busy(&session).err().unwrap_or(error)
+        })?;
         if let Err(error) = session.name_guardian(guarded.pid) {
             context.printer.warn(&format!(
                 "nobody can tell whether this run is alive, so others wait for the deadline: {error}"
             ));
         }
         let terms = Terms::parse(typed.ttl.as_deref(), None, session.config(), session.agent()?)?;
-        let begun = start(&session, typed, &terms)?;
+        let begun = start(context, &session, typed, &terms)?;
         guarded.keep(&begun.taken.lease.id.to_string())?;
         let log = log(&session, typed, &begun)?;
         Ok(Self { context, session, typed, record, guarded, begun, root, log })
@@ -255,50 +260,58 @@ enum Event<'a> {
 }
 
 /// Claims, or goes on with what a run before this one was cut off from.
-fn start(session: &Session, typed: &cli::Run, terms: &Terms) -> Result<Begun> {
+fn start(context: &Context, session: &Session, typed: &cli::Run, terms: &Terms) -> Result<Begun> {
     let issue = typed.issue.as_deref().map(|typed| Issues::new(session).resolve(typed)).transpose()?;
-    // Whoever comes back is the same holder; its claim has to name the guardian that is there now.
     if let [(id, lease)] = land::held_here(session)?.as_slice()
         && issue.is_none_or(|wanted| wanted == *id)
-        && keeper::is_gone(session.sys(), lease)
     {
-        // One that was cut off after its work had landed has nothing left to do but to give the claim back.
-        let state = Issues::new(session).see(*id, Scope::All, |seen| seen.issue.state)?;
-        if state.is_over() {
-            land::finish(session, *id, &land::Asked::default())?;
-        } else {
-            take::acquire(session, *id, terms, None)?;
-        }
+        go_on(session, typed, terms, *id, lease)?;
     }
     if !typed.here && land::held_here(session)?.is_empty() {
-        leave_what_is_over(session, typed.pooled)?;
+        leave_branch(context, session, typed.pooled)?;
     }
     let filter = typed.filters.parse()?.without(run::NEEDS_ATTENTION);
     let wanted = Wanted { issue, filter: &filter, another: false, here: typed.here };
     land::start(session, &wanted, terms, None)
 }
 
-/// Has this worktree leave the branch of an issue that has landed: a run that is killed right after that leaves it there,
-/// and what was rebased on the way is not what the target has. A worker of a pool also leaves what the worktree has of
-/// issues that somebody else took over when its run was killed; it would be committed with the next one.
-fn leave_what_is_over(session: &Session, pooled: bool) -> Result<()> {
-    let (Some(root), Some(branch)) = (session.root(), session.branch()?) else { return Ok(()) };
-    let Some(name) = branch.strip_prefix("jit/") else { return Ok(()) };
-    if pooled {
-        run::place::forget_records(root)?;
+/// Goes on with a claim that is held here. The guardian of this run is the only one in this worktree, so whoever had it
+/// before is through with it, or was cut off.
+fn go_on(session: &Session, typed: &cli::Run, terms: &Terms, id: IssueId, lease: &Lease) -> Result<()> {
+    match Issues::new(session).see(id, Scope::All, |seen| seen.issue.state)? {
+        // Cut off after its work had landed, it has nothing left to do but to give the claim back. What waits on its
+        // branch and cannot land now lands without it.
+        State::Done => match land::finish(session, id, &land::Asked::default()) {
+            Err(_) if is_held(session, lease)? => keep::release(session, &lease.id.to_string()).map(drop),
+            _ => Ok(()),
+        },
+        State::Rejected | State::Archived => keep::release(session, &lease.id.to_string()).map(drop),
+        // Whoever comes back is the same holder; its claim has to name the guardian that is there now.
+        _ if keeper::is_gone(session.sys(), lease) => {
+            let taken = take::acquire(session, id, terms, None)?;
+            if typed.here { Ok(()) } else { land::go_to_branch(session, &taken.lease) }
+        }
+        _ => Ok(()),
     }
-    if run::place::is_part_of_target(session, root)? {
+}
+
+/// Whether a lease is held in this worktree.
+fn is_held(session: &Session, lease: &Lease) -> Result<bool> {
+    Ok(land::held_here(session)?.iter().any(|(_, held)| held.id == lease.id))
+}
+
+/// Has this worktree leave the branch of an issue that is not held here any more: one that has landed, or that somebody
+/// else took over, or that was given back with commits on its branch, which stay there. What is in no commit stays where
+/// it is, and the worktree with it; but for what it has of the issue itself, which would be in the way of the next branch
+/// or be committed there.
+fn leave_branch(context: &Context, session: &Session, pooled: bool) -> Result<()> {
+    let (Some(root), Some(branch)) = (session.root(), session.branch()?) else { return Ok(()) };
+    if !branch.starts_with("jit/") {
         return Ok(());
     }
-    let issues = Issues::new(session);
-    let has_landed = |id| {
-        issues.see(id, Scope::All, |seen| {
-            seen.issue.state.is_over() && matches!(seen.standing, Standing::Landed | Standing::NotPushed)
-        })
-    };
-    let id = name.split('-').next().and_then(|handle| issues.resolve(handle).ok());
-    if id.map(has_landed).transpose()?.unwrap_or(false) {
-        run::place::clear(session, root)?;
+    run::place::forget_records(root)?;
+    if !run::place::is_part_of_target(session, root)? && run::place::clear(session, root)? && !pooled {
+        context.printer.warn(&format!("this worktree has left {branch}, which keeps its commits"));
     }
     Ok(())
 }

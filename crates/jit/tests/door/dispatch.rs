@@ -104,6 +104,42 @@ fn a_pool_lands_everything_once_and_goes_on_past_what_always_fails() {
     println!("{workers} workers, {count} issues: {:.1} s", took.as_secs_f64());
 }
 
+/// Git fails when two worktrees are made or removed at once: those of workers and those that gates are judged in.
+#[test]
+fn worktrees_are_made_and_removed_one_after_the_other() {
+    let ground = Ground::new();
+    ground.bench.jit(&["gate", "define", "tests", "--command", "ls file-*"]).ok();
+    ground.bench.git(&["add", "-A"], &ground.bench.repo());
+    ground.bench.git(&["commit", "-qm", "track issues"], &ground.bench.repo());
+    let titles: Vec<String> = (0..6).map(|number| format!("task {number}")).collect();
+    for title in &titles {
+        ground.bench.jit(&["create", "--title", title, "--gate", "tests"]).ok();
+    }
+    let bin = ground.bench.root().join("bin");
+    std::fs::create_dir(&bin).unwrap();
+    let path = std::env::var_os("PATH").unwrap();
+    let real = std::env::split_paths(&path).map(|folder| folder.join("git")).find(|git| git.is_file());
+    let script = format!(
+        "#!/bin/sh\ncase \"$*\" in *'worktree add'*|*'worktree remove'*)\n  mkdir {0}/alone || touch {0}/two\n  \
+         echo x >> {0}/times; sleep 0.1; {1} \"$@\"; code=$?\n  rmdir {0}/alone; exit $code;;\nesac\nexec {1} \"$@\"\n",
+        ground.bench.root().display(),
+        real.unwrap().display()
+    );
+    std::fs::write(bin.join("git"), script).unwrap();
+    std::fs::set_permissions(bin.join("git"), std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let args = ["--json", "dispatch", "-n", "3", "--drain", "--", "sh", "-c", WORK];
+    let mut command = ground.command("agent:b", &args, &ground.bench.repo());
+    let folders = std::iter::once(bin).chain(std::env::split_paths(&path));
+    command.env("PATH", std::env::join_paths(folders).unwrap());
+    let answer = Answer::from(command.output().unwrap());
+    assert_eq!(answer.ok().json()["pool"]["finished"], titles.len());
+    let times = std::fs::read_to_string(ground.bench.root().join("times")).unwrap().lines().count();
+    assert!(times >= 6, "three for workers, some for gates: {times}");
+    assert!(!ground.bench.root().join("two").exists(), "two at once");
+    ground.assert_landed_once(&titles);
+    ground.assert_tidy();
+}
+
 /// What a pool costs beside the work: the same work by hand needs a claim, the command and a landing as well.
 #[test]
 fn a_pool_costs_little_beside_the_work() {

@@ -45,6 +45,7 @@ mod race;
 mod reads;
 mod run;
 mod run_faults;
+mod run_steps;
 mod schema;
 mod scopes;
 mod setup;

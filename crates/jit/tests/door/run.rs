@@ -66,7 +66,8 @@ impl Ground {
     /// Kills everything at once, so that nobody can end anybody.
     pub(crate) fn kill_all(&self) {
         let send = |signal| {
-            for pid in self.alive() {
+            // The youngest first: a group that nobody is left above is woken up, and would tidy up.
+            for pid in self.alive().into_iter().rev() {
                 let pid = rustix::process::Pid::from_raw(i32::try_from(pid).unwrap()).unwrap();
                 let _ = rustix::process::kill_process(pid, signal);
             }
@@ -279,7 +280,7 @@ fn a_worktree_of_its_own_goes_with_the_run_unless_something_would_be_lost() {
 /// Every run that is killed, by itself or with its guardian, leaves no process behind, and its issue lands once.
 #[test]
 fn a_run_that_is_killed_leaves_nothing_and_its_issue_lands_once() {
-    let deaths = if std::env::var_os("HOLDFAST_LONG").is_some() { 200 } else { 24 };
+    let deaths = if std::env::var_os("HOLDFAST_LONG").is_some() { 200 } else { 12 };
     let ground = Ground::new();
     let issues: Vec<String> = (0..4).map(|number| ground.bench.issue(&format!("task {number}"))).collect();
     let script = "sh -c 'setsid sleep 1000 & setsid sh -c \"sleep 1000 & sleep 1000\" & sleep 0.05'; \
@@ -398,6 +399,34 @@ fn whoever_sleeps_beyond_the_claim_wakes_up_to_its_end() {
     assert_eq!(answer.code, Some(5), "{answer}");
     let ran = serde_json::from_str::<Value>(&answer.stdout).unwrap();
     assert_eq!(ran["run"]["outcome"], "lost", "{ran}");
+    ground.assert_nothing_left();
+}
+
+/// The command of whoever slept beyond its claim ends before its guardian has looked at the claim: somebody else has
+/// landed the issue, and that is not its doing.
+#[test]
+fn whoever_sleeps_while_another_lands_has_lost() {
+    let ground = Ground::new();
+    ground.bench.issue("Sleepy");
+    let elsewhere = ground.bench.worktree("elsewhere");
+    let script = "echo $JIT_KEEPER_PID > \"$HOME/keeper\"; until [ -e \"$HOME/go\" ]; do sleep 0.02; done";
+    let child =
+        ground.spawn(&["--json", "run", "--ttl", "1", "--log", "--", "sh", "-c", script], &ground.there);
+    let keeper = ground.bench.root().join("keeper");
+    let pid = || std::fs::read_to_string(&keeper).ok()?.trim().parse::<u32>().ok();
+    until("the command runs", || pid().is_some());
+    // Only those who could look at the claim sleep.
+    let still = |still| [pid().unwrap(), child.id()].iter().for_each(|pid| drop(os::pause(*pid, still)));
+    still(true);
+    until("somebody else lands it", || {
+        let args = ["run", "--log", "--", "sh", "-c", "echo > file"];
+        ground.command("agent:c", &args, &elsewhere).output().unwrap().status.success()
+    });
+    std::fs::write(ground.bench.root().join("go"), "").unwrap();
+    still(false);
+    let answer = Answer::from(child.wait_with_output().unwrap());
+    assert_eq!(answer.code, Some(5), "{answer}");
+    assert_eq!(ground.landed(), ["Sleepy"]);
     ground.assert_nothing_left();
 }
 

@@ -242,14 +242,15 @@ impl Guardian<'_> {
     fn keep(&mut self, now: &Stamp) -> Result<()> {
         let Some(keeping) = &mut self.keeping else { return Ok(()) };
         match keeping.tend(now) {
-            Kept::Held => self.released = None,
-            Kept::Released => {
+            None => {}
+            Some(Kept::Held) => self.released = None,
+            Some(Kept::Released) => {
                 let since = *self.released.get_or_insert(*now);
                 if now.since(&since).forward() >= FAREWELL {
                     self.stop(now, &Why::Released, REST);
                 }
             }
-            Kept::Lost { why, within } => self.stop(now, &Why::Lost(why), within.min(GRACE)),
+            Some(Kept::Lost { why, within }) => self.stop(now, &Why::Lost(why), within.min(GRACE)),
         }
         Ok(())
     }

@@ -1,7 +1,7 @@
 //! Keeping the claims of a run: they are renewed while its guardian is there, and what cannot be renewed is given up in
 //! time, so that nothing works under a claim that others may take.
 
-use holdfast_kernel::{Command, Event, Holder, Lease, Millis, Stamp, Standing, Term};
+use holdfast_kernel::{Cause, Command, Event, Holder, Lease, LeaseId, Millis, Stamp, Standing, Term};
 use holdfast_store::{View, liveness};
 use holdfast_sys::ProcessId;
 
@@ -62,26 +62,29 @@ impl Keeping {
         Millis::new((ttl / 20).clamp(SHORTEST, LONGEST))
     }
 
-    /// Looks after the claims, if it is time to.
-    pub(super) fn tend(&mut self, now: &Stamp) -> Kept {
+    /// Looks after the claims, and says how they stand; nothing if it is not time to.
+    pub(super) fn tend(&mut self, now: &Stamp) -> Option<Kept> {
         let is_due = self.looked.is_none_or(|last| now.since(&last).forward() >= self.pace());
         if !is_due {
-            return Kept::Held;
+            return None;
         }
         self.looked = Some(*now);
-        match self.look() {
+        Some(match self.look() {
             Ok(kept) => kept,
             // A disk that fails now may work the next time; what is known of the claim has to do until then.
             Err(error) => {
                 self.failure = Some(error.to_string());
                 self.judge(now)
             }
-        }
+        })
     }
 
     fn look(&mut self) -> Result<Kept> {
         let view = self.session.claims().view()?;
-        let Some(lease) = view.table.get(self.lease.id).cloned() else { return self.ended() };
+        let Some(lease) = view.table.get(self.lease.id).cloned() else {
+            let lost = lost(&self.session, self.lease.id)?;
+            return Ok(lost.map_or(Kept::Released, |why| Kept::Lost { why, within: Millis::ZERO }));
+        };
         self.lease = lease;
         if self.lease.holder != self.holder {
             return Ok(Kept::Lost {
@@ -142,28 +145,28 @@ impl Keeping {
             Standing::Lapsed { .. } | Standing::Open { .. } => lost("it ran out", Millis::ZERO),
         }
     }
+}
 
-    /// How a lease ended that is not there any more.
-    fn ended(&self) -> Result<Kept> {
-        let mut last = None;
-        self.session.claims().medium.history(&mut |record| {
-            if record.lease.id == self.lease.id {
-                last = Some(record.event.clone());
-            }
-        })?;
-        Ok(match last {
-            Some(Event::Released { .. }) => Kept::Released,
-            Some(Event::Evicted { cause, .. }) => {
-                let why = match cause {
-                    holdfast_kernel::Cause::Expired => "it ran out".to_owned(),
-                    holdfast_kernel::Cause::Dead => "its keeper was taken for dead".to_owned(),
-                    holdfast_kernel::Cause::Forced { by, reason } => format!("{by} took it away: {reason}"),
-                };
-                Kept::Lost { why, within: Millis::ZERO }
-            }
-            _ => Kept::Lost { why: "it was handed over".to_owned(), within: Millis::ZERO },
-        })
-    }
+/// Why a claim that is not there any more ended without its holder's doing; none if its holder gave it back.
+///
+/// # Errors
+/// When the log cannot be read.
+pub fn lost(session: &Session, lease: LeaseId) -> Result<Option<String>> {
+    let mut last = None;
+    session.claims().medium.history(&mut |record| {
+        if record.lease.id == lease {
+            last = Some(record.event.clone());
+        }
+    })?;
+    Ok(match last {
+        Some(Event::Released { .. }) => None,
+        Some(Event::Evicted { cause, .. }) => Some(match cause {
+            Cause::Expired => "it ran out".to_owned(),
+            Cause::Dead => "its keeper was taken for dead".to_owned(),
+            Cause::Forced { by, reason } => format!("{by} took it away: {reason}"),
+        }),
+        _ => Some("it was handed over".to_owned()),
+    })
 }
 
 fn is_due(lease: &Lease, now: &Stamp) -> bool {

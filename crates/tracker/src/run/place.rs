@@ -7,8 +7,7 @@ use holdfast_git::Git;
 
 use crate::error::{Error, Result};
 use crate::session::Session;
-use crate::workspace::DATA;
-use crate::worktrees::{self, target_tip, uncommitted};
+use crate::worktrees::{self, RECORDS, target_tip, uncommitted};
 
 /// Whether git knows a worktree there, and it is there.
 ///
@@ -43,15 +42,21 @@ pub fn is_part_of_target(session: &Session, root: &Path) -> Result<bool> {
     Ok(Git::in_dir(root).ask(&args, &[])?.code == Some(0))
 }
 
-/// Takes back what a worktree has of the tracker's own files that is in no commit. The control plane knows all of it.
+/// Takes back what a worktree has of issues that is in no commit. The control plane knows all of it.
 ///
 /// # Errors
 /// When git cannot be started.
 pub fn forget_records(root: &Path) -> Result<()> {
     let git = Git::in_dir(root);
-    // Where no commit has any, there is nothing to take back.
-    git.ask(&["restore", "-q", "--source=HEAD", "--staged", "--worktree", "--", DATA], &[])?;
-    git.ask(&["clean", "-fdq", "--", DATA], &[])?;
+    let status = [&["status", "--porcelain=v1", "-z", "--no-renames", "--"][..], &RECORDS].concat();
+    if git.run(&status)?.is_empty() {
+        return Ok(());
+    }
+    for records in RECORDS {
+        // Where no commit has any, there is nothing to take back.
+        git.ask(&["restore", "-q", "--source=HEAD", "--staged", "--worktree", "--", records], &[])?;
+    }
+    git.ask(&[&["clean", "-fdq", "--"][..], &RECORDS].concat(), &[])?;
     Ok(())
 }
 

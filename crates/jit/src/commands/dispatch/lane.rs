@@ -1,6 +1,7 @@
 //! One worker of a pool: its name, its worktree, and the run that it has under way.
 #![expect(clippy::disallowed_methods, reason = "this is where a pool starts its runs")]
 
+use std::ffi::OsStr;
 use std::io::{BufRead as _, BufReader, Read};
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
@@ -11,6 +12,7 @@ use holdfast_kernel::{Millis, Stamp};
 use holdfast_sys::os::Waker;
 use holdfast_tracker::error::{Error, Result};
 use holdfast_tracker::run::{self, place};
+use holdfast_tracker::worktree::Entry;
 use holdfast_tracker::{Session, land, worktrees};
 use serde::Deserialize;
 
@@ -32,6 +34,9 @@ const MOST_TROUBLES: u32 = 6;
 
 /// Nor does one whose command could not be started so often in a row.
 const MOST_NOT_STARTED: u32 = 3;
+
+/// What `jit run` ends with that finds nothing to do.
+const NOTHING_AVAILABLE: i32 = 3;
 
 /// What a run tells.
 #[derive(Debug, Deserialize)]
@@ -92,6 +97,19 @@ impl Lane {
         }
     }
 
+    /// The worker that a worktree was made for; none if that is no place of this pool. What somebody has a branch of
+    /// their own in is theirs, whatever it is called.
+    pub(super) fn of_place(session: &Session, pool: &str, entry: &Entry) -> Option<Self> {
+        let is_ours =
+            entry.branch.as_deref().is_none_or(|branch| branch == "HEAD" || branch.starts_with("jit/"));
+        let name = entry.root.file_name().and_then(OsStr::to_str).unwrap_or_default();
+        let place = name.strip_prefix(pool).and_then(|rest| rest.strip_prefix('-')).unwrap_or_default();
+        let number = place.split('.').next().and_then(|number| number.parse::<usize>().ok());
+        let number = number.filter(|number| is_ours && *number > 0)?;
+        let is_there = worktrees::place(session, name).is_ok_and(|root| root == entry.root);
+        is_there.then(|| Self::new(pool, number - 1))
+    }
+
     /// Whether it could begin something now.
     pub(super) fn is_idle(&self, now: &Stamp) -> bool {
         self.child.is_none() && self.rest(now) == Millis::ZERO
@@ -116,9 +134,14 @@ impl Lane {
         self.not_started += 1;
     }
 
-    /// Has it rest for a moment; nothing is wrong.
-    pub(super) fn pause(&mut self, now: &Stamp) {
-        self.rest_after(now, 0);
+    /// Whether a run that ended with this code was in no trouble: it told what became of its issue, or somebody else was
+    /// faster, and then it rests for a moment.
+    pub(super) fn is_over(&mut self, now: &Stamp, code: Option<i32>) -> bool {
+        if !self.has_told && code == Some(NOTHING_AVAILABLE) {
+            self.rest_after(now, 0);
+            return true;
+        }
+        self.has_told
     }
 
     fn rest_after(&mut self, now: &Stamp, times: u32) {
@@ -236,4 +259,24 @@ fn last_words(pipe: impl Read) -> Option<String> {
         last = Some(line);
     }
     error.or(last)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whoever_is_slower_rests_and_goes_on_for_ever() {
+        let now = holdfast_sys::Sys::os().clock.now().unwrap();
+        let mut lane = Lane::new("pool", 0);
+        for _ in 0..10 * MOST_TROUBLES {
+            assert!(lane.is_over(&now, Some(NOTHING_AVAILABLE)));
+            assert!(!lane.is_spent() && !lane.is_idle(&now));
+        }
+        for _ in 0..MOST_TROUBLES {
+            assert!(!lane.is_spent() && !lane.is_over(&now, Some(1)));
+            lane.trouble(&now);
+        }
+        assert!(lane.is_spent(), "trouble of its own ends it");
+    }
 }

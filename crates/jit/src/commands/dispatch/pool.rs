@@ -253,19 +253,13 @@ impl<'a> Pool<'a> {
         let status = lane.child.take().and_then(|mut child| child.wait().ok());
         let code = status.and_then(|status| status.code());
         lane.task = None;
-        match code {
-            // It told what became of the issue.
-            _ if lane.has_told => {}
-            // Somebody else was faster.
-            Some(3) => lane.pause(now),
-            _ if self.ending => {}
-            _ => {
-                let words = words.unwrap_or_else(|| "the run was killed".to_owned());
-                watcher.see(now, number, &Happening::Trouble(&words));
-                lane.trouble(now);
-                lane.trouble = Some(words);
-            }
+        if lane.is_over(now, code) || self.ending {
+            return;
         }
+        let words = words.unwrap_or_else(|| "the run was killed".to_owned());
+        watcher.see(now, number, &Happening::Trouble(&words));
+        lane.trouble(now);
+        lane.trouble = Some(words);
     }
 
     /// Looks what can be begun. A disk that is full for a while is no reason to leave.
@@ -402,18 +396,15 @@ impl<'a> Pool<'a> {
             .max(Millis::new(1))
     }
 
-    /// Takes the worktrees away that nobody needs.
+    /// Takes the worktrees away that nobody needs, also those of a pool of this name that was killed.
     fn tidy(&mut self) -> Result<()> {
-        for lane in &self.lanes {
-            let Some(root) = &lane.root else { continue };
-            if !place::is_there(self.session, root)? {
-                continue;
-            }
-            let is_held = lane.asking(self.session, root).is_ok_and(|there| {
+        for entry in self.session.worktrees()?.iter().filter(|entry| !entry.gone) {
+            let Some(lane) = Lane::of_place(self.session, &self.plan.name, entry) else { continue };
+            let is_held = lane.asking(self.session, &entry.root).is_ok_and(|there| {
                 run::busy(&there).is_err() || land::held_here(&there).map_or(true, |held| !held.is_empty())
             });
-            if is_held || !place::take_away(self.session, root)? {
-                self.summary.kept.push(root.to_string_lossy().into_owned());
+            if is_held || !place::take_away(self.session, &entry.root)? {
+                self.summary.kept.push(entry.root.to_string_lossy().into_owned());
             }
         }
         place::forget(self.session, &self.branches)?;

@@ -5,13 +5,13 @@ use std::os::unix::ffi::OsStrExt as _;
 use holdfast_tracker::error::Result;
 use holdfast_tracker::ids::IssueId;
 use holdfast_tracker::issues::{Issues, Scope, Standing, State};
-use holdfast_tracker::run::{Attempts, Ended, Input, NEEDS_ATTENTION, Start, Why, end_marked};
+use holdfast_tracker::run::{Attempts, Ended, Input, NEEDS_ATTENTION, Start, Why, end_marked, lost};
 use holdfast_tracker::writes::Writer;
 use holdfast_tracker::{durable, keep, land, worktrees};
 use serde_json::Value;
 
 use super::guarded::Fate;
-use super::{Outcome, Ran, Work, internal};
+use super::{Outcome, Ran, Work, internal, is_held};
 use crate::commands::guardian::Landing;
 use crate::vars;
 
@@ -69,12 +69,15 @@ impl Work<'_> {
     }
 
     fn is_held(&self) -> Result<bool> {
-        let lease = self.begun.taken.lease.id;
-        Ok(land::held_here(&self.session)?.iter().any(|(_, held)| held.id == lease))
+        is_held(&self.session, &self.begun.taken.lease)
     }
 
-    /// What the command has made of the issue by itself.
+    /// What the command has made of the issue by itself, if it was not somebody else.
     fn by_itself(&self, ran: Ran) -> Result<Ran> {
+        // Whoever slept for too long may come to the end of the command before its guardian looks at the claim.
+        if let Some(why) = lost(&self.session, self.begun.taken.lease.id)? {
+            return Ok(Ran { outcome: Outcome::Lost, reason: Some(why), ..ran });
+        }
         let id = self.id()?;
         let seen =
             Issues::new(&self.session).see(id, Scope::All, |seen| (seen.issue.state, seen.standing.clone()));
@@ -137,7 +140,8 @@ impl Work<'_> {
     fn not_landed(&self, ran: Ran, code: &str, message: &str) -> Result<Ran> {
         if !self.is_held()? {
             // What is done waits on its branch for the target to be free.
-            return Ok(Ran { reason: Some(message.to_owned()), ..self.by_itself(ran)? });
+            let ran = self.by_itself(ran)?;
+            return Ok(Ran { reason: ran.reason.clone().or_else(|| Some(message.to_owned())), ..ran });
         }
         let failed = !NOT_ITS_FAULT.contains(&code);
         let why = match code {
