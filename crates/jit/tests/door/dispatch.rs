@@ -286,6 +286,22 @@ fn a_pool_that_is_killed_and_started_again_goes_on() {
     println!("killed {rounds} times; {count} issues landed once each");
 }
 
+#[test]
+fn a_smaller_pool_tidies_up_after_one_that_was_killed() {
+    let ground = Ground::new();
+    let titles = ground.issues(3);
+    let pool = ground.pool(&["-n", "3"], "sleep 1000");
+    until("all work", || {
+        let workers = ground.state().map(|state| state["workers"].as_array().unwrap().clone());
+        workers.is_some_and(|workers| workers.iter().all(|worker| !worker["task"].is_null()))
+    });
+    pool_and_all(&ground, pool);
+    let answer = ground.drained(&["-n", "1"], WORK);
+    assert_eq!(answer.code, Some(0), "{answer}");
+    ground.assert_landed_once(&titles);
+    ground.assert_tidy();
+}
+
 fn pool_and_all(ground: &Ground, mut pool: Child) {
     // A process that nobody has waited for has no environment that could be read.
     std::thread::scope(|scope| {

@@ -431,6 +431,19 @@ fn whoever_sleeps_while_another_lands_has_lost() {
 }
 
 #[test]
+fn a_command_that_gave_its_issue_back_has_ten_seconds() {
+    let ground = Ground::new();
+    let id = ground.bench.issue("Dropped");
+    let script = format!("{} drop --reason enough; while :; do sleep 0.02; done", crate::bench::JIT);
+    let start = Instant::now();
+    let ran = ground.ran(&["--log"], &script);
+    assert_eq!(ran["outcome"], "released", "{ran}");
+    assert!(start.elapsed() >= Duration::from_secs(10), "it was ended at once");
+    assert!(ground.is_offered(&id));
+    ground.assert_nothing_left();
+}
+
+#[test]
 fn much_output_is_kept_in_bounds() {
     let ground = Ground::new();
     ground.bench.issue("Loud");
