@@ -7,8 +7,8 @@
 use std::collections::BTreeMap;
 
 use holdfast_kernel::{
-    Acquire, Again, Answer, Claim, Command, Holder, KindRule, Lease, LeaseId, Limits, Millis, Mode, Name,
-    Policy, Request, Stamp, Tags, TtlRange,
+    Acquire, Again, Answer, Command, Holder, KindRule, Lease, LeaseId, Limits, Millis, Mode, Name, Policy,
+    Request, Stamp, Tags, TtlRange,
 };
 use holdfast_store::Held;
 
@@ -111,12 +111,7 @@ pub(crate) fn under<T>(
         let (at, granted) = (now.wall_ms(), lease.granted.wall_ms());
         return Err(Error::BeforeLease { doc: doc.as_str().to_owned(), at, granted });
     }
-    let claim = Claim {
-        resource: lease.resource.clone(),
-        lease: lease.id,
-        holder: lease.holder.clone(),
-        fence: lease.fence,
-    };
+    let claim = lease.claim();
     let held = section.hold(&found.table, &claim, now)?;
     let done = act(&section, &held)?;
     section.commit()?;

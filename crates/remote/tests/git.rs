@@ -14,7 +14,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
-use holdfast_kernel::{Answer, Claim, Command as Ask, Fence, Holder, Lease, LeaseId, Millis, Refusal, Text};
+use holdfast_kernel::{Answer, Command as Ask, Fence, Holder, Lease, LeaseId, Millis, Refusal, Text};
 use holdfast_remote::gitref::{Access, GitRef, REF};
 use holdfast_remote::local::Local;
 use holdfast_remote::shared::Trust;
@@ -446,15 +446,6 @@ fn turns(shared: &Shared, who: &str, rounds: u32, busy: &std::sync::Mutex<()>) -
     had
 }
 
-fn shown(lease: &Lease) -> Claim {
-    Claim {
-        resource: lease.resource.clone(),
-        lease: lease.id,
-        holder: lease.holder.clone(),
-        fence: lease.fence,
-    }
-}
-
 impl Two {
     /// A commit that a clone has and the origin does not.
     fn commit(&self, who: &str, parent: Option<&str>, message: &str) -> String {
@@ -480,25 +471,25 @@ fn a_branch_moves_with_the_claims_or_not_at_all() {
     let two = Two::new();
     let lease = take(&two.ann, "one", "ann").unwrap();
     let first = two.commit("ann", None, "first");
-    two.ann.publish(&[shown(&lease)], &along(None, &first), true).unwrap();
+    two.ann.publish(&[lease.claim()], &along(None, &first), true).unwrap();
     assert_eq!(two.main(), first);
     assert_eq!(two.bob.known(true).unwrap().head.tip.as_deref(), Some(first.as_str()));
     // Others have claimed in between: the step is made anew, and what travels was handed over before.
     take(&two.bob, "two", "bob").unwrap();
     let second = two.commit("ann", Some(&first), "second");
-    two.ann.publish(&[shown(&lease)], &along(Some(&first), &second), true).unwrap();
+    two.ann.publish(&[lease.claim()], &along(Some(&first), &second), true).unwrap();
     assert_eq!(two.main(), second);
     assert_eq!(git(&two.origin, &["for-each-ref", "refs/jit/staged"]), "");
     // The branch is elsewhere than expected: neither moves, and the claims go on.
     let (third, tip) = (two.commit("ann", Some(&second), "third"), two.tip());
-    let late = two.ann.publish(&[shown(&lease)], &along(Some(&first), &third), true);
+    let late = two.ann.publish(&[lease.claim()], &along(Some(&first), &third), true);
     assert_eq!((trouble(late), two.main(), two.tip()), (Trouble::Behind, second.clone(), tip));
     // Displaced, though this clone has not seen it.
     let by = Holder { agent: support::name("bob"), place: support::name("bob") };
     let evict = Ask::Evict { lease: lease.id, by, reason: Text::new("it sleeps").unwrap() };
     two.bob.transact(&policy(), &evict).unwrap();
     take(&two.bob, "one", "bob").unwrap();
-    let refused = two.ann.publish(&[shown(&lease)], &along(Some(&second), &third), true);
+    let refused = two.ann.publish(&[lease.claim()], &along(Some(&second), &third), true);
     assert!(matches!(refused, Err(Error::Refused(_))), "{refused:?}");
     assert_eq!(two.main(), second);
     two.ann.history(&mut |_| ()).unwrap();
@@ -511,7 +502,7 @@ fn a_server_that_moved_the_branch_alone_gets_the_step_too() {
     let first = two.commit("ann", None, "first");
     let work = beside(&two.scratch.path().join("ann"), ".work");
     git(&work, &["push", "-q", "origin", &format!("{first}:refs/heads/main")]);
-    two.ann.publish(&[shown(&lease)], &along(None, &first), true).unwrap();
+    two.ann.publish(&[lease.claim()], &along(None, &first), true).unwrap();
     assert_eq!(two.bob.known(true).unwrap().head.tip.as_deref(), Some(first.as_str()));
 }
 

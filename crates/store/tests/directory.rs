@@ -12,7 +12,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
-use common::{acquire, claim, damage, evict, grant, holder, name, names, policy, release, sys};
+use common::{acquire, damage, evict, grant, holder, name, names, policy, release, sys};
 use holdfast_kernel::{Answer, Claim, Command, Fence, Lease, Millis, Refusal};
 use holdfast_store::directory::{DAMAGED, Directory, GHOST, Settings};
 use holdfast_store::{Error, Medium};
@@ -99,7 +99,7 @@ fn nobody_is_the_holder_of_a_lock_without_an_owner() {
     for result in [release(&medium, &ghost), medium.transact(&policy(), &renewal)] {
         assert!(matches!(result, Err(Error::Refused(Refusal::NotHolder { .. }))), "{result:?}");
     }
-    let result = medium.guarded(&claim(&ghost), &mut |_| panic!("nobody holds a ghost"));
+    let result = medium.guarded(&ghost.claim(), &mut |_| panic!("nobody holds a ghost"));
     assert!(matches!(result, Err(Error::Refused(Refusal::FencedOut { .. }))), "{result:?}");
     evict(&medium, &ghost).unwrap();
     assert!(medium.view().unwrap().table.is_empty());
@@ -133,9 +133,9 @@ fn unreadable(spoil: impl Fn(&Path)) {
         acquire(&sys, &medium, "sprint/broken", "berta"),
         release(&medium, &placeholder),
         medium.transact(&policy(), &renewal),
-        medium.transact(&policy(), &Command::Check(claim(&broken))),
+        medium.transact(&policy(), &Command::Check(broken.claim())),
         medium
-            .guarded(&claim(&broken), &mut |_| panic!("it cannot be read"))
+            .guarded(&broken.claim(), &mut |_| panic!("it cannot be read"))
             .map(|()| Answer::Swept(Vec::new())),
     ] {
         assert!(damage(result).0.starts_with(&lock));
@@ -228,7 +228,7 @@ fn a_hostile_root_hides_no_lock_and_leads_nowhere() {
         let (path, _) = damage(acquire(&sys, &medium, resource, "anna"));
         assert_eq!(Some(path.as_path()), root.path().join(resource).parent());
     }
-    let through_the_link = Claim { resource: name("link/x"), ..claim(&lease) };
+    let through_the_link = Claim { resource: name("link/x"), ..lease.claim() };
     let result = medium.guarded(&through_the_link, &mut |_| panic!("not ours"));
     let Err(Error::Refused(Refusal::FencedOut { current, .. })) = result else { panic!("{result:?}") };
     assert_eq!(current, [], "what is behind a link is no lock");
@@ -300,9 +300,9 @@ fn a_damaged_counter_stops_everything_until_it_is_set_aside() {
     assert_eq!(path, root.path().join("sprint/7/owner.json"));
     evict(&medium, &seen(&medium, "sprint/7")).unwrap();
     let anew = grant(&sys, &medium, "sprint/7", "berta");
-    let old = Claim { holder: holder("anna"), ..claim(&lease) };
+    let old = Claim { holder: holder("anna"), ..lease.claim() };
     medium.guarded(&old, &mut |_| panic!("another counter")).unwrap_err();
-    medium.guarded(&claim(&anew), &mut |_| ()).unwrap();
+    medium.guarded(&anew.claim(), &mut |_| ()).unwrap();
 }
 
 #[test]

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
-use common::{acquire, claim, evict, release};
+use common::{acquire, evict, release};
 use holdfast_kernel::{Acquire, Answer, Command, Millis, Refusal};
 use holdfast_store::directory::{Directory, Settings};
 use holdfast_store::{Error, Medium, liveness};
@@ -94,7 +94,7 @@ fn worker(sys: &Sys, who: &str, owners: &Owners, tries: u32) {
         match acquire(sys, &medium, RESOURCE, who) {
             Ok(Answer::Granted(lease)) => {
                 owners.enter(who, wall(sys), u64::MAX);
-                medium.guarded(&claim(&lease), &mut |_| sys.clock.sleep(Millis::new(3))).unwrap();
+                medium.guarded(&lease.claim(), &mut |_| sys.clock.sleep(Millis::new(3))).unwrap();
                 owners.leave(who);
                 release(&medium, &lease).unwrap();
             }

@@ -9,7 +9,7 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
-use common::{acquire, claim, damage, evict, grant, name, names, policy, release, sys, text, wanted};
+use common::{acquire, damage, evict, grant, name, names, policy, release, sys, text, wanted};
 use holdfast_kernel::{Acquire, Command, Event, Fence, Lease, Table, Tags};
 use holdfast_store::record::{Paths, Record, Settings};
 use holdfast_store::{Codec, CounterId, Error, Json, Medium, Stored, Unreadable, Witness};
@@ -162,7 +162,7 @@ fn a_format_without_room_for_the_counter_works() {
     let codec = Arc::new(Lossy { tags: false, counter: true });
     let medium = record(&sys, &dir, Settings { codec, ..Settings::default() });
     let lease = grant(&sys, &medium, "main", "anna");
-    medium.guarded(&claim(&lease), &mut |held| assert_eq!(held.lease(), &lease)).unwrap();
+    medium.guarded(&lease.claim(), &mut |held| assert_eq!(held.lease(), &lease)).unwrap();
     release(&medium, &lease).unwrap();
 }
 

@@ -24,7 +24,7 @@ mod started;
 mod sync;
 mod turn;
 
-use holdfast_kernel::{Claim, Lease, Standing as LeaseStanding};
+use holdfast_kernel::{Lease, Standing as LeaseStanding};
 
 use crate::claims::resource;
 use crate::error::{LandError, Result, WriteError};
@@ -79,16 +79,6 @@ fn own_lease(session: &Session, id: IssueId, what: &'static str) -> Result<Lease
     let held = view.table.on(&resource(id)?).find(|lease| !lease.standing(&view.now).is_over());
     let held = held.cloned().map(Box::new);
     Err(WriteError::LeaseRequired { what, issue: id.to_string(), held }.into())
-}
-
-/// A lease as a write under it shows it.
-fn shown(lease: &Lease) -> Claim {
-    Claim {
-        resource: lease.resource.clone(),
-        lease: lease.id,
-        holder: lease.holder.clone(),
-        fence: lease.fence,
-    }
 }
 
 /// The issue that the branch of this worktree was begun for.

@@ -5,6 +5,7 @@
 //! has it; it comes there with the work of whoever finishes the issue, or from the main worktree.
 
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -146,7 +147,7 @@ pub fn all(session: &Session) -> Result<BTreeMap<IssueId, Vec<Note>>> {
     let own = [session.data(), session.main_data()?].into_iter().flatten().map(|data| data.join("issues"));
     let kept = session.shared_data().map(|shared| shared.join(NOTES));
     for (place, below) in own.map(|place| (place, Some(NOTES))).chain(kept.map(|place| (place, None))) {
-        for name in session.sys().files.list(&place).unwrap_or_default() {
+        for name in listed(session.sys(), &place)? {
             let Some(issue) = name.to_str().and_then(IssueId::parse) else { continue };
             let folder = below.map_or_else(|| place.join(&name), |below| place.join(&name).join(below));
             collect(session, &folder, files.entry(issue).or_default());
@@ -286,15 +287,19 @@ fn collect(session: &Session, folder: &Path, files: &mut Files) {
     }
 }
 
-fn read_all(sys: &Sys, folder: &Path) -> Result<Files> {
-    let names = match sys.files.list(folder) {
+/// What is in a directory; nothing if there is none.
+fn listed(sys: &Sys, folder: &Path) -> Result<Vec<OsString>> {
+    match sys.files.list(folder) {
         Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
-            return Ok(Files::new());
+            Ok(Vec::new())
         }
-        names => names?,
-    };
+        names => Ok(names?),
+    }
+}
+
+fn read_all(sys: &Sys, folder: &Path) -> Result<Files> {
     let mut files = Files::new();
-    for name in names.iter().filter_map(|name| name.to_str()).filter(|name| is_name(name)) {
+    for name in listed(sys, folder)?.iter().filter_map(|name| name.to_str()).filter(|name| is_name(name)) {
         if let Some(bytes) = durable::read(sys, &folder.join(name), LONGEST)? {
             files.insert(name.to_owned(), bytes);
         }

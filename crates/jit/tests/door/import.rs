@@ -77,6 +77,21 @@ fn what_is_exported_comes_back_the_same() {
 }
 
 #[test]
+fn notes_that_cannot_be_looked_for_are_not_left_out() {
+    let bench = Bench::new();
+    let (id, _) = bench.claimed("agent:a");
+    bench.jit(&["note", &id, "mind the gap"]).ok();
+    let (notes, aside) = (bench.control("notes"), bench.control("aside"));
+    std::fs::rename(&notes, &aside).unwrap();
+    std::os::unix::fs::symlink(&notes, &notes).unwrap();
+    let refused = bench.jit(&["export"]);
+    assert!(refused.code != Some(0) && refused.stdout.is_empty(), "{refused}");
+    std::fs::remove_file(&notes).unwrap();
+    std::fs::rename(&aside, &notes).unwrap();
+    assert!(bench.jit(&["export"]).ok().stdout.contains("mind the gap"));
+}
+
+#[test]
 fn what_cannot_be_imported_is_named_and_nothing_is() {
     let bench = Bench::new();
     let good = r#"{"id":"bd-1","title":"t","status":"open"}"#;

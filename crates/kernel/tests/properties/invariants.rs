@@ -218,12 +218,7 @@ pub(crate) fn limits_are_kept(taken: &Taken) {
 pub(crate) fn a_valid_claim_is_the_only_one(table: &Table, policy: &Policy, now: &Stamp) {
     let mut writers: Vec<&str> = Vec::new();
     for lease in table.iter() {
-        let claim = holdfast_kernel::Claim {
-            resource: lease.resource.clone(),
-            lease: lease.id,
-            holder: lease.holder.clone(),
-            fence: lease.fence,
-        };
+        let claim = lease.claim();
         if decide(table, policy, &Command::Check(claim), now, Fence::LAST).is_ok() {
             assert_eq!(lease.mode, Mode::Exclusive);
             writers.push(lease.resource.as_str());

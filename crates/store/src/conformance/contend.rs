@@ -8,7 +8,7 @@ use holdfast_kernel::{Answer, Lease, Millis, Refusal};
 use holdfast_sys::Sys;
 use holdfast_sys::sim::{Config, End, Process, Random, World};
 
-use super::stage::{claim, policy, releasing};
+use super::stage::{policy, releasing};
 use super::{Stage, Subject, real};
 use crate::{Error, Medium};
 
@@ -41,7 +41,7 @@ fn work(stage: &Stage, who: &str, rounds: u32, board: &Board, meanwhile: &dyn Fn
         let lease = wait_for(stage, &*medium, who, meanwhile);
         for _ in 0..2 {
             let write = &mut |_: &crate::Held<'_>| board.write(&lease, meanwhile);
-            medium.guarded(&claim(&lease), write).expect("a write by the holder");
+            medium.guarded(&lease.claim(), write).expect("a write by the holder");
         }
         medium.transact(&policy(), &releasing(&lease)).expect("a release by the holder");
     }

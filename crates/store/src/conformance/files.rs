@@ -3,7 +3,7 @@
 
 use holdfast_kernel::{Acquire, Answer, Command, Fence, Refusal};
 
-use super::stage::{Stage, claim, holder, only, policy, refused, releasing, renewing, view};
+use super::stage::{Stage, holder, only, policy, refused, releasing, renewing, view};
 use crate::Error;
 
 pub(super) fn two_handles(stage: &Stage) {
@@ -22,7 +22,7 @@ pub(super) fn two_handles(stage: &Stage) {
     assert!(view(&*one).table.is_empty());
     let theirs = stage.grant(&*one, "berta");
     assert!(matches!(
-        refused(two.guarded(&claim(&lease), &mut |_| panic!("fenced out"))),
+        refused(two.guarded(&lease.claim(), &mut |_| panic!("fenced out"))),
         Refusal::FencedOut { .. }
     ));
     assert_eq!(only(&view(&*two)), theirs);
@@ -54,7 +54,7 @@ pub(super) fn looking_writes_nothing(stage: &Stage) {
     let lease = stage.grant(&*medium, "anna");
     look();
     let before = stage.bytes();
-    medium.guarded(&claim(&lease), &mut |_| ()).expect("a guarded write");
+    medium.guarded(&lease.claim(), &mut |_| ()).expect("a guarded write");
     assert_eq!(stage.bytes(), before);
     medium.transact(&policy(), &releasing(&lease)).expect("a release");
     look();
@@ -78,7 +78,7 @@ pub(super) fn refusals_write_nothing(stage: &Stage) {
         refused(medium.transact(&policy(), &command));
         assert_eq!(stage.bytes(), before, "{command:?}");
     }
-    let mut wrong = claim(&lease);
+    let mut wrong = lease.claim();
     wrong.fence = Fence::LAST;
     refused(medium.guarded(&wrong, &mut |_| panic!("fenced out")));
     assert_eq!(stage.bytes(), before);
@@ -119,7 +119,7 @@ pub(super) fn hostile(stage: &Stage) {
         let planted = stage.bytes();
         for handle in [&medium, &stage.open()] {
             named(stage.acquire(&**handle, "berta"), &path, &shown);
-            let write = handle.guarded(&claim(&lease), &mut |_| panic!("a lease that cannot be read"));
+            let write = handle.guarded(&lease.claim(), &mut |_| panic!("a lease that cannot be read"));
             named(write, &path, &shown);
             // A medium of many resources cannot tell which lock a hidden lease was on.
             handle.transact(&policy(), &releasing(&lease)).expect_err("it cannot be read");

@@ -2,7 +2,7 @@
 
 use holdfast_kernel::{Claim, Fence, Lease, Refusal};
 
-use super::stage::{GRACE, SKEW, Stage, TTL, claim, holder, name, policy, releasing, view};
+use super::stage::{GRACE, SKEW, Stage, TTL, holder, name, policy, releasing, view};
 use crate::Medium;
 
 pub(super) fn by_the_holder(stage: &Stage) {
@@ -16,10 +16,10 @@ pub(super) fn by_the_holder(stage: &Stage) {
             assert_eq!(held.lease(), &lease);
             assert_eq!(Some(held.counter()), counter);
         };
-        medium.guarded(&claim(&lease), act).expect("a guarded write");
+        medium.guarded(&lease.claim(), act).expect("a guarded write");
         assert_eq!(ran, 1);
     }
-    assert_eq!(medium.write(&claim(&lease), |held| held.lease().fence).expect("a value"), lease.fence);
+    assert_eq!(medium.write(&lease.claim(), |held| held.lease().fence).expect("a value"), lease.fence);
 }
 
 /// Nobody gets to write with this claim.
@@ -28,7 +28,7 @@ fn turned_away(medium: &dyn Medium, claim: &Claim) -> Refusal {
 }
 
 fn refused_to_others(medium: &dyn Medium, lease: &Lease) {
-    let right = claim(lease);
+    let right = lease.claim();
     let later = lease.fence.plus(1).expect("a larger fence");
     let wrong_fence = Claim { fence: later, ..right.clone() };
     assert!(matches!(turned_away(medium, &wrong_fence), Refusal::FencedOut { .. }));
@@ -46,10 +46,10 @@ pub(super) fn refused(stage: &Stage) {
     let lease = stage.grant(&*medium, "anna");
     refused_to_others(&*medium, &lease);
     stage.pass(TTL);
-    assert!(matches!(turned_away(&*medium, &claim(&lease)), Refusal::Expired { .. }));
+    assert!(matches!(turned_away(&*medium, &lease.claim()), Refusal::Expired { .. }));
     stage.pass(SKEW.plus(GRACE));
     let theirs = stage.grant(&*stage.open(), "berta");
-    assert!(matches!(turned_away(&*medium, &claim(&lease)), Refusal::FencedOut { .. }));
+    assert!(matches!(turned_away(&*medium, &lease.claim()), Refusal::FencedOut { .. }));
     medium.transact(&policy(), &releasing(&theirs)).expect("a release");
-    assert!(matches!(turned_away(&*medium, &claim(&theirs)), Refusal::FencedOut { .. }));
+    assert!(matches!(turned_away(&*medium, &theirs.claim()), Refusal::FencedOut { .. }));
 }

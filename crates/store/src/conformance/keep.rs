@@ -3,7 +3,7 @@
 use holdfast_kernel::{Acquire, Answer, Command, Millis, Refusal, Request, Standing, Term, Transfer};
 
 use super::stage::{
-    STALE, Stage, TTL, claim, granted, holder, name, only, policy, refused, releasing, renewing, text, view,
+    STALE, Stage, TTL, granted, holder, name, only, policy, refused, releasing, renewing, text, view,
 };
 
 fn renew_prolongs(stage: &Stage, ttl: Option<Millis>) {
@@ -55,7 +55,7 @@ pub(super) fn beat(stage: &Stage) {
     let wanted = Acquire { request: Request::Indefinite, reason, ..stage.wanted("anna") };
     let lease = granted(medium.transact(&policy(), &Command::Acquire(wanted)));
     stage.pass(STALE);
-    let refusal = refused(medium.guarded(&claim(&lease), &mut |_| panic!("a stale lease guards nothing")));
+    let refusal = refused(medium.guarded(&lease.claim(), &mut |_| panic!("a stale lease guards nothing")));
     assert!(matches!(refusal, Refusal::Stale { .. }), "{refusal:?}");
     let beat = Command::Beat { lease: lease.id, holder: lease.holder.clone() };
     let answer = medium.transact(&policy(), &beat).expect("a beat");
@@ -64,7 +64,7 @@ pub(super) fn beat(stage: &Stage) {
     assert_eq!(only(&seen), beaten);
     assert_eq!(beaten.standing(&seen.now), Standing::Beating);
     let mut ran = 0;
-    medium.guarded(&claim(&beaten), &mut |_| ran += 1).expect("a guarded write");
+    medium.guarded(&beaten.claim(), &mut |_| ran += 1).expect("a guarded write");
     assert_eq!(ran, 1);
 }
 

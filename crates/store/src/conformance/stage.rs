@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use holdfast_kernel::{
-    Acquire, Again, Answer, Claim, Command, Holder, KindRule, Lease, LeaseId, Limits, Millis, Mode, Name,
-    Policy, Refusal, Request, Tags, Text, TtlRange,
+    Acquire, Again, Answer, Command, Holder, KindRule, Lease, LeaseId, Limits, Millis, Mode, Name, Policy,
+    Refusal, Request, Tags, Text, TtlRange,
 };
 use holdfast_sys::{Kind, Open, Sys};
 
@@ -135,16 +135,6 @@ pub(super) fn text(words: &str) -> Text {
 /// The holder called `who`.
 pub(super) fn holder(who: &str) -> Holder {
     Holder { agent: name(who), place: name("a place") }
-}
-
-/// What a guarded write under this lease presents.
-pub(super) fn claim(lease: &Lease) -> Claim {
-    Claim {
-        resource: lease.resource.clone(),
-        lease: lease.id,
-        holder: lease.holder.clone(),
-        fence: lease.fence,
-    }
 }
 
 pub(super) fn releasing(lease: &Lease) -> Command {

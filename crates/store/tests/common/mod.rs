@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use holdfast_kernel::{
-    Acquire, Again, Answer, Claim, Command, Holder, KindRule, Lease, LeaseId, Limits, Millis, Mode, Name,
-    Policy, Request, Tags, Text, TtlRange,
+    Acquire, Again, Answer, Command, Holder, KindRule, Lease, LeaseId, Limits, Millis, Mode, Name, Policy,
+    Request, Tags, Text, TtlRange,
 };
 use holdfast_store::conformance::ManualClock;
 use holdfast_store::{Error, Medium, Result};
@@ -76,15 +76,6 @@ pub(crate) fn release(medium: &dyn Medium, lease: &Lease) -> Result<Answer> {
 pub(crate) fn evict(medium: &dyn Medium, lease: &Lease) -> Result<Answer> {
     let reason = text("because");
     medium.transact(&policy(), &Command::Evict { lease: lease.id, by: holder("a warden"), reason })
-}
-
-pub(crate) fn claim(lease: &Lease) -> Claim {
-    Claim {
-        resource: lease.resource.clone(),
-        lease: lease.id,
-        holder: lease.holder.clone(),
-        fence: lease.fence,
-    }
 }
 
 /// The file that a named error is about, and what it says.

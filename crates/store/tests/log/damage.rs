@@ -41,7 +41,7 @@ fn a_whole_record_without_index_counts_and_is_made_durable_again() {
     bench.put("claims.index.json", &old);
     bench.reopen();
     let medium: &dyn Medium = &bench.log;
-    assert_eq!(medium.write(&Bench::claim(&lease), |held| held.lease().fence).unwrap(), lease.fence);
+    assert_eq!(medium.write(&lease.claim(), |held| held.lease().fence).unwrap(), lease.fence);
 }
 
 #[test]

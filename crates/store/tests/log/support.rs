@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use holdfast_kernel::{
-    Acquire, Again, Answer, Boot, BootId, Claim, Command, Holder, KindRule, Lease, LeaseId, Limits, Millis,
-    Mode, Name, Policy, Request, Stamp, Table, Tags, Text, Transfer, TtlRange,
+    Acquire, Again, Answer, Boot, BootId, Command, Holder, KindRule, Lease, LeaseId, Limits, Millis, Mode,
+    Name, Policy, Request, Stamp, Table, Tags, Text, Transfer, TtlRange,
 };
 use holdfast_store::log::{Log, Paths, Settings, Words};
 use holdfast_store::{Medium, Result};
@@ -137,15 +137,6 @@ impl Bench {
 
     pub(crate) fn table(&self) -> Table {
         self.log.view().unwrap().table
-    }
-
-    pub(crate) fn claim(lease: &Lease) -> Claim {
-        Claim {
-            resource: lease.resource.clone(),
-            lease: lease.id,
-            holder: lease.holder.clone(),
-            fence: lease.fence,
-        }
     }
 }
 

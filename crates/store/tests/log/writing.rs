@@ -33,7 +33,7 @@ fn what_is_refused_or_only_looked_at_changes_no_byte() {
     let refused = bench.acquire("one", "agent:b", holdfast_kernel::Request::Finite(lease.skew));
     assert!(matches!(refused, Err(Error::Refused(_))));
     assert_eq!(before.0, bench.bytes("claims.jsonl"));
-    bench.log.guarded(&Bench::claim(&lease), &mut |_| {}).unwrap();
+    bench.log.guarded(&lease.claim(), &mut |_| {}).unwrap();
     assert_eq!(before.0, bench.bytes("claims.jsonl"));
 }
 
@@ -114,7 +114,7 @@ fn several_commands_share_one_write_and_build_on_each_other() {
 fn a_guarded_write_runs_only_while_its_claim_is_in_force() {
     let bench = Bench::new();
     let lease = bench.grant("one", "agent:a");
-    let claim = Bench::claim(&lease);
+    let claim = lease.claim();
     let medium: &dyn Medium = &bench.log;
     let held = medium.write(&claim, |held| (held.lease().clone(), held.counter())).unwrap();
     assert_eq!((Some(held.1), held.0), (bench.log.view().unwrap().counter, lease.clone()));

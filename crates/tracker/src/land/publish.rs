@@ -139,8 +139,7 @@ impl Publisher<'_> {
             return Err(Error::Internal("there are no shared claims to publish under".into()));
         };
         ask_hook(self.session, self.plumbing, &self.target.branch, onto, tip)?;
-        let claims: Vec<Claim> =
-            std::iter::once(super::shown(self.lease)).chain(turn.iter().cloned()).collect();
+        let claims: Vec<Claim> = std::iter::once(self.lease.claim()).chain(turn.iter().cloned()).collect();
         let branch = &self.target.branch;
         let along = Along {
             name: format!("refs/heads/{branch}"),

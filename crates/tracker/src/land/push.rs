@@ -76,7 +76,7 @@ pub fn push(session: &Session) -> Result<Pushed> {
         let why = "it has commits there that are not here: git pull --rebase first".to_owned();
         return Err(LandError::PushRefused { branch, why }.into());
     }
-    let claims: Vec<Claim> = held.iter().map(|(_, lease)| super::shown(lease)).collect();
+    let claims: Vec<Claim> = held.iter().map(|(_, lease)| lease.claim()).collect();
     let target = Target::find(&session.caller, repository, session.config())?;
     let lands = target.is_some_and(|target| target.branch == branch);
     ask_hook(session, &plumbing, &branch, onto.as_ref(), &tip)?;

@@ -94,7 +94,7 @@ impl<'a> Turn<'a> {
 
     /// What a write under it shows.
     pub(super) fn claims(&self) -> Vec<Claim> {
-        self.lease.iter().map(super::shown).collect()
+        self.lease.iter().map(Lease::claim).collect()
     }
 }
 

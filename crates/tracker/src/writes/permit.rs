@@ -46,7 +46,7 @@ pub(super) fn find(writer: &Writer<'_>, id: IssueId, what: &'static str) -> Resu
     writer.session.used(&view);
     if let Some(lease) = mine {
         writer.issues.know(view);
-        return Ok(Permit::Under(presented(&lease)));
+        return Ok(Permit::Under(lease.claim()));
     }
     if writer.mode != EnforceLeases::Strict {
         return Ok(unclaimed(writer, id, what));
@@ -62,14 +62,4 @@ pub(super) fn unclaimed(writer: &Writer<'_>, id: IssueId, what: &'static str) ->
         writer.notice(&Notice::Unclaimed { what, issue: id.to_string() });
     }
     Permit::Free
-}
-
-/// The lease as a write shows it.
-fn presented(lease: &Lease) -> Claim {
-    Claim {
-        resource: lease.resource.clone(),
-        lease: lease.id,
-        holder: lease.holder.clone(),
-        fence: lease.fence,
-    }
 }

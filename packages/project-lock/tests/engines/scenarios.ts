@@ -6,7 +6,7 @@ import { lastAnswer, standStill } from '../browser/support/still.js';
 import { INSECURE_HOST, type Engine, type Tab } from './engine.js';
 import { processOf } from './processes.js';
 import {
-  acquire, eventually, hasOpfs, isLost, ONCE, PATIENT, queued, ready, REFUSED, release, renew, stored, types, until, World, type Lack,
+  acquire, eventually, granted, hasOpfs, isLost, ONCE, PATIENT, queued, ready, REFUSED, release, renew, stored, types, until, World, type Lack,
 } from './world.js';
 
 const LONG = Boolean(process.env['HOLDFAST_LONG']);
@@ -123,9 +123,9 @@ function departures(world: World): void {
   /** The holder goes away while another tab waits, which has the project then without having waited for the end of the lease. */
   const takeOver = async (leave: (holder: Tab) => Promise<unknown>) => {
     const [holder, next] = (await world.tabs(2, [])) as [Tab, Tab];
-    await acquire(holder);
+    await granted(holder);
     const { lease: first } = await renew(holder, MINUTES);
-    const acquired = acquire(next);
+    const acquired = granted(next);
     await queued(next, 1);
     await leave(holder);
     const { lease } = await acquired;
@@ -149,10 +149,10 @@ function departures(world: World): void {
   it('without Web Locks the lease of a tab whose process is killed runs out, and the next one has it', async () => {
     const [holder, next] = (await world.tabs(2, ['locks'])) as [Tab, Tab];
     const pid = await processOf(world.engine, holder);
-    await acquire(holder);
+    await granted(holder);
     const { lease: shorter } = await renew(holder, 2000);
     process.kill(pid, 'SIGKILL');
-    const { lease } = await acquire(next);
+    const { lease } = await granted(next);
     expect(lease?.fence).toBeGreaterThan(shorter?.fence as number);
     expect((lease?.expiresAt ?? 0) - 15_000).toBeGreaterThanOrEqual(shorter?.expiresAt as number);
     expect(await types(next)).toContain('backoff');
@@ -166,11 +166,11 @@ function standingStill(world: World): void {
     const [holder, next] = [await world.tab(lacks, host), await world.tab(lacks, host)];
     const pid = await processOf(world.engine, holder);
     return async () => {
-      await acquire(holder);
+      await granted(holder);
       const { lease: slept } = await renew(holder, 6000);
       try {
         await standStill(pid, () => acquire(next, ONCE));
-        const { lease, didFallback } = await acquire(next);
+        const { lease, didFallback } = await granted(next);
         expect(didFallback).toBe(true);
         expect(lease?.fence).toBeGreaterThan(slept?.fence as number);
         expect((lease?.expiresAt ?? 0) - 15_000).toBeGreaterThanOrEqual(slept?.expiresAt as number);
@@ -196,7 +196,7 @@ function standingStill(world: World): void {
     // A worker that has to beat in time is given some; one that cannot anyway needs none.
     const [leaseMs, waitMs, busyMs] = workersStoreAlone ? [4000, 5500, 6000] : [1000, PATIENT.maxWaitMs, 2500];
     const [holder, next] = (await world.tabs(2, ['locks'])) as [Tab, Tab];
-    await acquire(holder);
+    await granted(holder);
     const { lease: first } = await renew(holder, leaseMs);
     const asked = acquire(next, { ...PATIENT, maxWaitMs: waitMs });
     const lost = await holder.evaluate((ms) => {

@@ -57,6 +57,12 @@ export const until = (condition: () => Promise<boolean>) => eventually(condition
 export const ready = (tab: Tab) => until(() => tab.evaluate(() => 'tab' in window));
 
 export const acquire = (tab: Tab, options: object = PATIENT) => tab.evaluate((options) => window.tab.acquire(options), options);
+/** Acquires, and shows why if that is refused. */
+export async function granted(tab: Tab) {
+  const { error, ...rest } = await acquire(tab);
+  expect(error).toBeUndefined();
+  return rest;
+}
 export const release = (tab: Tab) => tab.evaluate(() => window.tab.release());
 export const renew = (tab: Tab, ms: number) => tab.evaluate((ms) => window.tab.renew(ms), ms);
 export const isLost = (tab: Tab) => tab.evaluate(() => window.tab.isLost());
