@@ -221,7 +221,7 @@ fn notes_are_exported_and_come_back() {
     }
 }
 
-/// Many issues take a few flushes, not some for each, and whoever waits is told how far it is.
+/// Many issues take a few flushes, not some for each.
 #[test]
 fn many_issues_take_few_flushes() {
     if !holdfast_trial::has("strace") {
@@ -245,7 +245,6 @@ fn many_issues_take_few_flushes() {
     strace.args(["import", &path]).env("JIT_AGENT_ID", "agent:a").current_dir(bench.repo());
     let done = Answer::from(strace.output().unwrap()).ok();
     assert!(done.stdout.starts_with("600 created"), "{done}");
-    assert!(done.stderr.contains("imported 250 of 600"), "{done}");
     let flushes = std::fs::read_to_string(&log).unwrap().lines().filter(|line| line.contains("sync")).count();
     println!("{flushes} flushes for {MANY} issues");
     assert!(flushes < 40, "{flushes} flushes");
