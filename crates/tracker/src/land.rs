@@ -15,6 +15,7 @@ mod finish;
 mod follow;
 mod gates;
 mod give;
+mod looked;
 mod moving;
 mod plumbing;
 mod publish;
@@ -34,7 +35,7 @@ use crate::session::Session;
 
 pub use apart::{Apart, start_apart};
 pub use begin::{Begun, Wanted, go_to_branch, start};
-pub use briefing::Briefing;
+pub use briefing::{Briefing, landed_as};
 pub use finish::{Asked, How, ONTO, Outcome, finish, land};
 pub use follow::settle;
 pub use give::{Dropped, give_back};
