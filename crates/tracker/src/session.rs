@@ -303,6 +303,11 @@ impl Session {
         once(&self.keeper, || keeper::find(self.sys(), what, pid)).map(|_| ())
     }
 
+    /// The process that was named as standing for whoever asks, if one was.
+    pub fn keeper(&self) -> Option<u32> {
+        self.keeper.get().map(|keeper| keeper.pid)
+    }
+
     /// The claims, to look at.
     pub fn claims(&self) -> &Claims {
         self.claims.get_or_init(|| {
