@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use crate::{Fence, Holder, LeaseId, Millis, Mode, Name, Tags, Text};
+use crate::{Fence, Holder, Lease, LeaseId, Millis, Mode, Name, Tags, Text};
 
 /// How long a lease is asked for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -63,6 +63,19 @@ pub struct Claim {
     pub holder: Holder,
     /// The grant's number.
     pub fence: Fence,
+}
+
+impl Lease {
+    /// What a write under this lease shows.
+    #[must_use]
+    pub fn claim(&self) -> Claim {
+        Claim {
+            resource: self.resource.clone(),
+            lease: self.id,
+            holder: self.holder.clone(),
+            fence: self.fence,
+        }
+    }
 }
 
 /// Everything that can be asked of a table.

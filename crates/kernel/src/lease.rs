@@ -1,7 +1,7 @@
 //! One lease, and what its own terms say of it at a moment. A lease is judged by what it was granted
 //! with, never by today's policy: a promise does not change because somebody edited a setting.
 
-use crate::{Claim, Elapsed, Fence, Holder, LeaseId, Millis, Name, Stamp, Tags, Text};
+use crate::{Elapsed, Fence, Holder, LeaseId, Millis, Name, Stamp, Tags, Text};
 
 /// Whether others may hold the resource at the same time.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -121,17 +121,6 @@ impl Standing {
 }
 
 impl Lease {
-    /// What a write under this lease shows.
-    #[must_use]
-    pub fn claim(&self) -> Claim {
-        Claim {
-            resource: self.resource.clone(),
-            lease: self.id,
-            holder: self.holder.clone(),
-            fence: self.fence,
-        }
-    }
-
     /// What this lease is worth at `now`.
     #[must_use]
     pub fn standing(&self, now: &Stamp) -> Standing {
