@@ -1,7 +1,7 @@
 //! What differs between two states of a directory: two trees, or a tree and the index. Renames are what they
 //! are to a file system: one file gone, another one there. Directories that are the same are never opened.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use crate::index::{self, Entry, Index, Source};
@@ -93,6 +93,44 @@ impl Objects<'_> {
         };
         compared.names(prefix, before, now, 0)?;
         Ok(compared.changes)
+    }
+}
+
+impl Objects<'_> {
+    /// What differs between a whole tree and the index that is in a file; none if only git can read that one.
+    ///
+    /// # Errors
+    /// When a tree or the file cannot be read.
+    pub fn staged_in(&self, index: &Path, old: &ObjectId) -> Result<Option<Vec<Change>>> {
+        let root = TreeEntry { name: Vec::new(), mode: Mode::Tree, id: *old };
+        let index = match Source::open(self.files, index)? {
+            None => Index::default(),
+            Some(source) if is_unchanged(&source, Some(&root), b"") => return Ok(Some(Vec::new())),
+            Some(source) => match index::parse(&source, b"") {
+                Some(index) => index,
+                None => return Ok(None),
+            },
+        };
+        let mut compared = Compared { objects: self, index: &index, changes: Vec::new() };
+        let now = (!index.entries.is_empty()).then_some(Now::Directory(&index.entries));
+        compared.names(b"", Some(root), now, 0)?;
+        Ok(Some(compared.changes))
+    }
+
+    /// What the index that is in a file has under each of these paths, as far as it has them; none if only git can read
+    /// that index.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub fn indexed(
+        &self,
+        index: &Path,
+        paths: &BTreeSet<Vec<u8>>,
+    ) -> Result<Option<BTreeMap<Vec<u8>, Version>>> {
+        let Some(source) = Source::open(self.files, index)? else { return Ok(Some(BTreeMap::new())) };
+        let Some(index) = index::parse(&source, b"") else { return Ok(None) };
+        let wanted = index.entries.into_iter().filter(|entry| paths.contains(&entry.path));
+        Ok(Some(wanted.map(|entry| (entry.path, (entry.mode, entry.id))).collect()))
     }
 }
 

@@ -212,10 +212,10 @@ fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {
     Some(u16::from_be_bytes(bytes.get(at..at + 2)?.try_into().ok()?))
 }
 
-/// Whether a path lies in the directory `prefix`, or is it.
+/// Whether a path lies in the directory `prefix`, or is it. Everything lies in the one without a name.
 pub(crate) fn is_below(path: &[u8], prefix: &[u8]) -> bool {
     match path.strip_prefix(prefix) {
-        Some(rest) => rest.is_empty() || rest.starts_with(b"/"),
+        Some(rest) => prefix.is_empty() || rest.is_empty() || rest.starts_with(b"/"),
         None => false,
     }
 }
@@ -232,6 +232,7 @@ mod tests {
     fn a_directory_is_no_beginning_of_a_name() {
         assert!(is_below(b".jit", b".jit") && is_below(b".jit/a", b".jit"));
         assert!(!is_below(b".jitter/a", b".jit") && !is_below(b".ji", b".jit"));
+        assert!(is_below(b"a/b", b"") && is_below(b"", b""));
     }
 
     /// An index of version 2 with so many files in `.jit/`, as git writes it.

@@ -2,25 +2,31 @@
 
 use std::process::Stdio;
 
+use holdfast_tracker::Session;
 use holdfast_tracker::caller::Agent;
+use holdfast_tracker::error::Result;
 
 use crate::context::Context;
 
-/// Starts the loop in the background, if the agent's file asks for it. One that runs already makes a second
-/// one end at once.
-pub(crate) fn start(context: &Context, agent: &Agent) {
-    if !agent.file.behavior.auto_heartbeat {
-        return;
-    }
-    if let Err(error) = spawn(context, agent) {
+/// Starts the loop in the background, if the agent's file asks for it. It ends with the keeper that was named, else with
+/// the process that this command was started by. One that runs already makes a second one end at once.
+pub(crate) fn start(context: &Context, session: &Session) -> Result<()> {
+    let agent = session.agent()?;
+    if agent.file.behavior.auto_heartbeat
+        && let Err(error) = spawn(context, agent, session.keeper())
+    {
         context.printer.warn(&format!("the heartbeat could not be started: {error}"));
     }
+    Ok(())
 }
 
 #[expect(clippy::disallowed_methods, reason = "the agent's file asked for this process")]
-fn spawn(context: &Context, agent: &Agent) -> std::io::Result<()> {
+fn spawn(context: &Context, agent: &Agent, keeper: Option<u32>) -> std::io::Result<()> {
     use std::os::unix::process::CommandExt as _;
-    let parent = context.caller.sys.processes.parent().map_err(|error| error.source)?;
+    let parent = match keeper {
+        Some(keeper) => keeper,
+        None => context.caller.sys.processes.parent().map_err(|error| error.source)?,
+    };
     std::process::Command::new(std::env::current_exe()?)
         .arg("-C")
         .arg(&context.caller.start)

@@ -70,8 +70,9 @@ impl Context {
     /// When nobody has started tracking issues there, or git or the configuration stands in the way.
     pub fn session(&self) -> Result<Session> {
         let session = Session::open(&self.caller)?;
-        // What a landing that was cut off left to do is done by whoever comes next.
+        // What a landing or a change that was cut off left to do is done by whoever comes next.
         holdfast_tracker::land::settle(&session)?;
+        holdfast_tracker::writes::complete_changes(&session)?;
         Ok(session)
     }
 }

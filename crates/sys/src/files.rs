@@ -225,6 +225,16 @@ pub trait Files: Send + Sync {
     /// When that failed.
     fn sync_dir(&self, path: &Path) -> Result<()>;
 
+    /// Makes everything durable that was written to the file system of a directory, names and contents, by whomever. It
+    /// costs what others have written, too, so it is for whoever has written many files.
+    ///
+    /// # Errors
+    /// `Unsupported` where the system has no such call; else when that failed.
+    fn sync_all(&self, path: &Path) -> Result<()> {
+        let error = io::Error::from(io::ErrorKind::Unsupported);
+        Err(Error::new("flush the file system of", path, error))
+    }
+
     /// A directory from which many small files are read. Here each read goes through the other methods, call
     /// by call; a machine may do better.
     ///

@@ -14,6 +14,21 @@ pub fn replace(sys: &Sys, path: &Path, content: &[u8], mode: u32) -> Result<()> 
     whole::replace_all(sys, &[(path, content)], Beside::Hidden, mode)
 }
 
+/// Puts a file with this content in the place of `path`, whole to everybody who looks; after a power loss there may be
+/// anything.
+///
+/// # Errors
+/// When that failed; the old one is then still there.
+pub fn put(sys: &Sys, path: &Path, content: &[u8], mode: u32) -> Result<()> {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let beside = whole::parent(path).join(format!(".{name}.new-{:032x}", sys.entropy.nonce()?));
+    let put = || {
+        sys.files.open(&beside, Open::New { mode })?.write_all_at(content, 0)?;
+        sys.files.rename(&beside, path)
+    };
+    put().inspect_err(|_| drop(sys.files.remove_file(&beside)))
+}
+
 /// Puts files with these contents in their places in one directory, durably, each of them whole and in this
 /// order. Their content is durable before the first gets its name, and one flush is for all names.
 ///

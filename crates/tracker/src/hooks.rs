@@ -1,6 +1,7 @@
 //! What git is told before it commits, pushes or accepts a push: whether the one who asks may. The rules of
 //! leases are the kernel's; here is only which change needs which lease, and what is said when it is not there.
 
+pub mod adopt;
 pub mod commit;
 pub mod install;
 pub mod message;

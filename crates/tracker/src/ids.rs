@@ -35,6 +35,9 @@ impl IssueId {
 /// How many characters of an id are random, and how many bits that are.
 const RANDOM: (usize, u32) = (16, 80);
 
+/// How long a handle is that tells an issue from a hundred thousand others, but for one case in ten million.
+const AMONG_MANY: usize = 8;
+
 impl IssueId {
     /// The random part of its bits.
     const fn random(self) -> u128 {
@@ -44,6 +47,13 @@ impl IssueId {
     /// The characters of its random part, as people type them.
     fn tail(self) -> String {
         self.to_string().split_off(26 - RANDOM.0).to_lowercase()
+    }
+
+    /// What an issue is called where nobody has looked at all others.
+    pub(crate) fn among_many(self) -> String {
+        let mut text = self.tail();
+        text.truncate(AMONG_MANY);
+        text
     }
 }
 

@@ -25,6 +25,9 @@ use item::Item;
 /// After how many issues somebody who waits is told.
 const PROGRESS: usize = 100;
 
+/// How many issues are written at once.
+const AT_ONCE: usize = 250;
+
 /// What became of an import.
 #[derive(Serialize, JsonSchema)]
 pub struct Imported {
@@ -57,6 +60,7 @@ pub fn import(session: &Session, text: &[u8]) -> Result<Imported> {
     session.used_unseen();
     let mut graph = writer.locks().graph()?;
     let _section = graph.enter(session.sys(), LockMode::Exclusive)?;
+    writer.settle_made()?;
     notes.extend(order::drop_dangling(&writer, &mut items)?);
     notes.extend(order::drop_open(&writer, &mut items)?);
     let (sequence, dropped) = order::sequence(&writer, &mut items)?;
@@ -69,7 +73,11 @@ pub fn import(session: &Session, text: &[u8]) -> Result<Imported> {
     for (id, item) in &items {
         item.notes.iter().try_for_each(|note| crate::notes::put(session, *id, note))?;
     }
-    let ids = |ids: &[IssueId]| ids.iter().map(ToString::to_string).collect::<Vec<_>>();
+    // As they were asked for, not as they were written.
+    let ids = |ids: &[IssueId]| {
+        let some: BTreeSet<&IssueId> = ids.iter().collect();
+        sequence.iter().filter(|id| some.contains(id)).map(ToString::to_string).collect::<Vec<_>>()
+    };
     Ok(Imported {
         created: ids(&done.created),
         updated: ids(&done.updated),
@@ -169,27 +177,37 @@ fn standing(writer: &Writer<'_>, items: &BTreeMap<IssueId, Item>) -> Result<BTre
     Ok(found)
 }
 
+/// Writes the issues, many at a time. What depends on something comes in a later step than that, so that a crash
+/// leaves no dangling dependency, and a second try goes on where the first one was.
 fn write(
     writer: &Writer<'_>,
     items: &BTreeMap<IssueId, Item>,
     sequence: &[IssueId],
     standing: &BTreeMap<IssueId, Standing>,
 ) -> Result<Done> {
-    let mut done = Done::default();
-    for (at, id) in sequence.iter().enumerate() {
-        if at > 0 && at % PROGRESS == 0 {
-            writer.notice(&Notice::Progress { what: "imported", done: at, of: sequence.len() });
-        }
-        let (Some(item), Some(standing)) = (items.get(id), standing.get(id)) else { continue };
-        match standing {
-            Standing::Same => done.unchanged.push(*id),
-            Standing::Missing => {
-                writer.make(item.fresh())?;
-                done.created.push(*id);
+    let (mut done, mut told) = (Done::default(), 0);
+    for step in order::steps(items, sequence) {
+        for some in step.chunks(AT_ONCE) {
+            let mut fresh = Vec::new();
+            for id in some {
+                let (Some(item), Some(standing)) = (items.get(id), standing.get(id)) else { continue };
+                match standing {
+                    Standing::Same => done.unchanged.push(*id),
+                    Standing::Missing => {
+                        fresh.push(item.fresh());
+                        done.created.push(*id);
+                    }
+                    Standing::Differs => {
+                        writer.change(*id, "importing", |draft| item.put(draft))?;
+                        done.updated.push(*id);
+                    }
+                }
             }
-            Standing::Differs => {
-                writer.change(*id, "importing", |draft| item.put(draft))?;
-                done.updated.push(*id);
+            writer.make_all(fresh)?;
+            let so_far = done.created.len() + done.updated.len() + done.unchanged.len();
+            if so_far - told >= PROGRESS && so_far < sequence.len() {
+                writer.notice(&Notice::Progress { what: "imported", done: so_far, of: sequence.len() });
+                told = so_far;
             }
         }
     }

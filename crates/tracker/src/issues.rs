@@ -48,6 +48,9 @@ pub use state::{Priority, State, UnknownWord, typed};
 /// More than anybody writes about one issue.
 pub(crate) const LONGEST: usize = 4 << 20;
 
+/// The size in bytes of the directories of issues from which on not all are listed to name one: some thousands of them.
+const CROWDED: u64 = 128 << 10;
+
 /// How many problems are named one by one.
 const MOST_NAMED: usize = 20;
 
@@ -56,6 +59,7 @@ pub struct Issues<'a> {
     session: &'a Session,
     view: OnceLock<Option<Arc<View>>>,
     handles: OnceLock<Handles>,
+    crowded: OnceLock<bool>,
 }
 
 /// What was found, and what could not be read.
@@ -71,7 +75,7 @@ impl<'a> Issues<'a> {
     /// The issues that can be seen from a workspace.
     #[must_use]
     pub const fn new(session: &'a Session) -> Self {
-        Self { session, view: OnceLock::new(), handles: OnceLock::new() }
+        Self { session, view: OnceLock::new(), handles: OnceLock::new(), crowded: OnceLock::new() }
     }
 
     /// What it is asked with.
@@ -99,9 +103,23 @@ impl<'a> Issues<'a> {
         found
     }
 
-    /// What an issue is called where people read and type.
+    /// What an issue is called where people read and type. Among many its handle may be longer than it would have to
+    /// be: what one command costs must not depend on how many issues there are.
     pub fn handle(&self, id: IssueId) -> String {
-        self.handles().of(id)
+        match self.handles.get() {
+            None if *self.crowded.get_or_init(|| self.is_crowded()) => id.among_many(),
+            None => self.handles().of(id),
+            Some(handles) => handles.of(id),
+        }
+    }
+
+    /// Whether there are so many issues that naming one is not worth a look at all of them. The size of a directory
+    /// tells that well enough.
+    fn is_crowded(&self) -> bool {
+        let own = [self.session.data(), self.session.main_data().ok().flatten()];
+        let size =
+            |data: PathBuf| self.session.sys().files.stat(&data.join("issues")).map_or(0, |stat| stat.len);
+        own.into_iter().flatten().map(size).sum::<u64>() > CROWDED
     }
 
     /// What all issues are called.

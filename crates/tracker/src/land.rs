@@ -15,6 +15,7 @@ mod finish;
 mod follow;
 mod gates;
 mod give;
+mod looked;
 mod plumbing;
 mod publish;
 mod push;
@@ -33,7 +34,7 @@ use crate::session::Session;
 
 pub use apart::{Apart, start_apart};
 pub use begin::{Begun, Wanted, start};
-pub use briefing::Briefing;
+pub use briefing::{Briefing, landed_as};
 pub use finish::{Asked, How, ONTO, Outcome, finish, land};
 pub use follow::settle;
 pub use give::{Dropped, give_back};

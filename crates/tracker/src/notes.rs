@@ -290,9 +290,7 @@ fn collect(session: &Session, folder: &Path, files: &mut Files) {
 /// What is in a directory; nothing if there is none.
 fn listed(sys: &Sys, folder: &Path) -> Result<Vec<OsString>> {
     match sys.files.list(folder) {
-        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
-            Ok(Vec::new())
-        }
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
         names => Ok(names?),
     }
 }

@@ -34,6 +34,7 @@ pub struct Session {
     writer: Arc<OnceLock<AgentId>>,
     access: OnceLock<Access>,
     prepared: OnceLock<()>,
+    identity: OnceLock<Record>,
     worktree: OnceLock<Record>,
     holder: OnceLock<Holder>,
     claims: OnceLock<Claims>,
@@ -75,6 +76,7 @@ impl Session {
             writer: Arc::default(),
             access: OnceLock::new(),
             prepared: OnceLock::new(),
+            identity: OnceLock::new(),
             worktree: OnceLock::new(),
             holder: OnceLock::new(),
             claims: OnceLock::new(),
@@ -209,11 +211,12 @@ impl Session {
     /// # Errors
     /// When it cannot be used.
     pub fn known_identity(&self) -> Result<Option<Record>> {
-        if let Some(known) = self.worktree.get() {
+        if let Some(known) = self.worktree.get().or_else(|| self.identity.get()) {
             return Ok(Some(known.clone()));
         }
         let Some(root) = self.root() else { return Ok(None) };
-        worktree::read(self.sys(), self.repository().map(Repository::git_dir), root)
+        let found = worktree::read(self.sys(), self.repository().map(Repository::git_dir), root)?;
+        Ok(found.map(|found| self.identity.get_or_init(|| found).clone()))
     }
 
     /// Gives this worktree to an agent, unless somebody else is named.
@@ -300,6 +303,11 @@ impl Session {
         once(&self.keeper, || keeper::find(self.sys(), what, pid)).map(|_| ())
     }
 
+    /// The process that was named as standing for whoever asks, if one was.
+    pub fn keeper(&self) -> Option<u32> {
+        self.keeper.get().map(|keeper| keeper.pid)
+    }
+
     /// The claims, to look at.
     pub fn claims(&self) -> &Claims {
         self.claims.get_or_init(|| {
@@ -341,6 +349,10 @@ impl Session {
 
     /// As [`Session::used`], for whoever has not looked at the claims.
     pub fn used_unseen(&self) {
+        // Nobody's claims are neither renewed nor warned of.
+        if self.known_agent().is_none() {
+            return;
+        }
         self.claims().view().iter().for_each(|view| self.used(view));
     }
 

@@ -98,15 +98,20 @@ impl Record {
 /// # Errors
 /// When there is one that cannot be used.
 pub fn read(sys: &Sys, git_dir: Option<&Path>, root: &Path) -> Result<Option<Record>> {
+    Ok(find(sys, git_dir, root)?.map(|(record, _)| record))
+}
+
+/// As [`read`], and whether git's directory has one.
+fn find(sys: &Sys, git_dir: Option<&Path>, root: &Path) -> Result<Option<(Record, bool)>> {
     let beside = || read_file(sys, &root.join(DATA).join(FILE));
     let Some(own) = git_dir.map_or(Ok(None), |git_dir| read_file(sys, &git_dir.join(IN_GIT)))? else {
-        return beside();
+        return Ok(beside()?.map(|record| (record, false)));
     };
     let here = root.to_string_lossy();
     if own.root == here {
-        return Ok(Some(own));
+        return Ok(Some((own, true)));
     }
-    Ok(Some(beside()?.filter(|beside| beside.root == here).unwrap_or(own)))
+    Ok(Some((beside()?.filter(|beside| beside.root == here).unwrap_or(own), true)))
 }
 
 fn read_file(sys: &Sys, path: &Path) -> Result<Option<Record>> {
@@ -290,12 +295,11 @@ fn unfinished(sys: &Sys, data: &Path) -> Result<Vec<std::ffi::OsString>> {
 fn judge(caller: &Caller, workspace: &Workspace) -> Result<Standing> {
     let sys = &caller.sys;
     let home = Home::of(workspace)?;
-    let Some(identity) = read(sys, home.git_dir, home.root)? else { return Ok(Standing::Missing) };
+    let Some((identity, in_git)) = find(sys, home.git_dir, home.root)? else {
+        return Ok(Standing::Missing);
+    };
     if identity.root == root(workspace) {
-        let is_old = match home.git_dir {
-            Some(git_dir) => read_file(sys, &git_dir.join(IN_GIT))?.is_none(),
-            None => false,
-        };
+        let is_old = home.git_dir.is_some() && !in_git;
         return Ok(if is_old { Standing::Old(identity) } else { Standing::Settled(identity) });
     }
     let elsewhere = Path::new(&identity.root);

@@ -54,8 +54,8 @@ pub enum Claim {
         /// The terms of the claim.
         #[command(flatten)]
         terms: Terms,
-        /// Wait that long for it to become free, in seconds
-        #[arg(long, value_name = "SECONDS", allow_hyphen_values = true)]
+        /// Wait that long for it to become free, in seconds; as long as it takes if no number is given
+        #[arg(long, value_name = "SECONDS", num_args = 0..=1, default_missing_value = "forever", allow_negative_numbers = true)]
         wait: Option<String>,
     },
     /// Claim the best issue that is available
@@ -70,8 +70,8 @@ pub enum Claim {
         /// Go on with what this agent has claimed here already, if it has
         #[arg(long)]
         resume: bool,
-        /// Wait that long for one to become available, in seconds
-        #[arg(long, value_name = "SECONDS", allow_hyphen_values = true)]
+        /// Wait that long for one to become available, in seconds; as long as it takes if no number is given
+        #[arg(long, value_name = "SECONDS", num_args = 0..=1, default_missing_value = "forever", allow_negative_numbers = true)]
         wait: Option<String>,
     },
     /// Create an issue and claim it
@@ -127,6 +127,20 @@ pub enum Claim {
     ForceEvict {
         /// The lease, or the issue
         lease: String,
+        /// Why
+        #[arg(long, value_name = "TEXT")]
+        reason: String,
+    },
+    /// Adopt a commit that was made without its claims, so that others can push what they built on it
+    #[command(
+        after_help = "A commit that changes issues without their claims is refused when it is pushed. Whoever made it \
+        takes it back; once others have merged it, somebody adopts it. That needs every issue that it changes to be \
+        free or held here, and the reason stands in the history of claims.\n\nExamples:\n  jit claim adopt 3f2a91c \
+        --reason 'made on the web, without hooks'"
+    )]
+    Adopt {
+        /// The commit
+        commit: String,
         /// Why
         #[arg(long, value_name = "TEXT")]
         reason: String,

@@ -15,8 +15,8 @@ pub struct Start {
     /// Which issues are wanted.
     #[command(flatten)]
     pub filters: Filters,
-    /// Wait that long for the issue to become free, or for one to become available, in seconds
-    #[arg(long, value_name = "SECONDS", allow_hyphen_values = true)]
+    /// Wait that long for the issue to become free, or for one to become available, in seconds; as long as it takes if no number is given
+    #[arg(long, value_name = "SECONDS", num_args = 0..=1, default_missing_value = "forever", allow_negative_numbers = true)]
     pub wait: Option<String>,
     /// In a worktree of its own, which is made for it
     #[arg(long, conflicts_with_all = ["here", "another"])]

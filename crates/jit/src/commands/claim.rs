@@ -1,5 +1,6 @@
 //! `jit claim`: taking, keeping, handing over and giving up claims.
 
+mod adopt;
 mod change;
 mod look;
 mod take;
@@ -9,6 +10,7 @@ use crate::context::Context;
 use crate::output::Report;
 use holdfast_tracker::error::Result;
 
+pub use adopt::ClaimAdoptOutput;
 pub use look::ClaimHistoryOutput;
 pub use take::{ClaimCreateOutput, create, terms};
 
@@ -26,6 +28,7 @@ pub fn run(context: &Context, command: &Command) -> Result<Report> {
             change::transfer(context, lease, to_agent, to_worktree, reason)
         }
         Command::ForceEvict { lease, reason } => change::evict(context, lease, reason),
+        Command::Adopt { commit, reason } => adopt::run(context, commit, reason),
         Command::Status { issue, agent, kind } => {
             look::status(context, issue.as_deref(), agent.as_deref(), (*kind).into())
         }

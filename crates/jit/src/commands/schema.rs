@@ -32,6 +32,7 @@ pub type Output = (&'static str, fn() -> Form);
 /// Every command, and `error` for what goes wrong.
 pub const OUTPUTS: &[Output] = &[
     ("claim acquire", of::<ClaimOutput>),
+    ("claim adopt", of::<claim::ClaimAdoptOutput>),
     ("claim create", of::<claim::ClaimCreateOutput>),
     ("claim force-evict", of::<ClaimEvictOutput>),
     ("claim heartbeat", of::<ClaimHeartbeatOutput>),

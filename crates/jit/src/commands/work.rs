@@ -76,7 +76,7 @@ pub fn start(context: &Context, typed: &cli::Start) -> Result<Report> {
     if let Some(words) = overridden(session.agent()?) {
         context.printer.warn(&words);
     }
-    background::start(context, session.agent()?);
+    background::start(context, &session)?;
     Ok(begun_report(&Issues::new(&session), begun, None))
 }
 

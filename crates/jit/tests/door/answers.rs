@@ -177,6 +177,7 @@ fn changes_claims(reader: &mut Reader) {
     reader.ask(&[&["claim", "transfer", &lease], &args[..]].concat());
     let (id, _) = reader.bench.claimed("agent:b");
     reader.ask(&["claim", "force-evict", &id, "--reason", "gone"]);
+    reader.ask(&["claim", "adopt", "HEAD", "--reason", "made on the web"]);
     let (_, lease) = reader.bench.claimed("agent:a");
     reader.bench.jit(&["claim", "release", &lease]).ok();
     let id = reader.make(&["--title", "long"]);

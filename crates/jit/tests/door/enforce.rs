@@ -8,7 +8,7 @@ use holdfast_trial::Answer;
 use crate::bench::Bench;
 
 /// What changes no issue: it looks, or keeps claims, settings, identities and hooks.
-const HARMLESS: [&str; 50] = [
+const HARMLESS: [&str; 51] = [
     "init",
     "list",
     "show",
@@ -35,6 +35,7 @@ const HARMLESS: [&str; 50] = [
     "claim release",
     "claim transfer",
     "claim force-evict",
+    "claim adopt",
     "claim status",
     "claim list",
     "claim history",

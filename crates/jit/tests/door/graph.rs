@@ -148,3 +148,39 @@ fn a_long_cycle_is_shown_by_its_ends() {
     assert_eq!(error["details"]["cycle"].as_array().unwrap().len(), 100);
     assert!(refused.stderr.len() < 1_000 && refused.stderr.contains("300 issues"), "{refused}");
 }
+
+/// A chain of ten thousand is shown in a time and a size that a person can bear, and so is what is wrong with it.
+#[test]
+fn a_long_chain_is_shown_at_once_and_in_few_lines() {
+    const LENGTH: u32 = 10_000;
+    let bench = Bench::new();
+    let id = |number: u32| format!("01K8AAAAAA{number:016}");
+    let at = "2026-01-01T00:00:00.000Z";
+    for number in 0..LENGTH {
+        let home = bench.repo().join(".jit/issues").join(id(number));
+        std::fs::create_dir_all(&home).unwrap();
+        let issue = serde_json::json!({
+            "id": id(number), "title": format!("step {number}"), "state": "ready", "created_at": at, "updated_at": at
+        });
+        std::fs::write(home.join("issue.json"), issue.to_string()).unwrap();
+        if number > 0 {
+            let line = serde_json::json!({
+                "id": format!("01K8BBBBBB{number:016}"), "op": "add", "value": id(number - 1), "at": at
+            });
+            std::fs::write(home.join("deps.or-set.jsonl"), format!("{line}\n")).unwrap();
+        }
+    }
+    let begun = std::time::Instant::now();
+    for (verb, from) in [("show", LENGTH - 1), ("downstream", 0)] {
+        let shown = bench.jit(&["graph", verb, &id(from)]).ok().stdout;
+        assert!(shown.lines().count() < 100 && shown.len() < 20_000, "{verb}: {} bytes", shown.len());
+        assert!(shown.contains("(and more below)"), "{shown}");
+    }
+    // A circle through all of it is named by its ends, not by its members.
+    bench.jit(&["claim", "acquire", &id(0)]).ok();
+    let refused = bench.jit(&["dep", "add", &id(0), &id(LENGTH - 1)]).fails(6);
+    assert!(refused.stderr.len() < 4_000, "{} bytes", refused.stderr.len());
+    let took = begun.elapsed().as_secs_f64();
+    println!("a chain of {LENGTH}: shown both ways and refused to be closed in {took:.1} s");
+    assert!(took < 60.0, "{took}");
+}

@@ -184,6 +184,32 @@ fn an_agent_that_asks_for_it_has_its_claims_kept_alive() {
     until("nobody keeps it alive any more", || bench.leases().is_empty());
 }
 
+/// Where every command has a shell of its own, that shell is gone at once. Whoever names its keeper has the heartbeat
+/// outlive the shell, and end with the keeper.
+#[test]
+fn the_heartbeat_of_an_agent_with_a_shell_for_each_command_ends_with_its_keeper() {
+    let bench = Bench::new();
+    std::fs::create_dir_all(bench.root().join("config")).unwrap();
+    std::fs::write(
+        bench.root().join("config/agent.toml"),
+        "[agent]\nid = \"agent:auto\"\n[behavior]\nauto_heartbeat = true\nheartbeat_interval = 1\n",
+    )
+    .unwrap();
+    for verb in ["claim acquire", "start"] {
+        let issue = bench.issue("work");
+        let mut keeper = Command::new("sleep").arg("600").spawn().unwrap();
+        let before = renewals(&bench);
+        let mut shell = bench.dressed(Command::new("setsid"));
+        let script = format!("'{}' {verb} {issue} --ttl 2; exit $?", crate::bench::JIT);
+        shell.args(["-w", "sh", "-c", &script]).env("JIT_KEEPER_PID", keeper.id().to_string());
+        assert!(shell.current_dir(bench.repo()).output().unwrap().status.success());
+        until("it was renewed after its shell had gone", || renewals(&bench) >= before + 2);
+        keeper.kill().unwrap();
+        keeper.wait().unwrap();
+        until("nobody keeps it alive any more", || bench.leases().is_empty());
+    }
+}
+
 #[test]
 fn whoever_has_little_time_left_is_warned() {
     let bench = Bench::new();

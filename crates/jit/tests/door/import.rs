@@ -220,3 +220,34 @@ fn notes_are_exported_and_come_back() {
         to.jit(&["import", &file(&to, &bad)]).fails(6);
     }
 }
+
+/// Many issues take a few flushes, not some for each.
+#[test]
+fn many_issues_take_few_flushes() {
+    if !holdfast_trial::has("strace") {
+        return;
+    }
+    const MANY: usize = 600;
+    let bench = Bench::new();
+    bench.issue("so that everything is there that is made once");
+    let lines: String = (0..MANY).map(|number| format!("{{\"title\":\"issue {number}\"}}\n")).collect();
+    let (path, log) = (file(&bench, &lines), bench.root().join("calls"));
+    let mut strace = bench.dressed(std::process::Command::new("strace"));
+    strace.args([
+        "-f",
+        "-qq",
+        "-o",
+        log.to_str().unwrap(),
+        "-e",
+        "trace=fsync,fdatasync,syncfs",
+        crate::bench::JIT,
+    ]);
+    strace.args(["import", &path]).env("JIT_AGENT_ID", "agent:a").current_dir(bench.repo());
+    let done = Answer::from(strace.output().unwrap()).ok();
+    assert!(done.stdout.starts_with("600 created"), "{done}");
+    let flushes = std::fs::read_to_string(&log).unwrap().lines().filter(|line| line.contains("sync")).count();
+    println!("{flushes} flushes for {MANY} issues");
+    assert!(flushes < 40, "{flushes} flushes");
+    let again = bench.jit(&["import", &path]).ok();
+    assert!(again.stdout.contains("0 created, 0 updated, 600 unchanged"), "{again}");
+}

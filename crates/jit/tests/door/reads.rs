@@ -315,3 +315,23 @@ fn every_shell_and_every_command_has_its_text() {
     assert!(page.contains(".TH jit-claim-acquire 1") && page.contains("SECONDS"), "{page}");
     bench.run_at("agent:a", &["man", "no", "such"], bench.root()).fails(2);
 }
+
+/// Whoever names one issue among thousands does not look at all of them, and the name still leads there.
+#[test]
+fn a_handle_among_many_is_longer_and_leads_to_its_issue() {
+    let bench = Bench::new();
+    let folder = bench.repo().join(".jit/issues");
+    // What is no issue makes a directory large as well, and costs less.
+    for number in 0..1_500 {
+        std::fs::write(folder.join(format!(".{number}-{}", "x".repeat(200))), "").unwrap();
+    }
+    if folder.metadata().unwrap().len() <= 128 << 10 {
+        println!("not shown: the size of a directory does not tell here how much is in it");
+        return;
+    }
+    let created = bench.jit(&["--json", "issue", "create", "--title", "one of many"]).ok().json();
+    let handle = created["issue"]["handle"].as_str().unwrap().to_owned();
+    assert_eq!(handle.len(), 8, "{created}");
+    let shown = bench.jit(&["--json", "show", &handle]).ok().json();
+    assert_eq!(shown["issue"]["id"], created["issue"]["id"]);
+}

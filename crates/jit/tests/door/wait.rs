@@ -101,3 +101,29 @@ fn waiting_is_not_hot() {
     bench.jit(&["recover"]).ok();
     assert_eq!(tickets(&bench, &issue), 0, "recovery removes what the dead left");
 }
+
+/// Without a number it waits as long as it takes, also for an issue that is still to be made.
+#[test]
+fn whoever_gives_no_number_waits_as_long_as_it_takes() {
+    let bench = Bench::new();
+    let (issue, _) = bench.claimed("agent:a");
+    let waits = |args: &[&str]| bench.spawn("agent:b", &[&["--json"], args].concat(), &bench.repo());
+    let child = waits(&["claim", "acquire", &issue, "--wait"]);
+    until("it stands in line", || tickets(&bench, &issue) > 0);
+    bench.jit(&["claim", "release", &issue]).ok();
+    let served = Answer::from(child.wait_with_output().unwrap()).ok().json();
+    assert_eq!(served["lease"]["agent_id"], "agent:b");
+    for args in [&["claim", "next", "--wait"][..], &["start", "--another", "--wait"]] {
+        let mut child = waits(args);
+        let mut said = BufReader::new(child.stderr.take().unwrap());
+        let mut line = String::new();
+        said.read_line(&mut line).unwrap();
+        assert!(line.contains("waiting for an issue"), "{line}");
+        let made = bench.issue("at last");
+        let served = Answer::from(child.wait_with_output().unwrap()).ok().json();
+        assert_eq!(served["lease"]["issue_id"], made.as_str(), "{args:?}");
+    }
+    bench.jit(&["start", "--wait", "soon"]).fails(6);
+    bench.jit(&["start", "--wait="]).fails(6);
+    bench.jit(&["start", "--wait", "-1"]).fails(6);
+}

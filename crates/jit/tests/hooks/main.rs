@@ -2,8 +2,10 @@
 #![expect(clippy::disallowed_methods, reason = "these tests start git and write files behind its back")]
 #![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test that cannot go on shall stop")]
 
+mod adopted;
 mod brought;
 mod commit;
+mod displaced;
 mod divergence;
 mod install;
 mod merge;

@@ -96,7 +96,7 @@ fn steps() -> impl Iterator<Item = u32> {
 }
 
 /// What holds whoever died: an issue is on the target once, with its work, and only if everybody is told so.
-fn lands_once(ground: &Ground, id: &str, file: &str, context: &str) {
+pub(crate) fn lands_once(ground: &Ground, id: &str, file: &str, context: &str) {
     let subject = format!("landed {file}");
     let times = ground.landed().iter().filter(|landed| **landed == subject).count();
     let word = ground.main(&["show", &format!("main:.jit/issues/{id}/issue.json")]);

@@ -12,6 +12,7 @@ mod bench;
 
 mod before;
 mod begins;
+mod calls;
 mod crowd;
 mod cuts;
 mod etcd;

@@ -434,3 +434,26 @@ fn sync_merges_the_files_of_an_issue() {
     agent.run(&["finish", "-a", "-m", "landed"]).ok();
     assert_eq!(ground.told(&id), pair("done", "landed"));
 }
+
+/// Whoever looks at an issue that has landed is told the commit, whoever made that.
+#[test]
+fn a_landed_issue_leads_to_its_commit() {
+    let ground = Ground::new();
+    let agent = ground.agent("a");
+    let (short, squashed) = (ground.issue("short", &[]), ground.issue("squashed", &[]));
+    agent.begin(&short, "one");
+    agent.run(&["finish", "-a", "-m", "one"]).ok();
+    let link = |id: &str| ground.shown(id)["issue"]["links"]["commit"].clone();
+    assert_eq!(link(&short), ground.main(&["rev-parse", "main"]).as_str());
+    agent.begin(&squashed, "two");
+    assert!(link(&squashed).is_null());
+    agent.run(&["finish", "-a", "-m", "two", "--no-land"]).ok();
+    assert!(link(&squashed).is_null(), "a branch has it, and the branch may be rewritten");
+    let branch = agent.git(&["branch", "--show-current"]);
+    ground.main(&["merge", "-q", "--squash", &branch]);
+    ground.main(&["commit", "-q", "-m", "by a forge"]);
+    assert_eq!(link(&squashed), ground.main(&["rev-parse", "main"]).as_str());
+    assert!(ground.bench.jit(&["show", &squashed]).ok().stdout.contains("commit: "));
+    ground.bench.jit(&["reopen", &squashed]).ok();
+    assert!(link(&squashed).is_null());
+}

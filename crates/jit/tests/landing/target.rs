@@ -43,6 +43,30 @@ fn changes_that_do_not_meet_what_lands_stay() {
     assert_eq!(ground.main(&["show", "main:code"]), "mine");
 }
 
+/// A file that was only touched, or copied with the whole repository, has nothing of its own.
+#[test]
+fn a_file_that_was_only_touched_is_in_nobodys_way() {
+    let ground = Ground::new();
+    let id = ground.issue("touched", &[]);
+    let agent = ground.agent("a");
+    agent.begin(&id, "landed");
+    agent.write("code", "one\ntwo\nthree\nfour\n");
+    for at in [ground.bench.repo(), agent.at.clone()] {
+        let path = at.join(".jit/issues").join(&id).join("issue.json");
+        for file in [at.join("code"), path] {
+            let bytes = std::fs::read(&file).unwrap();
+            std::fs::remove_file(&file).unwrap();
+            std::fs::write(&file, bytes).unwrap();
+        }
+    }
+    agent.run(&["finish", "-a", "-m", "landed"]).ok();
+    assert_eq!(ground.told(&id), pair("done", "landed"));
+    assert!(ground.is_clean(), "{}", ground.main(&["status", "--porcelain"]));
+    assert_eq!(agent.git(&["status", "--porcelain"]), "");
+    assert_eq!(std::fs::read_to_string(ground.bench.repo().join("code")).unwrap().lines().count(), 4);
+    commit_keeps_what_landed(&ground);
+}
+
 /// The very change that lands is in nobody's way.
 #[test]
 fn a_file_that_is_what_lands_is_taken_over() {

@@ -168,6 +168,14 @@ impl Files for OsFiles {
         rustix::io::retry_on_intr(|| rustix::fs::fsync(&directory)).map_err(failed)
     }
 
+    #[cfg(target_os = "linux")]
+    fn sync_all(&self, path: &Path) -> Result<()> {
+        let failed = |error: Errno| Error::new("flush the file system of", path, error);
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+        let directory = rustix::fs::open(path, flags, Mode::empty()).map_err(failed)?;
+        rustix::io::retry_on_intr(|| rustix::fs::syncfs(&directory)).map_err(failed)
+    }
+
     fn folder<'a>(&'a self, path: &Path) -> Result<Box<dyn Folder + 'a>> {
         OsFolder::open(path).map(|folder| Box::new(folder) as Box<dyn Folder>)
     }

@@ -219,6 +219,25 @@ impl Disk {
         Ok(())
     }
 
+    /// Makes everything durable.
+    pub(super) fn sync_all(&mut self, id: NodeId) -> Result<()> {
+        self.entries(id)?;
+        let sector = self.sector;
+        for node in self.nodes.values_mut() {
+            if let Body::File(content) = &mut node.body {
+                content.sync(sector);
+            }
+        }
+        let directories = self.nodes.iter().filter(|(_, node)| matches!(node.body, Body::Directory(_)));
+        for id in directories.map(|(id, _)| *id).collect::<Vec<_>>() {
+            for op in self.journal.take(id) {
+                self.commit(&op);
+            }
+        }
+        self.sweep();
+        Ok(())
+    }
+
     /// The power goes: what nobody made durable is kept or lost, and what is left is what everybody sees.
     pub(super) fn lose_power(&mut self, ask: &mut Ask<'_>) {
         self.handles.clear();

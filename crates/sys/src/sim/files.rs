@@ -358,4 +358,12 @@ impl Files for SimFiles {
             Ok(inner.state.disk.sync_dir(node)?)
         })
     }
+
+    fn sync_all(&self, path: &Path) -> Result<()> {
+        self.kernel.call(self.me, &Call::new("flush the file system of", path, With::Nothing), |inner| {
+            let node = inner.state.disk.find(path)?;
+            inner.eio()?;
+            Ok(inner.state.disk.sync_all(node)?)
+        })
+    }
 }

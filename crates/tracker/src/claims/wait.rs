@@ -14,6 +14,9 @@ use crate::ids::IssueId;
 use crate::notice::Notice;
 use crate::wait::Waits;
 
+/// What stands for as long as it takes, in the place of a number of seconds.
+const FOREVER: &str = "forever";
+
 /// How often the log's length is looked at: often at first, seldom later.
 const SHORTEST: u64 = 20;
 const LONGEST: u64 = 250;
@@ -183,5 +186,8 @@ const fn retry(refusal: &Refusal) -> Option<Millis> {
 /// # Errors
 /// When it is none.
 pub fn limit(text: &str) -> Result<Millis> {
+    if text == FOREVER {
+        return Ok(Millis::LONGEST);
+    }
     super::seconds("--wait", text).map(Millis::from_secs)
 }

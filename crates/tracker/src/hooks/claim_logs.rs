@@ -6,11 +6,12 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use holdfast_git::ObjectId;
 use holdfast_kernel::{Fence, Lease, LeaseId};
 use holdfast_store::{Error as StoreError, JournaledMedium, View};
 use holdfast_sys::Sys;
 
-use super::past::{self, Past, Window};
+use super::past::{self, Past, Window, adopted};
 use crate::claims;
 use crate::claims::shared::SharedClaims;
 use crate::error::Result;
@@ -69,6 +70,17 @@ impl ClaimLogs {
     /// The log with this identity.
     pub(super) fn log(&self, id: &str) -> Option<&ClaimLog> {
         self.logs.iter().find(|log| log.id == id)
+    }
+
+    /// Whether somebody has adopted a commit.
+    pub(super) fn has_adopted(&self, commit: &ObjectId) -> Result<bool> {
+        let name = adopted(commit);
+        for log in &self.logs {
+            if log.past()?.has_granted(&name) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// The log that granted a lease.

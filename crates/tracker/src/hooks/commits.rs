@@ -57,8 +57,25 @@ pub(super) fn changed(objects: &Objects<'_>, commit: &Commit, parents: &[ObjectI
 }
 
 impl CommitCheck<'_> {
-    /// Judges a commit; `parents` are the trees of its parents.
+    /// Judges a commit; `parents` are the trees of its parents. One that somebody has adopted passes.
     pub(super) fn judge(
+        &self,
+        id: ObjectId,
+        commit: &Commit,
+        parents: &[ObjectId],
+        sorted: &Sorted,
+        findings: &mut Findings,
+    ) -> Result<()> {
+        let mut found = Findings::default();
+        self.judge_alone(id, commit, parents, sorted, &mut found)?;
+        if found.is_empty() || self.logs.has_adopted(&id)? {
+            return Ok(());
+        }
+        findings.append(found);
+        Ok(())
+    }
+
+    fn judge_alone(
         &self,
         id: ObjectId,
         commit: &Commit,
@@ -72,7 +89,10 @@ impl CommitCheck<'_> {
         if parents.len() > 1 {
             for parent in parents {
                 let changes = self.objects.changes(Some(parent), Some(&commit.tree), b".jit/issues")?;
-                fallen_behind(self.objects, changes).into_iter().for_each(|it| findings.add(self.weight, it));
+                for mut problem in fallen_behind(self.objects, changes) {
+                    problem.hint = or_adopt(&problem.hint, &short(&id));
+                    findings.add(self.weight, problem);
+                }
             }
         }
         if self.blind {
@@ -247,11 +267,12 @@ impl PushedCommit<'_> {
             self.short()
         );
         let hint = format!("git reset --keep {}^, then: jit reopen {issue} --revert", self.short());
+        let hint = or_adopt(&hint, &self.short());
         Problem::with(issue, Code::FenceLowered, message, hint)
     }
 
     fn short(&self) -> String {
-        self.id.to_string().chars().take(10).collect()
+        short(&self.id)
     }
 
     fn too_late(&self, lease: &Lease, successor: Option<&Lease>) -> Problem {
@@ -271,7 +292,7 @@ impl PushedCommit<'_> {
             lease.id,
             lease.holder
         );
-        Problem::with(issue, Code::NotInForce, message, again(issue))
+        Problem::with(issue, Code::NotInForce, message, self.again(issue))
     }
 
     fn forged(&self, named: &Named) -> Problem {
@@ -280,7 +301,7 @@ impl PushedCommit<'_> {
             "commit {} names the lease {lease} on issue {issue}, which was never granted like that",
             self.short()
         );
-        Problem::with(issue, Code::UnknownLease, message, again(issue))
+        Problem::with(issue, Code::UnknownLease, message, self.again(issue))
     }
 
     fn never_granted(&self, issue: IssueId, fence: u64) -> Problem {
@@ -288,25 +309,36 @@ impl PushedCommit<'_> {
             "commit {} changes issue {issue} with fence {fence}, which is not that of a lease it names",
             self.short()
         );
-        Problem::with(issue, Code::UnknownLease, message, again(&issue.to_string()))
+        Problem::with(issue, Code::UnknownLease, message, self.again(&issue.to_string()))
     }
 
     fn unfenced(&self, issue: IssueId) -> Problem {
         let message = format!("commit {} changes issue {issue}, whose file carries no fence", self.short());
-        Problem::with(issue, Code::NoFence, message, again(&issue.to_string()))
+        Problem::with(issue, Code::NoFence, message, self.again(&issue.to_string()))
     }
 
     fn unnamed(&self, issue: IssueId) -> Problem {
         let message = format!("commit {} changes issue {issue} and names no lease for it", self.short());
         let hint = format!("jit claim acquire {issue}, then commit it with: jit commit --amend");
+        let hint = or_adopt(&hint, &self.short());
         Problem::with(issue, Code::NoTrailer, message, hint)
+    }
+
+    /// What to do with work that was done without a lease.
+    fn again(&self, issue: &str) -> String {
+        let own = format!(
+            "take your commit back (git reset --soft), claim the issue (jit claim acquire {issue}), \
+             and make the change again"
+        );
+        or_adopt(&own, &self.short())
     }
 }
 
-/// What to do with work that was done without a lease.
-fn again(issue: &str) -> String {
-    format!(
-        "take your commit back (git reset --soft), claim the issue (jit claim acquire {issue}), \
-         and make the change again"
-    )
+fn short(id: &ObjectId) -> String {
+    id.to_string().chars().take(10).collect()
+}
+
+/// A hint for whoever made a commit, and one for everybody else: nobody can take back what others build on.
+fn or_adopt(own: &str, short: &str) -> String {
+    format!("{own}; if the commit is not yours: jit claim adopt {short} --reason '…'")
 }

@@ -55,6 +55,22 @@ impl Findings {
         }
     }
 
+    /// Whether nothing was found.
+    pub(super) const fn is_empty(&self) -> bool {
+        self.stops.is_empty() && self.warns.is_empty()
+    }
+
+    /// The ids of the issues that something was found about.
+    pub(super) fn issues(&self) -> impl Iterator<Item = &str> {
+        self.stops.iter().chain(&self.warns).filter_map(|problem| problem.issue_id.as_deref())
+    }
+
+    /// Adds everything that was found elsewhere.
+    pub(super) fn append(&mut self, other: Self) {
+        other.stops.into_iter().for_each(|problem| self.add(Weight::Stops, problem));
+        other.warns.into_iter().for_each(|problem| self.add(Weight::Warns, problem));
+    }
+
     /// Tells the warnings; fails if anything stops `what`.
     ///
     /// # Errors

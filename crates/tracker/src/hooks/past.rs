@@ -3,8 +3,14 @@
 
 use std::collections::BTreeMap;
 
+use holdfast_git::ObjectId;
 use holdfast_kernel::{Event, Fence, Lease, LeaseId, Stamp, Standing, Table, apply};
 use holdfast_store::{JournaledMedium, Record};
+
+/// What the log calls a commit that somebody has adopted: a grant of that name says who, and why.
+pub(super) fn adopted(commit: &ObjectId) -> String {
+    format!("commit:{commit}")
+}
 
 /// From when to when, in milliseconds since 1970, both included.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -92,6 +98,11 @@ impl Past {
     /// The grant with this number.
     pub(super) fn granted(&self, fence: Fence) -> Option<&Lease> {
         self.grants.get(&fence).and_then(|id| self.lease(*id))
+    }
+
+    /// Whether something was ever granted.
+    pub(super) fn has_granted(&self, resource: &str) -> bool {
+        self.leases.values().flatten().any(|stretch| stretch.lease.resource.as_str() == resource)
     }
 
     /// The lease with this id, as it stood last.

@@ -90,6 +90,22 @@ fn step(writer: &Writer<'_>, items: &BTreeMap<IssueId, Item>, id: IssueId) -> Re
     Ok(Step { id, left })
 }
 
+/// The issues in steps: what is in one depends only on what is in earlier ones, or here already.
+pub(super) fn steps(items: &BTreeMap<IssueId, Item>, sequence: &[IssueId]) -> Vec<Vec<IssueId>> {
+    let mut depths: BTreeMap<IssueId, usize> = BTreeMap::new();
+    let mut steps: Vec<Vec<IssueId>> = Vec::new();
+    for (id, item) in sequence.iter().filter_map(|id| Some((id, items.get(id)?))) {
+        let below = item.dependencies.iter().filter_map(|on| depths.get(on)).max();
+        let depth = below.map_or(0, |below| below + 1);
+        depths.insert(*id, depth);
+        if steps.len() <= depth {
+            steps.resize_with(depth + 1, Vec::new);
+        }
+        steps.get_mut(depth).into_iter().for_each(|step| step.push(*id));
+    }
+    steps
+}
+
 /// Leaves the last edge of a circle out, if it can be; otherwise the circle is the error.
 fn broken(way: &[Step], at: usize, items: &mut BTreeMap<IssueId, Item>) -> Result<String> {
     let circle: Vec<IssueId> = way.iter().skip(at).map(|step| step.id).collect();

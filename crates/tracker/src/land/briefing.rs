@@ -94,14 +94,25 @@ fn where_landed(session: &Session, id: IssueId, standing: &Standing) -> Option<S
     if !matches!(standing, Standing::Landed | Standing::NotPushed) {
         return standing.words().map(|words| format!(", {words}"));
     }
+    let (branch, commit) = landed_as(session, id, standing)?;
+    let short: String = commit.chars().take(10).collect();
+    let more = standing.words().map(|words| format!(", {words}")).unwrap_or_default();
+    Some(format!(", landed on {branch} as {short}{more}"))
+}
+
+/// The branch that an issue has landed on, and the commit there that says so. No commit can name itself, so this is
+/// looked up instead of written; it is right also where a forge made that commit.
+#[must_use]
+pub fn landed_as(session: &Session, id: IssueId, standing: &Standing) -> Option<(String, String)> {
+    if !matches!(standing, Standing::Landed | Standing::NotPushed) {
+        return None;
+    }
     let target = Target::find(&session.caller, session.repository()?, session.config()).ok().flatten()?;
     let tip = if *standing == Standing::NotPushed { target.local? } else { target.onto()? };
     let objects = workspace::objects(&session.caller, session.repository()?).ok()?;
     let path = format!("{DATA}/issues/{id}/issue.json");
     let commit = objects.last_change(&tip, path.as_bytes(), FARTHEST).ok().flatten()?;
-    let short: String = commit.to_string().chars().take(10).collect();
-    let more = standing.words().map(|words| format!(", {words}")).unwrap_or_default();
-    Some(format!(", landed on {} as {short}{more}", target.branch))
+    Some((target.branch, commit.to_string()))
 }
 
 /// What was noted on an issue: the last notes, as many as there is room for.

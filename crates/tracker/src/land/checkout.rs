@@ -158,7 +158,7 @@ pub(super) fn advance(
 ) -> Result<()> {
     let met = follow::meeting(plumbing, from, to)?;
     follow::take_over(session, plumbing, &met, from, to)?;
-    plumbing.git().run(&["read-tree", "-m", "-u", &from.to_string(), &to.to_string()])?;
+    plumbing.go(&from.to_string(), &to.to_string())?;
     plumbing.git().run(&["update-ref", "-m", "jit: landed", "HEAD", &to.to_string(), &from.to_string()])?;
     Ok(())
 }

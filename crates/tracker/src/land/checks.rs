@@ -20,8 +20,10 @@ impl Finisher<'_> {
     /// # Errors
     /// What would be left behind, or what failed.
     pub(super) fn stage(&self, asked: &Asked) -> Result<Vec<Vec<u8>>> {
+        let (home, results) = self.own();
         let mut staged = if asked.all {
-            self.plumbing.git().run(&["add", "-A"])?;
+            let except = |path: &str| format!(":(top,exclude,literal){path}");
+            self.plumbing.git().run(&["add", "-A", "--", ":/", &except(&home), &except(&results)])?;
             self.plumbing.staged()?
         } else {
             let dirty = self.plumbing.dirty()?;
@@ -33,7 +35,6 @@ impl Finisher<'_> {
             }
             dirty.into_iter().filter(|dirty| dirty.is_in_index).map(|dirty| dirty.path).collect()
         };
-        let (home, results) = self.own();
         let own = [format!("{home}/"), format!("{results}/")];
         let is_own = |path: &Vec<u8>| own.iter().any(|own| path.starts_with(own.as_bytes()));
         if staged.iter().any(is_own) {

@@ -318,6 +318,8 @@ impl<'a> Finisher<'a> {
                 return Ok(How::Gated(open));
             }
             let tip = self.seal(&candidate, &files, message)?;
+            // No ref leads to what the power can still take away.
+            self.plumbing.flush()?;
             let held = match turn.take() {
                 Some(held) => held,
                 None => Turn::take(self.session, &self.target.branch)?,
@@ -548,8 +550,9 @@ impl<'a> Finisher<'a> {
         Outcome { issue: self.id, handle: self.handle, title: self.title, how }
     }
 
-    /// Gives the claim back and says what became of it.
+    /// Gives the claim back and says what became of it, once that is durable.
     fn conclude(self, how: How) -> Result<Outcome> {
+        self.plumbing.flush()?;
         keep::release(self.session, &self.lease.id.to_string())?;
         Started::remove(self.session, self.id);
         Ok(self.outcome(how))

@@ -195,8 +195,7 @@ impl<'a> Follow<'a> {
                 let met = met.map_or_else(|| meeting(plumbing, &from, &to), Ok)?;
                 take_over(self.session, plumbing, &met, &from, &to)?;
             }
-            plumbing.git().run(&["read-tree", "-m", "-u", old, new])?;
-            Ok(())
+            plumbing.go(old, new)
         };
         // Nobody else can have changed the index since its copy was made.
         if is_prepared {
@@ -307,8 +306,12 @@ pub(super) fn take_over(
         match compare(session, plumbing, dirty, to)? {
             Compared::Own => {}
             Compared::Same => there.push(path),
-            Compared::Earlier if dirty.is_untracked => {
-                session.sys().files.remove_file(&plumbing.root().join(&path))?;
+            // Git puts what it shall be in the place of a file that is not there, and of one that differs it does not.
+            Compared::Earlier if dirty.is_untracked || !dirty.is_in_index => {
+                match session.sys().files.remove_file(&plumbing.root().join(&path)) {
+                    Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+                    removed => removed?,
+                }
             }
             Compared::Earlier => known.push(path),
         }

@@ -28,6 +28,8 @@ pub(super) struct Plumbing<'a> {
     git: Git,
     /// The objects; none where only git can read them.
     objects: Option<Objects<'a>>,
+    /// Another index than the worktree's own.
+    index: Option<PathBuf>,
 }
 
 /// A file that differs from the last commit.
@@ -64,17 +66,30 @@ impl<'a> Plumbing<'a> {
     pub(super) fn new(session: &'a Session, root: &Path) -> Self {
         let repository = session.repository();
         let objects = repository.and_then(|it| workspace::objects(&session.caller, it).ok());
-        Self { session, root: root.to_path_buf(), git: Git::in_dir(root), objects }
+        Self { session, root: root.to_path_buf(), git: Git::in_dir(root), objects, index: None }
     }
 
     /// The same with another index than the worktree's own.
     pub(super) fn with_index(session: &'a Session, root: &Path, index: &Path) -> Self {
         let git = Git::in_dir(root).env("GIT_INDEX_FILE", Some(OsString::from(index)));
-        Self { git, ..Self::new(session, root) }
+        Self { git, index: Some(index.to_path_buf()), ..Self::new(session, root) }
+    }
+
+    pub(super) const fn session(&self) -> &Session {
+        self.session
+    }
+
+    /// The file of the index; none if the environment has git use another one.
+    pub(super) fn index(&self) -> Option<PathBuf> {
+        match &self.index {
+            Some(index) => Some(index.clone()),
+            None if self.session.caller.git.index_file.is_some() => None,
+            None => Some(self.directory().ok()?.join("index")),
+        }
     }
 
     /// What can be read in this process; none where git has to be asked.
-    fn read<T>(&self, look: impl FnOnce(&Objects<'a>) -> holdfast_git::Result<T>) -> Option<T> {
+    pub(super) fn read<T>(&self, look: impl FnOnce(&Objects<'a>) -> holdfast_git::Result<T>) -> Option<T> {
         self.objects.as_ref().and_then(|objects| look(objects).ok())
     }
 
@@ -191,6 +206,9 @@ impl<'a> Plumbing<'a> {
 
     /// The paths that the index has otherwise than the last commit.
     pub(super) fn staged(&self) -> Result<Vec<Vec<u8>>> {
+        if let Some(staged) = self.head().ok().and_then(|head| self.looked_at_index(&head)) {
+            return Ok(staged);
+        }
         self.paths(&["diff", "--cached", "-z", "--name-only", "--no-renames"])
     }
 
@@ -220,6 +238,9 @@ impl<'a> Plumbing<'a> {
 
     /// What differs from a commit among these paths, in the index or in files.
     pub(super) fn dirty_among(&self, commit: &ObjectId, paths: &BTreeSet<Vec<u8>>) -> Result<Vec<Dirty>> {
+        if let (1..=MOST_NAMED, Some(dirty)) = (paths.len(), self.looked_at(commit, paths)) {
+            return Ok(dirty);
+        }
         let mut dirty = match paths.len() {
             0 => Vec::new(),
             // What differs from the last commit git says in one answer.
@@ -265,6 +286,18 @@ impl<'a> Plumbing<'a> {
             move |path| Dirty { path, is_staged: false, is_in_index: !is_untracked, is_untracked }
         };
         Ok(known.into_iter().map(one(false)).chain(others.into_iter().map(one(true))).collect())
+    }
+
+    /// Has the index and the files go from one commit to another. What is in no commit stays, or nothing is done.
+    pub(super) fn go(&self, from: &str, to: &str) -> Result<()> {
+        let args = ["read-tree", "-m", "-u", from, to];
+        if self.git.ask(&args, &[])?.code == Some(0) {
+            return Ok(());
+        }
+        // Files that were only touched are no difference.
+        self.git.ask(&["update-index", "-q", "--refresh"], &[])?;
+        self.git.run(&args)?;
+        Ok(())
     }
 
     /// Merges two commits, or what one did since `base` into the other.
@@ -463,6 +496,16 @@ impl<'a> Plumbing<'a> {
             .into());
         }
         Ok(false)
+    }
+
+    /// Makes durable what git has written. By itself it flushes neither objects nor refs, and one that the power takes away
+    /// would be missed by whatever is told of it afterwards.
+    pub(super) fn flush(&self) -> Result<()> {
+        let Some(repository) = self.session.repository() else { return Ok(()) };
+        match self.session.sys().files.sync_all(repository.common_dir()) {
+            Err(error) if error.kind() == std::io::ErrorKind::Unsupported => Ok(()),
+            flushed => Ok(flushed?),
+        }
     }
 
     /// The commit that a branch here or at the remote is on, by the name that people type.

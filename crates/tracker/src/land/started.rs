@@ -33,12 +33,14 @@ impl Started {
         serde_json::from_slice(&bytes).ok().filter(|noted: &Self| noted.fence == fence)
     }
 
-    /// Notes it, durably.
+    /// Notes it. In a linked worktree it need not outlive a power loss: there it says no more than which state to give
+    /// the issue back with.
     pub(super) fn write(&self, session: &Session, id: IssueId) -> Result<()> {
         let path = Self::path(session, id);
         let (directory, file) = session.prepare()?.places();
         durable::make_dirs(session.sys(), path.parent().unwrap_or(&path), directory)?;
-        Ok(durable::replace(session.sys(), &path, &json::file(self), file)?)
+        let write = if session.is_linked() { durable::put } else { durable::replace };
+        Ok(write(session.sys(), &path, &json::file(self), file)?)
     }
 
     /// Takes it away.

@@ -1,14 +1,16 @@
 //! Making issues. A fresh one has an id that nobody else has, so it needs no lease; but whoever makes it says
 //! who that is, where leases are insisted on.
 
-use holdfast_sys::{LockMode, Sys};
+use std::path::{Path, PathBuf};
+
+use holdfast_sys::{LockMode, Open, Sys};
 use serde_json::json;
 
 use super::deleted;
 use super::draft::Draft;
 use super::events::{Event, Witness};
 use super::files::{Content, Place};
-use super::locks::Locks;
+use super::locks::{GRAPH, Locks};
 use super::members::Members;
 use super::results::Results;
 use super::writer::Writer;
@@ -62,25 +64,10 @@ impl Writer<'_> {
     pub(crate) fn make(&self, fresh: Fresh) -> Result<Draft> {
         let sys = self.session.sys();
         let now = rfc3339(&sys.clock.now()?);
-        let id = IssueId::parse(&fresh.issue.id).ok_or_else(|| Error::BadId(fresh.issue.id.clone()))?;
-        let empty = Members::default;
-        let mut draft =
-            Draft::new(sys, id, self.agent(), now.clone(), fresh.issue, empty(), empty(), fresh.results);
-        for label in &fresh.labels {
-            draft.label(label, true)?;
-        }
-        for on in &fresh.dependencies {
-            draft.depend(&on.to_string(), true)?;
-        }
-        draft.fresh = true;
-        self.settle(&mut draft)?;
+        let draft = self.draft(fresh, &now)?;
+        let id = draft.id();
         let data = self.session.own_data()?;
-        let content = Content {
-            issue: Some(draft.issue().bytes()),
-            labels: draft.labels.bytes.clone(),
-            deps: draft.deps.bytes.clone(),
-            results: draft.results().files(id),
-        };
+        let content = content(&draft);
         // Nobody else has this id; the lock is for what is noted beside it.
         let mut lock = self.locks.issue(id)?;
         let _section = lock.enter(sys, LockMode::Exclusive)?;
@@ -100,6 +87,91 @@ impl Writer<'_> {
         Ok(draft)
     }
 
+    fn draft(&self, fresh: Fresh, now: &str) -> Result<Draft> {
+        let sys = self.session.sys();
+        let id = IssueId::parse(&fresh.issue.id).ok_or_else(|| Error::BadId(fresh.issue.id.clone()))?;
+        let empty = Members::default;
+        let mut draft =
+            Draft::new(sys, id, self.agent(), now.to_owned(), fresh.issue, empty(), empty(), fresh.results);
+        for label in &fresh.labels {
+            draft.label(label, true)?;
+        }
+        for on in &fresh.dependencies {
+            draft.depend(&on.to_string(), true)?;
+        }
+        draft.fresh = true;
+        self.settle(&mut draft)?;
+        Ok(draft)
+    }
+
+    /// Makes issues that do not depend on each other, with as many flushes for all as for one. Runs under the lock of the
+    /// graph, beside which their events are queued.
+    pub(crate) fn make_all(&self, all: Vec<Fresh>) -> Result<()> {
+        let (many, single): (Vec<Fresh>, Vec<Fresh>) =
+            all.into_iter().partition(|fresh| self.can_be_one_of_many(fresh));
+        single.into_iter().try_for_each(|fresh| self.make(fresh).map(drop))?;
+        if many.is_empty() {
+            return Ok(());
+        }
+        let now = rfc3339(&self.session.sys().clock.now()?);
+        let drafts: Vec<Draft> =
+            many.into_iter().map(|fresh| self.draft(fresh, &now)).collect::<Result<_>>()?;
+        let events = drafts.iter().map(created).collect();
+        self.logged(GRAPH, events, None, &now, || self.place_all(&drafts))
+    }
+
+    /// Logs what somebody who made issues and died has left queued. Runs under the lock of the graph.
+    pub(crate) fn settle_made(&self) -> Result<()> {
+        self.outbox().settle(GRAPH).map(drop)
+    }
+
+    /// What was judged or deleted elsewhere, and what a linked worktree has to hand over, takes more than its own files.
+    fn can_be_one_of_many(&self, fresh: &Fresh) -> bool {
+        let (sys, data) = (self.session.sys(), self.session.own_data().ok());
+        let is_marked = |id| {
+            let places = data.iter().map(PathBuf::as_path).chain(self.session.shared_data());
+            places.into_iter().any(|place| deleted::is_marked(sys, place, id))
+        };
+        let id = IssueId::parse(&fresh.issue.id);
+        !self.session.is_linked() && fresh.results.0.is_empty() && id.is_some_and(|id| !is_marked(id))
+    }
+
+    fn place_all(&self, drafts: &[Draft]) -> Result<()> {
+        let (sys, data) = (self.session.sys(), self.session.own_data()?);
+        let mut built = Vec::new();
+        let placed = drafts
+            .iter()
+            .try_for_each(|draft| {
+                let place = Place::new(sys, &data, draft.id());
+                let building = place.build_unseen(&content(draft))?;
+                built.push((place, building));
+                Ok(())
+            })
+            .and_then(|()| self.flush_all(&data, &built))
+            .and_then(|()| built.iter().try_for_each(|(place, building)| place.reveal(building)))
+            .and_then(|()| Ok(sys.files.sync_dir(&data.join("issues"))?));
+        if placed.is_err() {
+            built.iter().for_each(|(place, building)| place.discard(building));
+        }
+        placed
+    }
+
+    /// Makes everything durable that was built: at once, or where the system cannot, one after the other.
+    fn flush_all(&self, data: &Path, built: &[(Place<'_>, PathBuf)]) -> Result<()> {
+        let sys = self.session.sys();
+        match sys.files.sync_all(data) {
+            Err(error) if error.kind() == std::io::ErrorKind::Unsupported => {}
+            flushed => return Ok(flushed?),
+        }
+        for (_, building) in built {
+            for name in sys.files.list(building)? {
+                sys.files.open(&building.join(name), Open::Write)?.sync()?;
+            }
+            sys.files.sync_dir(building)?;
+        }
+        Ok(())
+    }
+
     /// The issue that was meant, if it can be seen.
     ///
     /// # Errors
@@ -110,6 +182,15 @@ impl Writer<'_> {
             Err(Error::NoIssue(_)) => Ok(false),
             Err(error) => Err(error),
         }
+    }
+}
+
+fn content(draft: &Draft) -> Content {
+    Content {
+        issue: Some(draft.issue().bytes()),
+        labels: draft.labels.bytes.clone(),
+        deps: draft.deps.bytes.clone(),
+        results: draft.results().files(draft.id()),
     }
 }
 

@@ -88,6 +88,11 @@ impl Draft {
         &self.issue
     }
 
+    /// The issue as it was.
+    pub(super) const fn issue_before(&self) -> &Issue {
+        &self.before
+    }
+
     /// The issue, to be changed; its sets and gates have methods of their own.
     pub const fn edit(&mut self) -> &mut Issue {
         &mut self.issue

@@ -11,14 +11,14 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use holdfast_sys::{Kind, Sys};
+use holdfast_sys::{Kind, Open, Sys};
 
 use super::copy::Local;
 use super::members::{DEPS, LABELS};
 use super::results;
 use crate::control::Access;
 use crate::durable;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, WriteError};
 use crate::ids::IssueId;
 
 /// What an issue's files shall hold; none is left as it is.
@@ -104,6 +104,11 @@ impl<'a> Place<'a> {
     }
 
     fn build(&self, building: &Path, content: &Content) -> Result<()> {
+        Ok(durable::replace_all(self.sys, &self.fresh(building, content)?, self.file_mode)?)
+    }
+
+    /// The files of an issue that is made, in the directory that it is built in.
+    fn fresh<'c>(&self, building: &Path, content: &'c Content) -> Result<Vec<(PathBuf, &'c [u8])>> {
         let Some(issue) = &content.issue else {
             return Err(Error::Internal(format!("{} was to be made without its own file", self.id)));
         };
@@ -113,7 +118,34 @@ impl<'a> Place<'a> {
                 files.push((building.join(name), bytes.as_slice()));
             }
         }
-        Ok(durable::replace_all(self.sys, &files, self.file_mode)?)
+        Ok(files)
+    }
+
+    /// Builds an issue that is not there yet where nobody sees it, for whoever makes many: nothing of it is durable
+    /// before all of them are flushed, and only then does it [get its name](Self::reveal).
+    pub(super) fn build_unseen(&self, content: &Content) -> Result<PathBuf> {
+        let building = self.hidden(&self.issues()?)?;
+        self.sys.files.create_dir(&building, self.directory_mode)?;
+        for (path, bytes) in self.fresh(&building, content)? {
+            self.sys.files.open(&path, Open::New { mode: self.file_mode })?.write_all_at(bytes, 0)?;
+        }
+        Ok(building)
+    }
+
+    /// Gives an issue that was built its name. That is durable once the directory of all issues is.
+    pub(super) fn reveal(&self, building: &Path) -> Result<()> {
+        let name = self.data.join("issues").join(self.id.to_string());
+        match self.sys.files.rename_new(building, &name) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                Err(WriteError::Exists(self.id.to_string()).into())
+            }
+            renamed => Ok(renamed?),
+        }
+    }
+
+    /// Takes away what was built and has no name.
+    pub(super) fn discard(&self, building: &Path) {
+        self.clear(building);
     }
 
     /// Removes an issue from this worktree. Its name goes first, in one step.

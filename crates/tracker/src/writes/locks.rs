@@ -16,6 +16,9 @@ use crate::session::Session;
 /// What the lock of what concerns everybody is called.
 pub(super) const SCOPE: &str = "scope";
 
+/// What the lock of the graph is called.
+pub(super) const GRAPH: &str = "graph";
+
 /// The locks of the data plane.
 pub struct Locks {
     sys: Sys,
@@ -60,7 +63,7 @@ impl Locks {
     /// # Errors
     /// When it cannot be opened.
     pub fn graph(&self) -> Result<Guard> {
-        self.guard("graph.lock")
+        self.guard(&format!("{GRAPH}.lock"))
     }
 
     /// The lock of what concerns everybody.

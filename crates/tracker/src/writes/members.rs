@@ -17,6 +17,8 @@ pub(super) const DEPS: &str = "deps.or-set.jsonl";
 #[derive(Clone, Debug, Default)]
 pub(super) struct Members {
     pub(super) bytes: Vec<u8>,
+    /// How much of that was there before it was changed.
+    known: usize,
     set: Set,
     pub(super) added: BTreeSet<String>,
     pub(super) removed: BTreeSet<String>,
@@ -32,11 +34,16 @@ impl Members {
         }
         let set = Set::read(&bytes)
             .map_err(|bad| Error::BadFile { path: PathBuf::from(relative), why: bad.to_string() })?;
-        Ok(Self { bytes, set, ..Self::default() })
+        Ok(Self { known: bytes.len(), bytes, set, ..Self::default() })
     }
 
     pub(super) fn list(&self) -> Vec<String> {
         self.set.members().map(ToOwned::to_owned).collect()
+    }
+
+    /// The lines that the change adds.
+    pub(super) fn fresh_lines(&self) -> &[u8] {
+        self.bytes.get(self.known..).unwrap_or_default()
     }
 
     pub(super) fn is_changed(&self) -> bool {
@@ -73,7 +80,7 @@ impl Members {
 }
 
 /// The lines of both, each once, the first ones first.
-fn union(mut ours: Vec<u8>, theirs: &[u8]) -> Vec<u8> {
+pub(super) fn union(mut ours: Vec<u8>, theirs: &[u8]) -> Vec<u8> {
     if ours.is_empty() {
         return theirs.to_vec();
     }

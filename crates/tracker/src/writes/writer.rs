@@ -20,6 +20,7 @@ use super::locks::{Locks, SCOPE};
 use super::members::{DEPS, LABELS};
 use super::outbox::{Change, Outbox};
 use super::permit::{self, Permit};
+use super::redo::Noted;
 use super::results;
 use crate::config::EnforceLeases;
 use crate::error::Result;
@@ -188,6 +189,7 @@ impl<'a> Writer<'a> {
     ) -> Result<T> {
         let mut lock = self.locks.issue(id)?;
         let _section = lock.enter(self.session.sys(), LockMode::Exclusive)?;
+        self.complete(id)?;
         let permit = permit::find(self, id, what)?;
         if let Permit::Under(claim) = permit {
             match self.session.claims().medium.as_medium().write_under(&claim, others, |held| act(Some(held)))
@@ -220,16 +222,18 @@ impl<'a> Writer<'a> {
             self.note_finished(&draft, held)?;
         }
         let written = draft.bring || behind || changed;
+        let data = self.session.own_data()?;
+        let noted = self.note_change(&draft, &data)?;
         self.logged(&Locks::of(id), draft.events(), held, &now, || {
             if changed {
                 self.hand_over(&draft)?;
             }
             if written {
-                let data = self.session.own_data()?;
                 Place::new(sys, &data, id).write(&content, &local)?;
             }
             Ok(())
         })?;
+        noted.iter().for_each(Noted::done);
         if changed && !self.session.is_linked() {
             self.take_back(id)?;
         }

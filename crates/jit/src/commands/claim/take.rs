@@ -77,7 +77,7 @@ pub fn create(context: &Context, typed: &cli::CreateIssue, given: &cli::Terms) -
     let session = context.session()?;
     let terms = terms(context, &session, given)?;
     let (draft, taken) = take::create(&session, issue::fresh(&session, typed)?, &terms)?;
-    background::start(context, session.agent()?);
+    background::start(context, &session)?;
     let issues = Issues::new(&session);
     let claim = one(&issues, &taken);
     let brief = claim.lease.lease_id.clone();
@@ -101,7 +101,7 @@ pub fn terms(context: &Context, session: &Session, typed: &cli::Terms) -> Result
 }
 
 fn report(context: &Context, session: Session, taken: &Taken) -> Result<Report> {
-    background::start(context, session.agent()?);
+    background::start(context, &session)?;
     let issues = Issues::new(&session);
     let one = one(&issues, taken);
     let text = text(taken, &Called::of(&issues, &taken.lease));

@@ -16,11 +16,14 @@ use holdfast_tracker::config::Satisfied;
 use holdfast_tracker::error::{Error, Result};
 use holdfast_tracker::ids::IssueId;
 use holdfast_tracker::issues::{Issue, Issues, Layer, OnBranch, Scope, Standing, State, having};
-use holdfast_tracker::land::ONTO;
+use holdfast_tracker::land::{ONTO, landed_as};
 use holdfast_tracker::notes::{self, Note};
 use holdfast_tracker::queries::{Claimed, Reason};
 use holdfast_tracker::times::ago;
 use holdfast_tracker::writes::Draft;
+
+/// The link to the commit that an issue landed with.
+const COMMIT: &str = "commit";
 
 /// An issue with what belongs to it, as one JSON object.
 #[derive(Serialize, JsonSchema)]
@@ -92,8 +95,12 @@ pub fn run(context: &Context, session: &Session, id: &str) -> Result<Report> {
         let whole = seen.whole().map(|issue| Whole { handle, issue, labels, dependencies });
         (whole, seen.layer, seen.unsure, seen.standing.clone())
     })?;
-    let whole = whole
+    let mut whole = whole
         .map_err(|error| Error::Unreadable { issue: id.to_string(), problems: vec![error.to_string()] })?;
+    if let Some((_, commit)) = landed_as(session, id, &standing).filter(|_| whole.issue.state == State::Done)
+    {
+        whole.issue.links.entry(COMMIT.to_owned()).or_insert(commit);
+    }
     let deps = dependencies(&issues, &whole.dependencies)?;
     let when = session.config().landing.dependencies;
     let blocked_by = blockers(&deps, when, unsure, &claimed);
