@@ -97,6 +97,7 @@ impl Site {
             git_dir: self.plain.join(".git"),
             engine: self.plain.join(".git/engine.git"),
             remote: "origin".into(),
+            url: None,
             name: REF.into(),
             ssh_command: None,
             limit: Duration::from_secs(60),

@@ -35,7 +35,7 @@ pub use demo::Demo;
 pub use dep::{Dep, Label};
 pub use dispatch::{AboutPool, Client as Headless, Dispatch, Pool};
 pub use doc::{Doc, Export, Import};
-pub use engine::{Engine, InitEngine};
+pub use engine::{Engine, EngineName, InitEngine, Migrate};
 pub use gate::{DefineGate, Gate, ReportGate, Said};
 pub use heartbeat::Heartbeat;
 pub use hooks::{Commit, Hook, Hooks, MergeDriver};

@@ -52,6 +52,8 @@ impl Context {
             author_date: vars.author_date,
             typed_agent: global.agent_id.clone().map(Into::into),
             agent: vars.agent_id,
+            publishes: vars.publishes,
+            etcd_password: vars.etcd_password,
             config_home: vars.config_home,
             cache_home: vars.cache_home,
             listener: Arc::new(Silent),

@@ -8,12 +8,15 @@ use holdfast_git::Environment;
 use holdfast_sys::os::effective_user;
 
 /// What the environment says.
-#[derive(Debug)]
 pub struct Vars {
     /// `JIT_AGENT_ID`.
     pub agent_id: Option<OsString>,
     /// `JIT_KEEPER_PID`.
     pub keeper: Option<OsString>,
+    /// Whether `JIT_PUBLISHES` is set, which jit does for the hooks that it asks before it pushes under a claim.
+    pub publishes: bool,
+    /// `JIT_ETCD_PASSWORD`.
+    pub etcd_password: Option<OsString>,
     /// Where the user's files are: `JIT_CONFIG_HOME`, else `jit` below the usual place.
     pub config_home: Option<PathBuf>,
     /// Where the user keeps what can be made again: `jit` below the usual place.
@@ -40,6 +43,8 @@ impl Vars {
         Self {
             agent_id: set("JIT_AGENT_ID"),
             keeper: set("JIT_KEEPER_PID"),
+            publishes: set("JIT_PUBLISHES").is_some(),
+            etcd_password: set("JIT_ETCD_PASSWORD"),
             config_home: set("JIT_CONFIG_HOME").map(PathBuf::from).or_else(xdg).or_else(home),
             cache_home: xdg_cache.or_else(cache),
             author_date: set("GIT_AUTHOR_DATE"),

@@ -21,6 +21,7 @@ use serde::Deserialize;
 use crate::register::{Along, Found, Mark, Next, Past, Register, Swap, Unreachable, Version};
 use call::Caller;
 use parse::Flag;
+pub use parse::without_credentials;
 
 /// The ref that is used unless another one is configured.
 pub const REF: &str = "refs/jit/claims";
@@ -41,6 +42,8 @@ pub struct Access {
     pub engine: PathBuf,
     /// The remote.
     pub remote: String,
+    /// The repository that keeps the ref, in place of the remote: for whoever serves it.
+    pub url: Option<String>,
     /// The ref.
     pub name: String,
     /// The user's ssh command, if the environment names one.

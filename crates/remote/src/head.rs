@@ -262,6 +262,29 @@ impl Head {
         }
     }
 
+    /// The first head of a register that goes on with the leases of this one: same counter, same next number.
+    #[must_use]
+    pub fn carried(&self) -> Self {
+        let first = Self::first(self.counter, self.next);
+        Self { tip: self.tip.clone(), entries: self.entries.clone(), ..first }
+    }
+
+    /// The head and the step after this one that end all leases, under another counter.
+    ///
+    /// # Errors
+    /// As [`Head::then`].
+    pub fn recovered(&self, author: &Author, counter: CounterId, reason: &str) -> Result<Step> {
+        let note = Note::Recovered { counter: self.counter.to_string(), reason: reason.to_owned() };
+        let base = Self {
+            counter,
+            state: State::Open,
+            sessions: BTreeMap::new(),
+            entries: BTreeMap::new(),
+            ..self.clone()
+        };
+        base.then(author, &[], &[note], Vec::new())
+    }
+
     /// The leases as the kernel takes them.
     ///
     /// # Errors

@@ -5,6 +5,7 @@
 //! an answer of the register means, above all one that never came, is decided here and nowhere else; a register never
 //! sees a lease. `spec/register-format.md` has the bytes and the rules.
 
+pub mod etcd;
 pub mod gitref;
 pub mod head;
 pub mod local;

@@ -165,13 +165,23 @@ impl Intent {
 pub struct Local {
     dir: PathBuf,
     mode: u32,
+    /// What the names of the files end with that are about one register.
+    about: String,
 }
 
 impl Local {
     /// The files in `dir`, which is there.
     #[must_use]
     pub const fn new(dir: PathBuf, mode: u32) -> Self {
-        Self { dir, mode }
+        Self { dir, mode, about: String::new() }
+    }
+
+    /// This one, for the register that is called `about`: what was seen of another one says nothing about it.
+    #[must_use]
+    pub fn about(mut self, about: &str) -> Self {
+        let hash = blake3::hash(about.as_bytes()).to_hex();
+        self.about = format!("-{}", hash.get(..12).unwrap_or_default());
+        self
     }
 
     /// The file whose lock allows one operation in flight.
@@ -190,12 +200,14 @@ impl Local {
         self.dir.join("clone.json")
     }
 
-    fn seen_path(&self) -> PathBuf {
-        self.dir.join("seen.json")
+    /// The file that changes whenever something new was seen.
+    #[must_use]
+    pub fn seen_path(&self) -> PathBuf {
+        self.dir.join(format!("seen{}.json", self.about))
     }
 
     fn intent_path(&self) -> PathBuf {
-        self.dir.join("intent.json")
+        self.dir.join(format!("intent{}.json", self.about))
     }
 
     /// Who this clone is, if it has a name already.

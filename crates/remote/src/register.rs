@@ -114,6 +114,13 @@ pub trait Register: Send + Sync {
     /// When it cannot be asked.
     fn descends(&self, now: &Found, seen: &Mark) -> Result<bool, Unreachable>;
 
+    /// Whether a value that was found comes from where another one was seen. A server in the place of another one may
+    /// have the same value, and both may go on from there.
+    fn is_same_place(&self, seen: &Version, found: &Version) -> bool {
+        let _ = (seen, found);
+        true
+    }
+
     /// Replaces the value if it is still `expected` (none: there is no value), with all of `next` or nothing.
     fn swap(&self, expected: Option<&Version>, next: &Next<'_>) -> Swap;
 
@@ -154,6 +161,11 @@ pub trait Register: Send + Sync {
     /// # Errors
     /// When it cannot be asked.
     fn past(&self, now: &Found) -> Result<Past, Unreachable>;
+
+    /// What the register says of itself that whoever keeps it should look at; none if it says nothing.
+    fn health(&self) -> Option<String> {
+        None
+    }
 
     /// Whether an answered swap has to be looked at once more: servers are known that answer and forget.
     fn must_be_checked(&self) -> bool;

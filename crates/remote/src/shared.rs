@@ -8,6 +8,7 @@
 mod operate;
 mod past;
 mod read;
+mod transfer;
 
 use std::borrow::Cow;
 use std::sync::{Mutex, PoisonError};
@@ -23,10 +24,11 @@ use holdfast_store::{
 use holdfast_sys::{Guard, LockMode, Sys};
 
 pub use crate::watch::Trust;
+pub use transfer::Ended;
 
 use crate::head::{Author, CloneId, Head, Note, OpId};
-use crate::local::{Intent, Local};
-use crate::register::{Along, Next, Register, Swap, Version};
+use crate::local::Local;
+use crate::register::{Along, Register};
 use crate::watch;
 use operate::Decided;
 use read::Basis;
@@ -114,48 +116,6 @@ impl Shared {
         &*self.register
     }
 
-    /// Makes the register, with `next` as the first number; says whether it was this call that made it. An answer that
-    /// never came is resolved by reading, and the same call again is harmless.
-    ///
-    /// # Errors
-    /// When there is another one, or it cannot be made.
-    pub fn make(&self, counter: CounterId, next: Fence) -> Result<bool> {
-        self.exclusively(|| {
-            let identity = self.local.named(&self.sys)?;
-            let author = self.author(identity.clone, OpId(self.sys.entropy.nonce()?))?;
-            let step = Head::first(counter, next).then(&author, &[], &[Note::Made], Vec::new())?;
-            let mut refused = None;
-            for attempt in 0..self.settings.tries {
-                if let Some(found) = self.register.read().map_err(|error| self.unavailable(&error.0))? {
-                    let head = Head::decode(&found.value, &self.register.place())?;
-                    if head.counter != counter {
-                        let what = format!("{} has another register already", self.register.name());
-                        return Err(Trouble::Missing.because(what));
-                    }
-                    return Ok(head.sessions.get(&identity.clone).is_some_and(|made| made.op == author.op));
-                }
-                // Without it, what this clone finds in the register would be somebody else's who has its id.
-                let intent = Intent::new(author.op, &Version(String::new()), "a register".into(), Vec::new());
-                self.local.intend(&self.sys, &intent)?;
-                let sent = Next {
-                    height: step.head.height,
-                    chain: &step.head.chain,
-                    head: &step.value,
-                    step: &step.bytes,
-                    title: &step.title,
-                };
-                if let Swap::Lost(Some(words)) = self.register.swap(None, &sent) {
-                    refused = Some(words);
-                }
-                self.rest(attempt);
-            }
-            Err(match refused {
-                Some(words) => self.refused(&words),
-                None => self.unresolved("making the register"),
-            })
-        })
-    }
-
     /// The counter of the register, whichever it is; none if there is no register.
     ///
     /// # Errors
@@ -205,11 +165,30 @@ impl Shared {
     /// # Errors
     /// The refusal if a claim is not in force; [`Trouble::Behind`] if the branch is elsewhere; otherwise what failed.
     pub fn publish(&self, claims: &[Claim], branch: &Along, lands: bool) -> Result<()> {
-        let name = branch.name.strip_prefix("refs/heads/").unwrap_or(&branch.name).to_owned();
+        let name = branch.name.strip_prefix("refs/heads/").unwrap_or(&branch.name);
+        self.publishing(claims, name, &branch.to, lands, std::slice::from_ref(branch))
+    }
+
+    /// Notes that a branch of another server is about to get a commit, if all of `claims` are in force.
+    ///
+    /// # Errors
+    /// As [`Shared::publish`].
+    pub fn announce(&self, claims: &[Claim], branch: &str, commit: &str) -> Result<()> {
+        self.publishing(claims, branch, commit, false, &[])
+    }
+
+    fn publishing(
+        &self,
+        claims: &[Claim],
+        branch: &str,
+        to: &str,
+        lands: bool,
+        along: &[Along],
+    ) -> Result<()> {
         let fences = claims.iter().map(|claim| claim.fence.get()).collect();
-        let mut notes = vec![Note::Published { branch: name, commit: branch.to.clone(), fences }];
+        let mut notes = vec![Note::Published { branch: branch.to_owned(), commit: to.to_owned(), fences }];
         if lands {
-            notes.push(Note::Landed { commit: branch.to.clone() });
+            notes.push(Note::Landed { commit: to.to_owned() });
         }
         let mut decide = |view: &View, _: &Head| {
             let refused = claims.iter().find_map(|claim| check(&view.table, claim, &view.now).err());
@@ -219,7 +198,7 @@ impl Shared {
             };
             Ok(Decided { events: Vec::new(), needs_fresh: !answers.is_empty(), notes, answers })
         };
-        let answers = self.operate_along("what was published", std::slice::from_ref(branch), &mut decide)?;
+        let answers = self.operate_along("what was published", along, &mut decide)?;
         answers.into_iter().next().map_or(Ok(()), |answer| answer.map(drop))
     }
 

@@ -10,7 +10,7 @@
 mod support;
 
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -22,6 +22,7 @@ use holdfast_remote::{Along, Note, Register, Settings, Shared};
 use holdfast_store::conformance::{self, Planted, Subject};
 use holdfast_store::{Error, JournaledMedium, Medium, Result, Trouble};
 use holdfast_sys::Sys;
+use holdfast_trial::daemon::Daemon;
 use support::{COUNTER, policy, trouble, wanted};
 
 fn git(dir: &Path, args: &[&str]) -> String {
@@ -47,6 +48,7 @@ fn access(work: &Path, url: &str) -> Access {
         git_dir: work.join(".git"),
         engine: work.join(".git/engine.git"),
         remote: "origin".into(),
+        url: None,
         name: REF.into(),
         ssh_command: None,
         limit: Duration::from_secs(60),
@@ -309,55 +311,13 @@ fn several_push_urls_are_refused_and_credentials_are_not_shown() {
     assert!(why.contains("several push URLs"), "{why}");
 }
 
-/// A git daemon on a port that the system chose.
-struct Daemon {
-    child: Child,
-    port: u16,
-}
-
-impl Daemon {
-    fn start(base: &Path) -> Option<Self> {
-        for _ in 0..20 {
-            let port = std::net::TcpListener::bind("127.0.0.1:0").ok()?.local_addr().ok()?.port();
-            // Started by git itself, it would be a child that lives on.
-            let daemon = Path::new(&git(base, &["--exec-path"])).join("git-daemon");
-            let mut child = Command::new(daemon)
-                .args(["--reuseaddr", "--export-all", "--enable=receive-pack", "--listen=127.0.0.1"])
-                .arg(format!("--port={port}"))
-                .arg(format!("--base-path={}", base.display()))
-                .stderr(Stdio::null())
-                .spawn()
-                .ok()?;
-            for _ in 0..500 {
-                if std::net::TcpStream::connect(("127.0.0.1", port)).is_ok() {
-                    return Some(Self { child, port });
-                }
-                if child.try_wait().ok()?.is_some() {
-                    break;
-                }
-                Sys::os().clock.sleep(Millis::new(10));
-            }
-            let _ = child.kill();
-            let _ = child.wait();
-        }
-        None
-    }
-}
-
-impl Drop for Daemon {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
 #[test]
 fn clones_that_reach_it_by_a_daemon_exclude_each_other_too() {
     let scratch = tempfile::tempdir().unwrap();
     let origin = scratch.path().join("origin.git");
     assert!(bare(&origin, "reftable") || bare(&origin, "files"));
     let daemon = Daemon::start(scratch.path()).expect("git daemon");
-    let url = format!("git://127.0.0.1:{}/origin.git", daemon.port);
+    let url = daemon.url("origin.git");
     let [ann, bob] = ["ann", "bob"].map(|who| {
         let dir = scratch.path().join(who);
         std::fs::create_dir(&dir).unwrap();

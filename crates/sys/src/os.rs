@@ -7,6 +7,7 @@ mod clock;
 mod entropy;
 mod files;
 mod folder;
+mod net;
 mod permission;
 mod process;
 mod signals;
@@ -20,6 +21,7 @@ pub use child::{Child, Group, Rest, adopt_orphans, ask_to_end, kill_group, pause
 pub use clock::OsClock;
 pub use entropy::OsEntropy;
 pub use files::OsFiles;
+pub use net::connect;
 pub use permission::keep_group_bits;
 pub use process::{OsProcesses, effective_user};
 pub use signals::{Caught, Signals, Waker, signal};

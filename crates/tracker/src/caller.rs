@@ -30,6 +30,10 @@ pub struct Caller {
     pub typed_agent: Option<OsString>,
     /// The agent that asks, as the environment has it.
     pub agent: Option<OsString>,
+    /// Whether this is asked by a hook of a push that shows its claims to the server.
+    pub publishes: bool,
+    /// The password of the user that etcd knows, as the environment has it.
+    pub etcd_password: Option<OsString>,
     /// Where the user's files are.
     pub config_home: Option<PathBuf>,
     /// Where the user keeps what can be made again.

@@ -227,10 +227,8 @@ impl Claims {
     /// The file that changes whenever the claims do.
     #[must_use]
     pub fn log_path(&self) -> PathBuf {
-        match &self.shared {
-            Some(_) => chosen::directory(&self.control).join("seen.json"),
-            None => self.control.join("claims.jsonl"),
-        }
+        let shared = self.shared.as_ref().and_then(|shared| shared.seen_path());
+        shared.unwrap_or_else(|| self.control.join("claims.jsonl"))
     }
 
     /// For somebody who waits: asks the server that keeps shared claims, unless this clone did a moment ago.

@@ -417,8 +417,11 @@ codes! {
         "a commit changes an issue and nothing says under which lease",
         "`jit commit --amend` while holding it";
     Displaced = "DISPLACED", Hooks, Lease, 403,
-        "the branch has a later fence than what is pushed",
+        "the branch has a later fence than what is pushed, or somebody else holds the issue by now",
         "fetch, rebase, claim the issue again";
+    Unfenced = "UNFENCED", Hooks, Lease, 403,
+        "work under a claim is pushed in a way that does not show the claim to the server",
+        "`jit push`";
     Vanished = "VANISHED", Hooks, Lease, 403,
         "the push would remove an issue without a lease on it",
         "fetch and rebase";

@@ -1,15 +1,18 @@
 //! The engine that keeps the claims: where they are, how well that is known, and the choice of a place that all clones
 //! share. Such a place is made here and nowhere else; nothing is ever made because it is missing.
 
+mod transfer;
+
 use std::sync::Arc;
 
 use holdfast_kernel::{Lease, LeaseId};
 use holdfast_remote::State;
+use holdfast_remote::etcd::{is_endpoint, is_namespace};
 use holdfast_store::{CounterId, Trouble};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::claims::chosen::{self, Place};
+use crate::claims::chosen::{self, Keeper, Place};
 use crate::claims::medium_at;
 use crate::claims::shared::SharedClaims;
 use crate::config::{self, Engine, Scope};
@@ -18,20 +21,12 @@ use crate::session::Session;
 use crate::validate::Check;
 use crate::workspace::Ground;
 use crate::worktree;
-
-/// Where claims shall be kept.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Wanted {
-    /// The remote whose server keeps them.
-    pub remote: String,
-    /// The ref there.
-    pub register: String,
-}
+pub use transfer::{Migrated, Recovered, migrate, recover};
 
 /// Where the claims are kept, and how well that is known.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct EngineStatus {
-    /// `local` or `git`.
+    /// `local`, `git` or `etcd`.
     pub engine: &'static str,
     /// Where they are kept, for people; without credentials.
     pub place: String,
@@ -44,11 +39,15 @@ pub struct EngineStatus {
 /// What is known of the place that all clones share.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct SharedStatus {
-    /// The remote.
-    pub remote: String,
-    /// The ref.
+    /// The remote whose server keeps them; none for etcd.
+    pub remote: Option<String>,
+    /// The ref there.
     #[serde(rename = "ref")]
-    pub register: String,
+    pub register: Option<String>,
+    /// The members of etcd that keep them; none for git.
+    pub endpoints: Option<Vec<String>>,
+    /// What they are called there.
+    pub namespace: Option<String>,
     /// Who this clone is.
     pub clone: String,
     /// How many seconds ago the server was asked for what is known.
@@ -103,9 +102,16 @@ pub fn status(session: &Session, fresh: bool) -> Result<EngineStatus> {
         watched_secs: passed.get() / 1_000,
         needed_secs: needed.get() / 1_000,
     });
+    let engine = place.keeper.engine().as_str();
+    let (remote, register, endpoints, namespace) = match place.keeper {
+        Keeper::Git { remote, register } => (Some(remote), Some(register), None, None),
+        Keeper::Etcd { endpoints, namespace } => (None, None, Some(endpoints), Some(namespace)),
+    };
     let status = SharedStatus {
-        remote: place.remote,
-        register: place.register,
+        remote,
+        register,
+        endpoints,
+        namespace,
         clone: known.clone.to_string(),
         age_secs: known.age.get() / 1_000,
         height: known.head.height,
@@ -123,26 +129,24 @@ pub fn status(session: &Session, fresh: bool) -> Result<EngineStatus> {
     };
     let name = shared.shared()?.register().name();
     let counter = Some(place.counter.to_string());
-    Ok(EngineStatus { engine: Engine::Git.as_str(), place: name, counter, shared: Some(status) })
+    Ok(EngineStatus { engine, place: name, counter, shared: Some(status) })
 }
 
-/// Has the server of a remote keep the claims of all clones from now on, and says so in this worktree's configuration.
+/// Has a git server or etcd keep the claims of all clones from now on, and says so in this worktree's configuration.
 /// Cut off at any moment, it can be asked for again. Says whether the place was made by this call.
 ///
 /// # Errors
 /// When claims of this clone are in force, the server has claims already, or something failed; then nothing has changed.
-pub fn init(session: &Session, wanted: &Wanted) -> Result<bool> {
+pub fn init(session: &Session, wanted: &Keeper) -> Result<bool> {
     session.own_data()?;
     session.prepare()?;
     let config = &session.config().coordination;
-    let asked = |counter| Place { remote: wanted.remote.clone(), register: wanted.register.clone(), counter };
+    let asked = |counter| Place { keeper: wanted.clone(), counter };
     let noted = chosen::noted(session.sys(), session.control())?;
     // An earlier call was cut off, or this worktree has the configuration that another clone committed.
-    let begun = (config.engine == Engine::Git).then(|| config.counter.as_deref()?.parse().ok()).flatten();
-    if let Some(noted) = &noted
-        && *noted != asked(noted.counter)
-    {
-        let what = format!("the claims of this clone are kept on {} at {}", noted.register, noted.remote);
+    let begun = (config.engine == wanted.engine()).then(|| config.counter.as_deref()?.parse().ok()).flatten();
+    if let Some(noted) = noted.as_ref().filter(|noted| !noted.keeper.is(wanted)) {
+        let what = format!("the claims of this clone are kept on {}", noted.keeper);
         return Err(Error::Store(Trouble::Moved.because(what)));
     }
     let counter = match begun.or(noted.as_ref().map(|noted| noted.counter)) {
@@ -153,13 +157,11 @@ pub fn init(session: &Session, wanted: &Wanted) -> Result<bool> {
         refuse_local(session)?;
     }
     let place = asked(counter);
-    let claims =
-        SharedClaims::at(&session.caller, session.workspace(), place.clone(), session.access()?.file());
+    let claims = claims_at(session, &place)?;
     let found = claims.counter()?;
     if let Some(found) = found.filter(|found| *found != counter) {
         return Err(Error::Store(Trouble::Moved.because(format!(
-            "{} at {} keeps claims already, numbered by {found}: their configuration is in another clone",
-            wanted.register, wanted.remote
+            "{wanted} keeps claims already, numbered by {found}: their configuration is in another clone"
         ))));
     }
     configure(session, &place)?;
@@ -167,7 +169,7 @@ pub fn init(session: &Session, wanted: &Wanted) -> Result<bool> {
         Ok(made) => made,
         Err(error) => {
             if begun.is_none() && found.is_none() {
-                unconfigure(session)?;
+                unconfigure(session, wanted)?;
             }
             return Err(error.into());
         }
@@ -184,23 +186,40 @@ fn refuse_local(session: &Session) -> Result<()> {
     if leases.is_empty() { Ok(()) } else { Err(Error::LocalClaims(leases)) }
 }
 
-const KEYS: [&str; 4] =
-    ["coordination.engine", "coordination.remote", "coordination.ref", "coordination.counter"];
+/// The claims at a place that nobody may have chosen yet.
+fn claims_at(session: &Session, place: &Place) -> Result<SharedClaims> {
+    Ok(SharedClaims::at(&session.caller, session.workspace(), place.clone(), session.access()?.file()))
+}
+
+/// What says in a configuration where claims are kept: the engine last, because without it the others say nothing.
+fn settings(keeper: &Keeper) -> [(&'static str, String); 3] {
+    let [first, second] = match keeper {
+        Keeper::Git { remote, register } => {
+            [("coordination.ref", register.clone()), ("coordination.remote", remote.clone())]
+        }
+        Keeper::Etcd { endpoints, namespace } => {
+            [("coordination.namespace", namespace.clone()), ("coordination.endpoints", endpoints.join(","))]
+        }
+    };
+    [first, second, ("coordination.engine", keeper.engine().as_str().to_owned())]
+}
+
+const COUNTER: &str = "coordination.counter";
 
 fn configure(session: &Session, place: &Place) -> Result<()> {
     let places = places(session)?;
-    let counter = place.counter.to_string();
-    // The engine last: without it the others say nothing.
-    let values = [Engine::Git.as_str(), &place.remote, &place.register, &counter];
-    for (key, value) in KEYS.into_iter().zip(values).rev() {
-        config::set(session.sys(), &places, Scope::Repository, key, value)?;
+    let set = |key: &str, value: &str| config::set(session.sys(), &places, Scope::Repository, key, value);
+    set(COUNTER, &place.counter.to_string())?;
+    for (key, value) in settings(&place.keeper) {
+        set(key, &value)?;
     }
     Ok(())
 }
 
-fn unconfigure(session: &Session) -> Result<()> {
+fn unconfigure(session: &Session, keeper: &Keeper) -> Result<()> {
     let places = places(session)?;
-    for key in KEYS {
+    let keys = settings(keeper);
+    for key in keys.iter().rev().map(|(key, _)| *key).chain([COUNTER]) {
         config::reset(session.sys(), &places, Scope::Repository, key)?;
     }
     Ok(())
@@ -222,6 +241,23 @@ fn shared(session: &Session) -> Result<&Arc<SharedClaims>> {
     session.claims().shared.as_ref().ok_or_else(|| {
         Error::Store(Trouble::Missing.because("the claims are kept in this clone: there is nothing shared"))
     })
+}
+
+/// A place in etcd, if it can be one.
+///
+/// # Errors
+/// When an endpoint cannot be reached by such a URL, or claims cannot be called that.
+pub fn in_etcd(endpoints: &[String], namespace: &str) -> Result<Keeper> {
+    if let Some(url) = endpoints.iter().find(|url| !is_endpoint(url)) {
+        let given = if url.contains('@') { "a URL with a login".to_owned() } else { url.clone() };
+        let why = "an endpoint is http://HOST:PORT, without a login and without TLS".to_owned();
+        return Err(Error::BadValue { what: "--endpoints", given, why });
+    }
+    if !is_namespace(namespace) {
+        let why = "a namespace has letters, digits, dots, hyphens, underscores and slashes".to_owned();
+        return Err(Error::BadValue { what: "--namespace", given: namespace.to_owned(), why });
+    }
+    Ok(Keeper::Etcd { endpoints: endpoints.to_vec(), namespace: namespace.to_owned() })
 }
 
 /// What was looked at, and what only whoever keeps the server can see.
@@ -266,12 +302,27 @@ pub fn check(session: &Session) -> Result<Checked> {
                 .collect(),
         ));
     }
-    let advice = [
-        "on a server of your own: git config gc.packRefs false and core.fsync all, or the reftable format: a server that \
-         packs its refs can forget a push that it confirmed",
-        "whoever may push there may also rewind or delete the ref: receive.denyDeletes and denyNonFastForwards do not \
-         cover refs outside of refs/heads",
-        "names of agents, branches and reasons can be read by everybody who can read the repository",
-    ];
-    Ok(Checked { checks, advice: advice.map(ToOwned::to_owned).into() })
+    let mut advice: Vec<String> = match shared.place()?.keeper {
+        Keeper::Git { .. } => GIT_ADVICE.map(ToOwned::to_owned).into(),
+        Keeper::Etcd { .. } => ETCD_ADVICE.map(ToOwned::to_owned).into(),
+    };
+    advice.extend(medium.register().health());
+    Ok(Checked { checks, advice })
 }
+
+/// What only whoever keeps a git server can see.
+const GIT_ADVICE: [&str; 3] = [
+    "on a server of your own: git config gc.packRefs false and core.fsync all, or the reftable format: a server that \
+     packs its refs can forget a push that it confirmed",
+    "whoever may push there may also rewind or delete the ref: receive.denyDeletes and denyNonFastForwards do not \
+     cover refs outside of refs/heads",
+    "names of agents, branches and reasons can be read by everybody who can read the repository",
+];
+
+/// What only whoever keeps a cluster of etcd and the git server can see.
+const ETCD_ADVICE: [&str; 3] = [
+    "etcd is not where work is pushed to: a claim is checked before a push, not with it; a holder who is displaced in \
+     between is stopped only by jit hooks install --pre-receive at the git server",
+    "whoever may write to etcd may also change or delete the keys, and a restored snapshot forgets what was granted since",
+    "names of agents, branches and reasons can be read by everybody who can read the keys",
+];

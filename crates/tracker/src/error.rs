@@ -431,7 +431,9 @@ const fn shared_hint(trouble: Trouble) -> &'static str {
             "try again once it can be reached; what you hold stays yours until its deadline"
         }
         Trouble::Unresolved => "run the same command again: it finds out, and is not done twice",
-        Trouble::Forked => "stop, and ask whoever keeps the server what happened to it",
+        Trouble::Forked => {
+            "stop, and ask whoever keeps the server what happened to it; then jit engine recover begins anew"
+        }
         Trouble::Refused => "ask whoever keeps the server; git push to it says the same",
         Trouble::Missing => "check coordination.remote and coordination.counter: jit config show",
         Trouble::Copied => "jit claim acquire what you work on",

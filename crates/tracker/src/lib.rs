@@ -5,6 +5,7 @@
 #![warn(missing_docs)]
 
 pub mod agent;
+mod alone;
 pub mod caller;
 pub mod claims;
 pub mod code;

@@ -31,6 +31,11 @@ pub enum Notice {
         /// Why it cannot be reached.
         why: String,
     },
+    /// Claims are this clone's alone, although there is a remote that other clones may have.
+    ClaimsAlone {
+        /// The remote.
+        remote: String,
+    },
     /// A commit that was landed is not on the target any more.
     LandedGone(String),
     /// What lies on branches is not known.
@@ -206,6 +211,11 @@ impl fmt::Display for Notice {
             Self::ClaimsOld { age, why } => {
                 write!(f, "the claims are as they were {} ago: {why}", span(*age))
             }
+            Self::ClaimsAlone { remote } => write!(
+                f,
+                "claims are this clone's alone: another clone of {remote} may be given the same issue; \
+                 to share them: jit engine init git"
+            ),
             Self::LandedGone(commit) => {
                 let short = commit.get(..10).unwrap_or(commit);
                 write!(f, "{short} was landed and is not on the target any more: somebody set it back")
@@ -217,12 +227,10 @@ impl fmt::Display for Notice {
             }
             Self::BranchStays(why) => write!(f, "this branch stays where it was: {why}"),
             Self::NotPushed(why) => write!(f, "what landed here is not at the remote: {why}"),
-            Self::NotCommitted(issue) => {
-                write!(
-                    f,
-                    "{issue} is finished, and no commit has it: others do not see the work before it lands"
-                )
-            }
+            Self::NotCommitted(issue) => write!(
+                f,
+                "{issue} is finished, and no commit has it: others do not see the work before it lands"
+            ),
             Self::LeaseEnding { issue, left, percent, .. } => write!(
                 f,
                 "the claim on {issue} ends in {} ({percent} % left): jit claim renew {issue}",

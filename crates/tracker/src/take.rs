@@ -7,6 +7,7 @@ use holdfast_kernel::{
 
 use holdfast_store::{Error as StoreError, Trouble};
 
+use crate::alone;
 use crate::claims::wait::Waiter;
 use crate::claims::{Claimant, Terms};
 use crate::error::{Error, Result};
@@ -167,6 +168,7 @@ pub fn next_then(
     resume: bool,
     between: Between<'_>,
 ) -> Result<Taken> {
+    alone::tell_once(session);
     let mut left = MOST_FETCHES;
     loop {
         match next_once(session, terms, filter, resume, between) {

@@ -11,8 +11,9 @@ use holdfast_git::Environment;
 use holdfast_store::conformance::{self, Planted, Subject};
 use holdfast_store::{JournaledMedium, Medium};
 use holdfast_sys::Sys;
+use holdfast_tracker::claims::chosen::Keeper;
 use holdfast_tracker::claims::handle_on;
-use holdfast_tracker::engine::{self, Wanted};
+use holdfast_tracker::engine;
 use holdfast_tracker::{Caller, Listener, Notice, Session};
 
 struct Deaf;
@@ -40,6 +41,8 @@ fn caller(sys: &Sys, work: &Path) -> Caller {
         author_date: None,
         typed_agent: None,
         agent: Some("agent:a".into()),
+        publishes: false,
+        etcd_password: None,
         config_home: None,
         cache_home: None,
         listener: Arc::new(Deaf),
@@ -57,7 +60,7 @@ fn open(sys: &Sys, dir: &Path) -> Box<dyn Medium> {
         std::fs::create_dir_all(work.join(".jit")).unwrap();
         let settings = "[coordination]\nmax_age_secs = 0\ntrust_clock = true\n";
         std::fs::write(work.join(".jit/config.toml"), settings).unwrap();
-        let wanted = Wanted { remote: "origin".into(), register: "refs/jit/claims".into() };
+        let wanted = Keeper::Git { remote: "origin".into(), register: "refs/jit/claims".into() };
         assert!(engine::init(&Session::open(&caller(sys, &work)).unwrap(), &wanted).unwrap());
     }
     let session = Session::open(&caller(sys, &work)).unwrap();

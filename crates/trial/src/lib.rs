@@ -9,7 +9,9 @@
 #![expect(clippy::disallowed_methods, clippy::disallowed_macros, reason = "tests use the real machine")]
 
 mod answer;
+pub mod daemon;
 mod dice;
+pub mod etcd;
 mod page;
 mod refusals;
 mod screen;
@@ -42,7 +44,8 @@ pub fn has(program: &str) -> bool {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let found = std::env::split_paths(&path).any(|folder| folder.join(program).is_file());
     if !found {
-        println!("skipped: {program} is not installed (apt-get install {program})");
+        let package = if program == "etcd" { "etcd-server" } else { program };
+        println!("skipped: {program} is not installed (apt-get install {package})");
     }
     found
 }

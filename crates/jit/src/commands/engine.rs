@@ -1,17 +1,21 @@
 //! `jit engine`: where claims are kept.
 
+use std::path::Path;
+
 use holdfast_door::Clean;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::cli::{Engine as Command, InitEngine};
+use crate::cli::{Engine as Command, EngineName, InitEngine, Migrate};
 use crate::commands::config::require_global;
 use crate::commands::validate::judged;
 use crate::context::Context;
 use crate::output::Report;
 use holdfast_kernel::Millis;
 use holdfast_tracker::Session;
-use holdfast_tracker::engine::{self, Checked, EngineStatus, SharedStatus, Wanted};
+use holdfast_tracker::claims;
+use holdfast_tracker::claims::chosen::Keeper;
+use holdfast_tracker::engine::{self, Checked, EngineStatus, Migrated, Recovered, SharedStatus};
 use holdfast_tracker::error::Result;
 use holdfast_tracker::times::span;
 
@@ -38,6 +42,25 @@ pub struct EngineJoinOutput {
     pub clone: String,
 }
 
+/// Claims that have moved, as one JSON object.
+#[derive(Serialize, JsonSchema)]
+pub struct EngineMigrateOutput {
+    /// Where claims are kept from now on.
+    pub engine: EngineStatus,
+    /// How many went along.
+    pub claims: usize,
+    /// Whether anything was left to do.
+    pub changed: bool,
+}
+
+/// A place that began anew, as one JSON object.
+#[derive(Serialize, JsonSchema)]
+pub struct EngineRecoverOutput {
+    /// What ended, and what counts from now on.
+    #[serde(flatten)]
+    pub recovered: Recovered,
+}
+
 /// What was looked at, as one JSON object.
 #[derive(Serialize, JsonSchema)]
 pub struct EngineCheckOutput {
@@ -49,16 +72,81 @@ pub struct EngineCheckOutput {
 pub fn run(context: &Context, command: &Command) -> Result<Report> {
     match command {
         Command::Init(InitEngine::Git(typed)) => {
-            let wanted = Wanted { remote: typed.remote.clone(), register: typed.register.clone() };
-            init(context, &wanted)
+            let (remote, register) = (typed.remote.clone(), typed.register.clone());
+            init(context, &Keeper::Git { remote, register })
+        }
+        Command::Init(InitEngine::Etcd(typed)) => {
+            init(context, &etcd(context, &typed.endpoints, typed.namespace.as_deref())?)
         }
         Command::Status { fresh } => status(&context.session()?, *fresh),
         Command::Check => check(&context.session()?),
         Command::Join => join(&context.session()?),
+        Command::Migrate(typed) => migrate(context, typed),
+        Command::Recover { reason, .. } => recover(context, reason),
     }
 }
 
-fn init(context: &Context, wanted: &Wanted) -> Result<Report> {
+/// A place in etcd, as it was typed.
+fn etcd(context: &Context, endpoints: &[String], namespace: Option<&str>) -> Result<Keeper> {
+    match namespace {
+        Some(namespace) => engine::in_etcd(endpoints, namespace),
+        None => engine::in_etcd(endpoints, &own_name(&context.session()?)),
+    }
+}
+
+/// What the repository's directory is called, as far as a namespace can be called that.
+fn own_name(session: &Session) -> String {
+    let directory = session.repository().and_then(|repository| repository.common_dir().parent());
+    let name = directory.and_then(Path::file_name).unwrap_or_default().to_string_lossy().into_owned();
+    let plain = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '-' | '_') { c } else { '-' };
+    let name: String = name.chars().map(plain).take(100).collect();
+    if name.is_empty() { "default".to_owned() } else { name }
+}
+
+fn migrate(context: &Context, typed: &Migrate) -> Result<Report> {
+    require_global(context)?;
+    let to = match typed.to {
+        EngineName::Local => None,
+        EngineName::Git => {
+            let (remote, register) = (typed.remote.clone(), typed.register.clone());
+            Some(Keeper::Git { remote, register })
+        }
+        EngineName::Etcd => Some(etcd(context, &typed.endpoints, typed.namespace.as_deref())?),
+    };
+    let Migrated { claims, changed } = engine::migrate(&context.session()?, to.as_ref())?;
+    let engine = engine::status(&context.session()?, false)?;
+    let text = match (changed, &engine.shared) {
+        (false, _) => format!("claims are kept already in {}\n", engine.place),
+        (true, Some(_)) => format!(
+            "claims are kept in {}, {claims} went along\nother clones find them by .jit/config.toml: commit it and \
+             push it\n",
+            engine.place
+        ),
+        (true, None) => {
+            "claims are this clone's alone from now on\nrun the same command in every other clone\n"
+                .to_owned()
+        }
+    };
+    let brief = engine.engine;
+    Ok(Report::new(text, &EngineMigrateOutput { engine, claims, changed }).brief(brief))
+}
+
+fn recover(context: &Context, reason: &str) -> Result<Report> {
+    require_global(context)?;
+    let recovered = engine::recover(&context.session()?, claims::reason("--reason", reason)?.as_str())?;
+    let mut text = format!("claims are numbered by {} from now on\n", recovered.counter);
+    if let Some(before) = &recovered.before {
+        text += &format!("fences of {before} no longer compare with those that come\n");
+    }
+    for claim in &recovered.ended {
+        text += &format!("ended: {} of {} (fence {})\n", claim.resource, claim.agent_id, claim.fence);
+    }
+    text += "commit .jit/config.toml and push it; whoever works has to claim again\n";
+    let brief = recovered.counter.clone();
+    Ok(Report::new(text, &EngineRecoverOutput { recovered }).brief(brief))
+}
+
+fn init(context: &Context, wanted: &Keeper) -> Result<Report> {
     require_global(context)?;
     let made = engine::init(&context.session()?, wanted)?;
     // What was configured counts from the next question on.

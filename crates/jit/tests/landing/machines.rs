@@ -2,16 +2,13 @@
 //! and a holder who was displaced gets nothing past the server, which has no hook of ours.
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
-use std::sync::atomic::{AtomicU32, Ordering};
-use std::time::{Duration, Instant};
 
-use holdfast_trial::{Answer, Dice};
+use holdfast_trial::Answer;
 
-use crate::ground::{Ground, is_long};
+use crate::ground::Ground;
 
 /// A repository with an origin that keeps the claims, which the origin's main branch says.
-fn shared() -> Ground {
+pub(crate) fn shared() -> Ground {
     let ground = Ground::with_origin();
     ground.bench.jit(&["config", "set", "coordination.skew_secs", "1"]).ok();
     ground.bench.jit(&["engine", "init", "git"]).ok();
@@ -21,13 +18,13 @@ fn shared() -> Ground {
 }
 
 /// Another clone of the origin.
-fn clone(ground: &Ground, name: &str) -> PathBuf {
+pub(crate) fn clone(ground: &Ground, name: &str) -> PathBuf {
     let at = ground.bench.root().join(name);
     ground.git(&["clone", "-q", ground.origin().to_str().unwrap(), name], ground.bench.root());
     at
 }
 
-fn issues(ground: &Ground, count: usize) -> Vec<String> {
+pub(crate) fn issues(ground: &Ground, count: usize) -> Vec<String> {
     let create = |number| {
         let title = format!("task-{number}");
         ground.bench.jit(&["-q", "create", "--title", &title]).ok().stdout.trim().to_owned()
@@ -39,12 +36,12 @@ fn issues(ground: &Ground, count: usize) -> Vec<String> {
 }
 
 /// The code of an error that was printed as JSON.
-fn error(answer: &Answer) -> String {
+pub(crate) fn error(answer: &Answer) -> String {
     answer.json()["error"]["code"].as_str().unwrap().to_owned()
 }
 
 /// The subjects of the commits that the origin's main branch has, the oldest first.
-fn landed(ground: &Ground) -> Vec<String> {
+pub(crate) fn landed(ground: &Ground) -> Vec<String> {
     let log = ground.git(&["log", "--reverse", "--format=%s", "main"], &ground.origin());
     log.lines().map(ToOwned::to_owned).collect()
 }
@@ -184,110 +181,20 @@ fn a_server_that_refuses_is_quoted_and_the_work_stays() {
     assert!(landed(&ground).contains(&"task".to_owned()));
 }
 
-struct Trial<'a> {
-    ground: &'a Ground,
-    deaths: AtomicU32,
-    begun: Instant,
-}
-
-/// An agent in one of the clones that lives several lives.
-struct Mortal<'a> {
-    trial: &'a Trial<'a>,
-    clone: &'a Path,
-    name: String,
-    dice: Dice,
-    lives: u32,
-}
-
-impl Mortal<'_> {
-    fn work(mut self) {
-        loop {
-            let passed = self.trial.begun.elapsed();
-            assert!(passed < Duration::from_secs(600), "{} does not come to an end", self.name);
-            let Some(at) = self.born() else { continue };
-            while self.task(&at) {}
-            let run = |args: &[&str]| self.trial.ground.bench.run_at(&self.name, args, self.clone);
-            run(&["sync"]);
-            run(&["land", "--all"]);
-            let open = ["-q", "list", "--state", "ready", "--state", "in_progress", "--state", "backlog"];
-            let listed = run(&["list"]).stdout;
-            let waits = listed.contains("not landed") || listed.contains("not committed");
-            let open = run(&open);
-            if open.code == Some(0) && open.stdout.trim().is_empty() && !waits {
-                return;
-            }
-        }
-    }
-
-    fn born(&mut self) -> Option<PathBuf> {
-        self.lives += 1;
-        let ground = self.trial.ground;
-        let at = ground.bench.root().join(format!("{}-{}", self.name.replace(':', "-"), self.lives));
-        let args = ["worktree", "add", "-q", "--detach", at.to_str().unwrap(), "origin/main"];
-        (ground.try_git(&args, self.clone).code == Some(0)).then_some(at)
-    }
-
-    /// One issue from beginning to end; false if there is none, or if the agent died.
-    fn task(&mut self, at: &Path) -> bool {
-        let Some(begun) = self.mortal(&["--json", "start", "--ttl", "4"], at) else { return false };
-        if begun.code != Some(0) {
-            std::thread::sleep(Duration::from_millis(100));
-            return false;
-        }
-        let title = begun.json()["issue"]["title"].as_str().unwrap().to_owned();
-        std::fs::write(at.join(&title), format!("{}\n", self.name)).unwrap();
-        let finished = self.mortal(&["finish", "-a", "-m", &title], at);
-        finished.is_some_and(|answer| answer.code == Some(0))
-    }
-
-    /// Runs a command that is sometimes killed on its way; none if it was.
-    fn mortal(&mut self, args: &[&str], at: &Path) -> Option<Answer> {
-        let mut command: Command = self.trial.ground.bench.command(&self.name, args, at);
-        let child =
-            command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-        if self.dice.roll(4) > 0 {
-            return Some(Answer::from(child.wait_with_output().unwrap()));
-        }
-        let (output, died) = self.dice.kill(child);
-        self.trial.deaths.fetch_add(u32::from(died), Ordering::SeqCst);
-        (!died).then(|| Answer::from(output))
-    }
-}
-
-/// So many clones with two agents each, who die on the way.
-fn trial(clones: usize, count: usize) {
-    let ground = shared();
-    issues(&ground, count);
-    let homes: Vec<PathBuf> = (0..clones).map(|number| clone(&ground, &format!("clone-{number}"))).collect();
-    let trial = Trial { ground: &ground, deaths: AtomicU32::new(0), begun: Instant::now() };
-    let seed = Dice::seed();
-    std::thread::scope(|scope| {
-        for (number, home) in homes.iter().flat_map(|home| [home, home]).enumerate() {
-            let (trial, name) = (&trial, format!("agent:m{number}"));
-            let dice = Dice::new(seed + number as u64, Duration::from_millis(700));
-            scope.spawn(move || Mortal { trial, clone: home, name, dice, lives: 0 }.work());
-        }
-    });
-    let deaths = trial.deaths.load(Ordering::SeqCst);
-    println!("{clones} clones, {count} issues, {deaths} deaths, {:?}", trial.begun.elapsed());
-    let subjects = landed(&ground);
-    for number in 0..count {
-        let title = format!("task-{number}");
-        let times = subjects.iter().filter(|subject| **subject == title).count();
-        assert_eq!(times, 1, "{title}: {subjects:?}");
-        let text = ground.git(&["show", &format!("main:{title}")], &ground.origin());
-        assert_eq!(text.lines().count(), 1, "{title} was done by several: {text}");
-    }
-    ground.main(&["pull", "-q", "--ff-only"]);
-    ground.bench.jit(&["validate", "all"]).ok();
-}
-
 #[test]
-fn agents_in_several_clones_do_everything_exactly_once() {
-    if is_long() {
-        trial(2, 60);
-        trial(5, 60);
-    } else {
-        trial(2, 8);
-    }
+fn a_clone_that_shares_nothing_is_told_so_once() {
+    const WORDS: &str = "claims are this clone's alone";
+    let ground = Ground::with_origin();
+    issues(&ground, 3);
+    let one = clone(&ground, "one");
+    let next = |at: &Path| ground.bench.run_at("agent:x", &["claim", "next"], at).ok().stderr;
+    let told = next(&one);
+    assert!(told.contains(WORDS) && told.contains("jit engine init git"), "{told}");
+    assert!(!next(&one).contains(WORDS));
+    // Where all clones share their claims, and where there is no other clone, there is nothing to say.
+    ground.bench.jit(&["engine", "init", "git"]).ok();
+    assert!(!next(&ground.bench.repo()).contains(WORDS));
+    let single = Ground::new();
+    single.issue("draw", &[]);
+    assert!(!single.bench.jit(&["claim", "next"]).ok().stderr.contains(WORDS));
 }

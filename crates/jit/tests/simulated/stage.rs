@@ -148,6 +148,8 @@ fn run(sys: holdfast_sys::Sys, agent: Agent, args: &[String]) -> Result<Value, i
     let vars = Vars {
         agent_id: None,
         keeper: None,
+        publishes: false,
+        etcd_password: None,
         config_home: None,
         cache_home: None,
         git: Environment::read(1000, |_| None),

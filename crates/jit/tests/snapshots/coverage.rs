@@ -24,6 +24,9 @@ fn below(command: &Command, path: &[String], all: &mut Vec<Vec<String>>) {
     }
 }
 
+/// What a script cannot do without a server that is not everywhere: tests that start one type it.
+const NEEDS_A_SERVER: [&str; 1] = ["engine init etcd"];
+
 #[test]
 fn every_command_has_its_answers_for_people_and_for_programs() {
     let all = commands();
@@ -40,6 +43,9 @@ fn every_command_has_its_answers_for_people_and_for_programs() {
     let mut missing = Vec::new();
     for path in all.iter().filter(|path| !is_group(path)) {
         let line = path.join(" ");
+        if NEEDS_A_SERVER.contains(&line.as_str()) {
+            continue;
+        }
         if !people.contains(path) {
             missing.push(format!("$ jit {line} …"));
         }

@@ -35,6 +35,12 @@ const REMOVED: [&str; 14] = [
     "GIT_TRACE",
 ];
 
+/// The variable that carries the password of a URL to the helper that git asks for it.
+const PASSWORD: &str = "JIT_REMOTE_PASSWORD";
+
+/// What git runs to have the password of a URL.
+const HELPER: &str = r#"!f() { test "$1" = get && printf 'password=%s\n' "$JIT_REMOTE_PASSWORD"; }; f"#;
+
 /// The settings of a repository that say how its remotes are reached.
 const WAYS: &str = r"^(http|credential|url|protocol|ssh)\.|^core\.(sshcommand|gitproxy)$";
 
@@ -53,7 +59,21 @@ impl Caller {
         let ssh =
             settings.iter().rev().find(|(key, _)| key == "core.sshcommand").map(|(_, value)| value.clone());
         let ssh = access.ssh_command.clone().or(ssh).unwrap_or_else(|| "ssh".into());
-        settings.push((format!("remote.{REMOTE}.url"), url.clone()));
+        let login = parse::login(&url);
+        let shown = login.as_ref().map_or_else(|| url.clone(), |_| parse::without_credentials(&url));
+        settings.push((format!("remote.{REMOTE}.url"), shown.clone()));
+        if let Some((name, password)) = &login {
+            // A setting that puts the login into URLs like this one would do so again.
+            for rewrite in ["insteadOf", "pushInsteadOf"] {
+                settings.push((format!("url.{shown}.{rewrite}"), shown.clone()));
+            }
+            settings.push(("credential.username".into(), name.clone()));
+            if password.is_some() {
+                // Whoever put the password into the URL wants that one and no other.
+                settings.push(("credential.helper".into(), String::new()));
+                settings.push(("credential.helper".into(), HELPER.into()));
+            }
+        }
         for (key, value) in [
             ("core.askPass", ""),
             ("gc.auto", "0"),
@@ -75,6 +95,7 @@ impl Caller {
             .env("SSH_ASKPASS", Some(OsString::new()))
             .env("GCM_INTERACTIVE", Some("never".into()))
             .env("GIT_SSH_COMMAND", Some(format!("{ssh} -o BatchMode=yes").into()))
+            .env(PASSWORD, login.and_then(|(_, password)| password).map(OsString::from))
             .env("GIT_CONFIG_COUNT", Some(settings.len().to_string().into()));
         for name in REMOVED {
             git = git.env(name, None);
@@ -190,6 +211,9 @@ fn work_git(access: &Access) -> Git {
 /// The one URL that is read from and pushed to.
 fn push_url(access: &Access) -> Asked<String> {
     let failed = |why: &str| Unreachable(format!("the remote '{}' {why}", access.remote.escape_debug()));
+    if let Some(url) = &access.url {
+        return Ok(url.clone());
+    }
     let args = ["remote", "get-url", "--push", "--all", "--", &access.remote];
     let said = work_git(access).ask(&args, &[]).map_err(|error| failed(&error.to_string()))?;
     let text = String::from_utf8_lossy(&said.stdout).into_owned();

@@ -127,8 +127,47 @@ pub(super) fn credentials(url: &str) -> Option<&str> {
     user.split_once(':').map(|(_, secret)| secret).or(Some(user)).filter(|secret| !secret.is_empty())
 }
 
-/// The URL without credentials.
-pub(super) fn without_credentials(url: &str) -> String {
+/// The name and the password in a URL that git reaches over HTTP, as they are meant; either may be missing.
+///
+/// Git hands a URL to the program that speaks HTTP as an argument, which everybody on the machine can read.
+pub(super) fn login(url: &str) -> Option<(String, Option<String>)> {
+    let (scheme, rest) = url.split_once("://")?;
+    if !matches!(scheme, "http" | "https") {
+        return None;
+    }
+    let authority = rest.split('/').next()?;
+    let (user, _) = authority.rsplit_once('@')?;
+    let (name, password) = user.split_once(':').map_or((user, None), |(name, word)| (name, Some(word)));
+    let password = password.map(decoded);
+    match password {
+        Some(None) => None,
+        password => Some((decoded(name)?, password.flatten())),
+    }
+}
+
+/// What percent-encoded text means; none if it could end a line of the protocol in which git asks for credentials.
+fn decoded(text: &str) -> Option<String> {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((first, after)) = rest.split_first() {
+        let hex = after.get(..2).filter(|_| *first == b'%').and_then(|hex| std::str::from_utf8(hex).ok());
+        match hex.and_then(|hex| u8::from_str_radix(hex, 16).ok()) {
+            Some(byte) => {
+                bytes.push(byte);
+                rest = after.get(2..).unwrap_or_default();
+            }
+            None => {
+                bytes.push(*first);
+                rest = after;
+            }
+        }
+    }
+    String::from_utf8(bytes).ok().filter(|text| !text.contains(['\n', '\r', '\0']))
+}
+
+/// The URL without credentials, for people and for arguments of programs.
+#[must_use]
+pub fn without_credentials(url: &str) -> String {
     let Some((scheme, rest)) = url.split_once("://") else { return url.to_owned() };
     let (authority, path) = rest.split_once('/').map_or((rest, None), |(host, path)| (host, Some(path)));
     let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
@@ -140,7 +179,7 @@ pub(super) fn without_credentials(url: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Flag, batch, credentials, flag, is_ref, listed, without_credentials};
+    use super::{Flag, batch, credentials, flag, is_ref, listed, login, without_credentials};
 
     #[test]
     fn an_answer_is_read_by_its_flag_and_only_for_our_ref() {
@@ -186,6 +225,23 @@ mod tests {
             ("/srv/x.git", "/srv/x.git", None),
         ] {
             assert_eq!((without_credentials(url).as_str(), credentials(url)), (shown, secret), "{url}");
+        }
+    }
+
+    #[test]
+    fn a_login_is_taken_out_of_urls_that_go_over_http() {
+        let some = |name: &str, password: Option<&str>| Some((name.to_owned(), password.map(str::to_owned)));
+        for (url, found) in [
+            ("https://ann:s%40cret@host/x.git", some("ann", Some("s@cret"))),
+            ("http://a%3Ab:@host/x.git", some("a:b", Some(""))),
+            ("https://token@host/x.git", some("token", None)),
+            ("https://ann:two%0alines@host/x.git", None),
+            ("https://ann:100%@host", some("ann", Some("100%"))),
+            ("https://host/a@b.git", None),
+            ("ssh://git@host/x.git", None),
+            ("git@host:x.git", None),
+        ] {
+            assert_eq!(login(url), found, "{url}");
         }
     }
 

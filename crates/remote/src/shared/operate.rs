@@ -109,11 +109,16 @@ impl Operation<'_> {
             .iter()
             .any(|event| matches!(event, Event::Granted { .. } | Event::Transferred { .. }));
         let name = self.shared.register.name();
+        // Whatever was changed after the leases were taken along would be lost.
+        let moves = |note: &Note| matches!(note, Note::Sealed | Note::Moved { .. });
+        let only_moves = decided.events.is_empty() && decided.notes.iter().all(moves);
         match &basis.head.state {
-            State::Sealed if grants => {
-                return Some(Trouble::Moved.because(format!("the claims are about to leave {name}")));
+            State::Sealed if !only_moves => {
+                return Some(Trouble::Moved.because(format!(
+                    "the claims are about to leave {name}, and nothing is changed there meanwhile"
+                )));
             }
-            State::Moved(to) if grants => {
+            State::Moved(to) if !only_moves => {
                 return Some(Trouble::Moved.because(format!("the claims have moved from {name} to {to}")));
             }
             State::Open | State::Sealed | State::Moved(_) => {}

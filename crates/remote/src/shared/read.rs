@@ -114,6 +114,10 @@ impl Shared {
                 }
             };
             let version = found.as_ref().map(|found| found.version.clone());
+            if let Some(found) = &found {
+                // One that began anew is another register, and goes on from nothing that was seen.
+                self.must_be_configured(&Head::decode(&found.value, &self.register.place())?)?;
+            }
             match self.relation(found.as_ref(), seen)? {
                 Relation::Apart(what) => trouble = Some(Ok((version, what))),
                 Relation::GoesOn => {
@@ -145,6 +149,9 @@ impl Shared {
         if found.version == mark.version {
             return Ok(Relation::GoesOn);
         }
+        if !self.register.is_same_place(&mark.version, &found.version) {
+            return Ok(Relation::Apart("another server answers in its place"));
+        }
         let head = Head::decode(&found.value, &self.register.place())?;
         let Mark { height, ref chain, .. } = mark;
         if head.height < height {
@@ -165,14 +172,20 @@ impl Shared {
         }
     }
 
-    /// The head, if it is the one that is configured.
+    fn must_be_configured(&self, head: &Head) -> Result<()> {
+        if self.settings.counter.is_none_or(|counter| counter == head.counter) {
+            return Ok(());
+        }
+        let name = self.register.name();
+        Err(Trouble::Missing.because(format!(
+            "{name} has counter {}, which is not the configured one: git pull, if somebody began anew",
+            head.counter
+        )))
+    }
+
+    /// The head, if it is past everything that is known from elsewhere.
     fn lawful(&self, found: &Found) -> Result<Head> {
         let head = Head::decode(&found.value, &self.register.place())?;
-        if self.settings.counter.is_some_and(|counter| counter != head.counter) {
-            let name = self.register.name();
-            let what = format!("{name} has counter {}, which is not the configured one", head.counter);
-            return Err(Trouble::Missing.because(what));
-        }
         if let Some(floor) = self.settings.floor.filter(|floor| head.next <= *floor) {
             return Err(
                 self.forked(&format!("fence {floor} was given out, but the next one is {}", head.next))

@@ -2,6 +2,7 @@
 //! configuration of a worktree says: a branch from before the choice must not lead its worktree back to claims that
 //! nobody else sees.
 
+use std::fmt;
 use std::path::{Path, PathBuf};
 
 use holdfast_store::{CounterId, Trouble};
@@ -18,23 +19,85 @@ const LONGEST: usize = 1 << 16;
 /// Where the claims of all clones are kept.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Place {
-    /// The remote whose server keeps them.
-    pub remote: String,
-    /// The ref there.
-    pub register: String,
+    /// What keeps them.
+    pub keeper: Keeper,
     /// The counter that numbers them.
     pub counter: CounterId,
 }
 
+/// What keeps the claims of all clones.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Keeper {
+    /// A git server.
+    Git {
+        /// The remote.
+        remote: String,
+        /// The ref there.
+        register: String,
+    },
+    /// A cluster of etcd.
+    Etcd {
+        /// Where its members are reached.
+        endpoints: Vec<String>,
+        /// What the claims are called there.
+        namespace: String,
+    },
+}
+
+impl Keeper {
+    /// The engine that it is.
+    #[must_use]
+    pub const fn engine(&self) -> Engine {
+        match self {
+            Self::Git { .. } => Engine::Git,
+            Self::Etcd { .. } => Engine::Etcd,
+        }
+    }
+
+    /// Whether two are the same place. A cluster stays the same when its members change.
+    #[must_use]
+    pub fn is(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Etcd { namespace, .. }, Self::Etcd { namespace: theirs, .. }) => namespace == theirs,
+            (one, other) => one == other,
+        }
+    }
+}
+
+impl fmt::Display for Keeper {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Git { remote, register } => write!(f, "{register} at {remote}"),
+            Self::Etcd { endpoints, namespace } => write!(f, "{namespace} at {}", endpoints.join(", ")),
+        }
+    }
+}
+
 #[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 struct Note {
     schema_version: u32,
-    engine: String,
-    remote: String,
-    #[serde(rename = "ref")]
-    register: String,
     counter: String,
+    #[serde(flatten)]
+    keeper: KeeperNote,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(tag = "engine", rename_all = "snake_case")]
+enum KeeperNote {
+    Git {
+        remote: String,
+        #[serde(rename = "ref")]
+        register: String,
+    },
+    Etcd {
+        endpoints: Vec<String>,
+        namespace: String,
+    },
+}
+
+#[derive(Deserialize)]
+struct Versioned {
+    schema_version: u32,
 }
 
 type Result<T> = std::result::Result<T, holdfast_store::Error>;
@@ -66,7 +129,25 @@ pub(super) fn find(sys: &Sys, control: &Path, config: &Config) -> Result<Option<
         };
     };
     let counter = counter.parse().map_err(|error| Trouble::Missing.because(format!("{error}")))?;
-    Ok(Some(Place { remote: asked.remote.clone(), register: asked.register.clone(), counter }))
+    Ok(Some(Place { keeper: asked_for(config)?, counter }))
+}
+
+/// What the configuration says keeps the claims.
+fn asked_for(config: &Config) -> Result<Keeper> {
+    let asked = &config.coordination;
+    let absent = |why: &str| Err(Trouble::Missing.because(why.to_owned()));
+    match (asked.engine, &asked.endpoints) {
+        (Engine::Git, _) => {
+            Ok(Keeper::Git { remote: asked.remote.clone(), register: asked.register.clone() })
+        }
+        (Engine::Etcd, Some(endpoints)) => {
+            Ok(Keeper::Etcd { endpoints: endpoints.clone(), namespace: asked.namespace.clone() })
+        }
+        (Engine::Etcd, None) => {
+            absent("coordination.engine is etcd, and coordination.endpoints names no member")
+        }
+        (Engine::Local, _) => absent("the claims are kept in this clone"),
+    }
 }
 
 /// What was chosen for this clone, if anything was.
@@ -80,12 +161,18 @@ pub fn noted(sys: &Sys, control: &Path) -> Result<Option<Place>> {
         damage: holdfast_store::Damage { place: "the file".into(), what },
     };
     let Some(bytes) = durable::read(sys, &path, LONGEST)? else { return Ok(None) };
-    let note: Note = serde_json::from_slice(&bytes).map_err(|error| damaged(error.to_string()))?;
-    if (note.schema_version, note.engine.as_str()) != (1, Engine::Git.as_str()) {
-        return Err(holdfast_store::Error::Newer { path, version: note.schema_version.into() });
+    let Versioned { schema_version } =
+        serde_json::from_slice(&bytes).map_err(|error| damaged(error.to_string()))?;
+    if schema_version != 1 {
+        return Err(holdfast_store::Error::Newer { path, version: schema_version.into() });
     }
+    let note: Note = serde_json::from_slice(&bytes).map_err(|error| damaged(error.to_string()))?;
     let counter = note.counter.parse().map_err(|error| damaged(format!("{error}")))?;
-    Ok(Some(Place { remote: note.remote, register: note.register, counter }))
+    let keeper = match note.keeper {
+        KeeperNote::Git { remote, register } => Keeper::Git { remote, register },
+        KeeperNote::Etcd { endpoints, namespace } => Keeper::Etcd { endpoints, namespace },
+    };
+    Ok(Some(Place { keeper, counter }))
 }
 
 /// Notes what was chosen for this clone.
@@ -96,12 +183,22 @@ pub fn choose(sys: &Sys, control: &Path, place: &Place, mode: u32) -> Result<()>
     if noted(sys, control).is_ok_and(|noted| noted.as_ref() == Some(place)) {
         return Ok(());
     }
-    let note_of = Note {
-        schema_version: 1,
-        engine: Engine::Git.as_str().into(),
-        remote: place.remote.clone(),
-        register: place.register.clone(),
-        counter: place.counter.to_string(),
+    let keeper = match place.keeper.clone() {
+        Keeper::Git { remote, register } => KeeperNote::Git { remote, register },
+        Keeper::Etcd { endpoints, namespace } => KeeperNote::Etcd { endpoints, namespace },
     };
+    let note_of = Note { schema_version: 1, counter: place.counter.to_string(), keeper };
     Ok(durable::replace(sys, &note(control), &json::file(&note_of), mode)?)
+}
+
+/// Forgets what was chosen for this clone: it keeps its claims itself.
+///
+/// # Errors
+/// When the note cannot be removed.
+pub fn unchoose(sys: &Sys, control: &Path) -> Result<()> {
+    match sys.files.remove_file(&note(control)) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(error.into()),
+        Ok(()) => Ok(sys.files.sync_dir(&directory(control))?),
+    }
 }

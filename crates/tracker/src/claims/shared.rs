@@ -1,4 +1,4 @@
-//! Claims that all clones share, kept by the git server. Nothing is asked before somebody needs an answer; looks use
+//! Claims that all clones share, kept by the git server or in etcd. Nothing is asked before somebody needs an answer; looks use
 //! what was seen last as long as that is young enough, and say how old it is where the server cannot be reached.
 
 use std::path::{Path, PathBuf};
@@ -7,16 +7,17 @@ use std::time::Duration;
 
 use holdfast_git::{Git, Repository};
 use holdfast_kernel::{Answer, Claim, Command, Millis, Policy, Refusal, Stamp};
-use holdfast_remote::gitref::{self, Access, GitRef};
+use holdfast_remote::etcd::{self, Etcd};
+use holdfast_remote::gitref::{self, GitRef};
 use holdfast_remote::local::Local;
-use holdfast_remote::shared::{Known, Trust};
-use holdfast_remote::{Along, Note, Settings, Shared};
+use holdfast_remote::shared::{Ended, Known, Trust};
+use holdfast_remote::{Along, Head, Note, Register, Settings, Shared};
 use holdfast_store::{
     Checked, CounterId, Error, Guarding, Held, JournaledMedium, Medium, Projected, Record, Recovery, Result,
     Trouble, View,
 };
 
-use super::chosen::{self, Place};
+use super::chosen::{self, Keeper, Place};
 use crate::caller::Caller;
 use crate::config::Config;
 use crate::durable;
@@ -26,6 +27,12 @@ use crate::workspace::Workspace;
 
 /// How long one call of git may take.
 const LIMIT: Duration = Duration::from_secs(120);
+
+/// How long one answer of etcd may take.
+const ETCD_LIMIT: Millis = Millis::from_secs(5);
+
+/// More than a password has.
+const LONGEST_PASSWORD: usize = 4_096;
 
 /// How long a server that could not be reached is left alone by looks.
 const REST: Millis = Millis::from_secs(15);
@@ -42,6 +49,8 @@ pub struct SharedClaims {
     repository: Option<Repository>,
     config: Config,
     place: Result<Place>,
+    /// Whether this is the server that keeps them, if a git server does.
+    serves: bool,
     mode: u32,
     opened: OnceLock<Shared>,
     /// When the server could not be reached last.
@@ -59,6 +68,7 @@ impl SharedClaims {
             repository: workspace.repository.clone(),
             config: workspace.config.clone(),
             place,
+            serves: false,
             mode,
             opened: OnceLock::new(),
             failed: Mutex::default(),
@@ -69,6 +79,17 @@ impl SharedClaims {
     /// The claims at a place that nobody may have chosen yet.
     pub(crate) fn at(caller: &Caller, workspace: &Workspace, place: Place, mode: u32) -> Self {
         Self::new(caller, workspace, Ok(place), mode)
+    }
+
+    /// The claims that the hook of a server judges with: those that the server itself keeps, or that its configuration
+    /// names; none where clones keep them.
+    ///
+    /// # Errors
+    /// When the configuration does not say where they are.
+    pub(crate) fn for_server(caller: &Caller, workspace: &Workspace) -> Result<Option<Self>> {
+        // Whoever may push to a server may be one of a group.
+        let found = chosen::find(&caller.sys, &workspace.control, &workspace.config)?;
+        Ok(found.map(|place| Self { serves: true, ..Self::new(caller, workspace, Ok(place), 0o660) }))
     }
 
     /// The counter that numbers the claims there, whichever it is; none if none are kept there.
@@ -92,7 +113,8 @@ impl SharedClaims {
     /// Whether work lands at the server that keeps them, so that both can move in one step.
     #[must_use]
     pub fn is_where_work_lands(&self) -> bool {
-        self.place.as_ref().is_ok_and(|place| place.remote == ORIGIN)
+        let is_origin = |keeper: &Keeper| matches!(keeper, Keeper::Git { remote, .. } if remote == ORIGIN);
+        self.place.as_ref().is_ok_and(|place| is_origin(&place.keeper))
     }
 
     /// The medium, opened when it is first asked for.
@@ -115,16 +137,7 @@ impl SharedClaims {
         let sys = &self.caller.sys;
         let directory = chosen::directory(&self.control);
         durable::make_dirs(sys, &directory, if self.mode == 0o660 { 0o2770 } else { 0o700 })?;
-        let ssh = self.caller.git.ssh_command.as_ref();
-        let access = Access {
-            git_dir: repository.common_dir().to_path_buf(),
-            engine: gitref::engine_in(&self.control),
-            remote: place.remote.clone(),
-            name: place.register.clone(),
-            ssh_command: ssh.map(|command| command.to_string_lossy().into_owned()),
-            limit: LIMIT,
-        };
-        let register = GitRef::open(sys, &access).map_err(|error| Trouble::Unavailable.because(error.0))?;
+        let register = self.register(&place.keeper, repository)?;
         let coordination = &self.config.coordination;
         let settings = Settings {
             trust: if coordination.trust_clock { Trust::Clocks } else { Trust::Watch },
@@ -133,8 +146,8 @@ impl SharedClaims {
             fresh: false,
             ..Settings::default()
         };
-        let local = Local::new(directory, self.mode);
-        let shared = Shared::new(sys.clone(), Box::new(register), local, settings);
+        let local = self.local(place);
+        let shared = Shared::new(sys.clone(), register, local, settings);
         Ok(match Landed::of(&self.caller, repository, &self.config) {
             Some(landed) => {
                 let gone = Arc::clone(&self.gone);
@@ -147,6 +160,77 @@ impl SharedClaims {
         })
     }
 
+    fn register(&self, keeper: &Keeper, repository: &Repository) -> Result<Box<dyn Register>> {
+        let sys = &self.caller.sys;
+        let failed = |error: holdfast_remote::Unreachable| Trouble::Unavailable.because(error.0);
+        match keeper {
+            Keeper::Git { remote, register } => {
+                let ssh = self.caller.git.ssh_command.as_ref();
+                let access = gitref::Access {
+                    git_dir: repository.common_dir().to_path_buf(),
+                    engine: gitref::engine_in(&self.control),
+                    remote: remote.clone(),
+                    url: self.serves.then(|| repository.common_dir().to_string_lossy().into_owned()),
+                    name: register.clone(),
+                    ssh_command: ssh.map(|command| command.to_string_lossy().into_owned()),
+                    limit: LIMIT,
+                };
+                Ok(Box::new(GitRef::open(sys, &access).map_err(failed)?))
+            }
+            Keeper::Etcd { endpoints, namespace } => {
+                let access = etcd::Access {
+                    endpoints: endpoints.clone(),
+                    namespace: namespace.clone(),
+                    user: self.etcd_user()?,
+                    limit: ETCD_LIMIT,
+                };
+                Ok(Box::new(Etcd::open(sys, &access).map_err(failed)?))
+            }
+        }
+    }
+
+    /// What this clone remembers of a place.
+    fn local(&self, place: &Place) -> Local {
+        let about = match &place.keeper {
+            Keeper::Git { register, .. } => format!("git {register} {}", place.counter),
+            Keeper::Etcd { namespace, .. } => format!("etcd {namespace} {}", place.counter),
+        };
+        Local::new(chosen::directory(&self.control), self.mode).about(&about)
+    }
+
+    /// The file that changes whenever something new was seen of the claims; none if nobody knows where they are.
+    #[must_use]
+    pub fn seen_path(&self) -> Option<PathBuf> {
+        Some(self.local(self.place.as_ref().ok()?).seen_path())
+    }
+
+    /// The user that etcd knows, with the password that the environment or a file of the user's has.
+    fn etcd_user(&self) -> Result<Option<etcd::User>> {
+        let Some(name) = self.config.coordination.user.clone() else { return Ok(None) };
+        let missing =
+            |why: String| Trouble::Unavailable.because(format!("etcd wants the password of {name}: {why}"));
+        if let Some(password) = &self.caller.etcd_password {
+            let password =
+                password.to_str().ok_or_else(|| missing("JIT_ETCD_PASSWORD is not UTF-8".into()))?;
+            return Ok(Some(etcd::User { password: password.to_owned(), name }));
+        }
+        let Some(path) = self.caller.user_file("etcd-password") else {
+            return Err(missing("set JIT_ETCD_PASSWORD".into()));
+        };
+        let sys = &self.caller.sys;
+        let bytes = durable::read(sys, &path, LONGEST_PASSWORD)?;
+        let Some(bytes) = bytes else {
+            return Err(missing(format!("set JIT_ETCD_PASSWORD, or write it to {}", path.display())));
+        };
+        if sys.files.stat(&path)?.mode & 0o077 != 0 {
+            let path = path.display();
+            return Err(missing(format!("others may read {path}: chmod 600 {path}")));
+        }
+        let text =
+            String::from_utf8(bytes).map_err(|_| missing(format!("{} is not UTF-8", path.display())))?;
+        Ok(Some(etcd::User { password: text.trim_end_matches(['\n', '\r']).to_owned(), name }))
+    }
+
     /// Makes the register, as nothing else does; says whether it was this call that made it.
     ///
     /// # Errors
@@ -154,6 +238,22 @@ impl SharedClaims {
     pub fn make(&self) -> Result<bool> {
         let place = self.place()?;
         self.open(None)?.make(place.counter, holdfast_kernel::Fence::FIRST)
+    }
+
+    /// Makes the register with the claims of another one that is sealed.
+    ///
+    /// # Errors
+    /// When there is another one, or it cannot be made.
+    pub(crate) fn make_from(&self, head: &Head) -> Result<bool> {
+        self.open(None)?.make_from(head)
+    }
+
+    /// Ends all claims there and goes on under the counter of this place.
+    ///
+    /// # Errors
+    /// When it cannot be read or changed.
+    pub(crate) fn begin_anew(&self, reason: &str) -> Result<Ended> {
+        self.open(None)?.begin_anew(self.place()?.counter, reason)
     }
 
     /// What is known, asked for anew if it is older than is configured, or if `fresh`.
@@ -224,8 +324,11 @@ impl SharedClaims {
         if landed.has(tip) {
             return Ok(());
         }
-        let place = self.place()?;
-        landed.fetch(&self.root, &place.remote)?;
+        let remote = match &self.place()?.keeper {
+            Keeper::Git { remote, .. } => remote,
+            Keeper::Etcd { .. } => ORIGIN,
+        };
+        landed.fetch(&self.root, remote)?;
         if !landed.has(tip) {
             // The server has both refs, so the branch was set back by somebody who may.
             let mut gone = self.gone.lock().unwrap_or_else(PoisonError::into_inner);
@@ -259,6 +362,15 @@ impl SharedClaims {
     /// The refusal; [`Trouble::Behind`] if the branch is elsewhere; otherwise what failed.
     pub fn publish(&self, claims: &[Claim], branch: &Along, lands: bool) -> Result<()> {
         self.shared()?.publish(claims, branch, lands)
+    }
+
+    /// Says that a branch is about to get a commit, if these claims are in force: for a branch that another server has
+    /// than the claims. Whoever loses one between this and the push is not stopped by it.
+    ///
+    /// # Errors
+    /// The refusal, or what failed.
+    pub fn announce(&self, claims: &[Claim], branch: &str, commit: &str) -> Result<()> {
+        self.shared()?.announce(claims, branch, commit)
     }
 
     /// The commit that a ref of the server is on; none if there is none.

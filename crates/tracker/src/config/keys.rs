@@ -66,12 +66,18 @@ sections! {
         lease_renewal_threshold_pct: u8 = 10, Form::Number { least: 0, most: 100 };
         /// The group of users of this machine that share the repository's claims; none keeps them private.
         shared_group: Option<String> = None, Form::Text(texts::GROUP);
-        /// Where claims are kept; `jit engine init` sets it, with the four below.
+        /// Where claims are kept; `jit engine init` sets it, with the keys below that it needs.
         engine: Engine = Engine::Local, Engine::FORM;
         /// The remote whose server keeps the claims of all clones.
         remote: String = "origin".to_owned(), Form::Text(texts::REMOTE);
         /// The ref there that keeps them.
         register as "ref": String = "refs/jit/claims".to_owned(), Form::Text(texts::REF);
+        /// The members of etcd that keep the claims of all clones, any of which is asked.
+        endpoints: Option<Vec<String>> = None, Form::List(texts::ENDPOINT);
+        /// What the claims are called in etcd: their keys begin with `/holdfast/<namespace>/`.
+        namespace: String = "default".to_owned(), Form::Text(texts::NAMESPACE);
+        /// The user that etcd knows; the password is that of `JIT_ETCD_PASSWORD`, else of the user's file `etcd-password`.
+        user: Option<String> = None, Form::Text(texts::USER);
         /// The counter that numbers the claims there; without it nothing is claimed.
         counter: Option<String> = None, Form::Text(texts::COUNTER);
         /// Seconds that what was last seen of shared claims is relied on before the server is asked again.

@@ -54,6 +54,24 @@ pub(super) const REF: TextForm = TextForm {
     check: |text| text.starts_with("refs/") && text.split('/').count() >= 3 && is_branch(text),
 };
 
+/// Where a member of etcd is reached.
+pub(super) const ENDPOINT: TextForm = TextForm {
+    what: "the URL of a member of etcd such as http://10.0.0.1:2379, without a login",
+    check: |text| holdfast_remote::etcd::is_endpoint(text),
+};
+
+/// What claims are called in etcd.
+pub(super) const NAMESPACE: TextForm = TextForm {
+    what: "a name of up to 128 letters, digits, dots, hyphens, underscores and slashes",
+    check: holdfast_remote::etcd::is_namespace,
+};
+
+/// A user of etcd.
+pub(super) const USER: TextForm = TextForm {
+    what: "a user's name of up to 64 bytes on one line",
+    check: |text| text.len() <= 64 && text.trim() == text && Name::new(text).is_ok(),
+};
+
 /// The name of a counter.
 pub(super) const COUNTER: TextForm = TextForm {
     what: "the id of a counter, as jit engine init writes it",

@@ -65,6 +65,8 @@ words! {
         Local = "local",
         /// on a ref of the git server: all clones share them
         Git = "git",
+        /// in etcd: all clones share them
+        Etcd = "etcd",
     }
 
     /// When an issue that others depend on is out of their way.

@@ -63,7 +63,8 @@ fn commit(site: &Site<'_>, typed: &str) -> Result<Option<ObjectId>> {
 
 /// The issues that a push with this commit would be refused for, were leases insisted on.
 fn refused(site: &Site<'_>, session: &Session, id: ObjectId) -> Result<BTreeSet<IssueId>> {
-    let logs = ClaimLogs::open(session.sys(), &[session.control().to_path_buf()], Some(session.claims()))?;
+    let logs =
+        ClaimLogs::open(session.sys(), &[session.control().to_path_buf()], session.claims().shared.as_ref())?;
     let check = CommitCheck {
         objects: &site.objects,
         git: site.git(),

@@ -4,6 +4,7 @@
 use std::cell::OnceCell;
 use std::io;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use holdfast_git::ObjectId;
 use holdfast_kernel::{Fence, Lease, LeaseId};
@@ -11,7 +12,8 @@ use holdfast_store::{Error as StoreError, JournaledMedium, View};
 use holdfast_sys::Sys;
 
 use super::past::{self, Past, Window, adopted};
-use crate::claims::{self, Claims};
+use crate::claims;
+use crate::claims::shared::SharedClaims;
 use crate::error::Result;
 
 /// The logs that can be seen.
@@ -25,6 +27,8 @@ pub(super) struct ClaimLogs {
 pub(super) struct ClaimLog {
     /// Its identity: fences of another one cannot be compared.
     pub(super) id: String,
+    /// Whether all clones share it.
+    pub(super) shared: bool,
     log: Box<dyn JournaledMedium>,
     view: View,
     past: OnceCell<Past>,
@@ -32,14 +36,14 @@ pub(super) struct ClaimLog {
 
 impl ClaimLogs {
     /// The logs of these control planes, as far as they can be seen, and before them the claims that all clones share.
-    pub(super) fn open(sys: &Sys, controls: &[PathBuf], own: Option<&Claims>) -> Result<Self> {
+    pub(super) fn open(sys: &Sys, controls: &[PathBuf], shared: Option<&Arc<SharedClaims>>) -> Result<Self> {
         let mut logs: Vec<ClaimLog> = Vec::new();
         let mut sees = false;
-        if let Some(shared) = own.and_then(|claims| claims.shared.as_ref()) {
+        if let Some(shared) = shared {
             let log = claims::handle_on(shared);
             let view = log.view()?;
             let id = shared.place()?.counter.to_string();
-            logs.push(ClaimLog { id, log, view, past: OnceCell::new() });
+            logs.push(ClaimLog { id, shared: true, log, view, past: OnceCell::new() });
             sees = true;
         }
         for control in controls {
@@ -57,7 +61,7 @@ impl ClaimLogs {
             let Some(counter) = view.counter else { continue };
             let id = counter.to_string();
             if !logs.iter().any(|log| log.id == id) {
-                logs.push(ClaimLog { id, log, view, past: OnceCell::new() });
+                logs.push(ClaimLog { id, shared: false, log, view, past: OnceCell::new() });
             }
         }
         Ok(Self { sees, logs })
@@ -117,6 +121,17 @@ impl ClaimLog {
     pub(super) fn was_in_force(&self, lease: &Lease, window: Window) -> Result<bool> {
         let stands = self.view.table.get(lease.id).is_some_and(|lease| past::stood(lease, window));
         Ok(stands || self.past()?.was_in_force(lease.id, window))
+    }
+
+    /// The lease with this id, if it is in force.
+    pub(super) fn in_force_now(&self, id: LeaseId) -> Option<&Lease> {
+        self.view.table.get(id).filter(|lease| !lease.standing(&self.view.now).is_over())
+    }
+
+    /// The lease on the same issue that was granted after this one and is in force.
+    pub(super) fn held_since(&self, lease: &Lease) -> Option<&Lease> {
+        let later = self.view.table.on(&lease.resource).filter(|other| other.fence > lease.fence);
+        later.filter(|other| !other.standing(&self.view.now).is_over()).last()
     }
 
     /// The last grant of the same issue after this one.

@@ -126,7 +126,7 @@ impl Staged<'_> {
         let logs = ClaimLogs::open(
             self.session.sys(),
             &[self.session.control().to_path_buf()],
-            Some(self.session.claims()),
+            self.session.claims().shared.as_ref(),
         )?;
         let (objects, git) = (&self.site.objects, self.site.git());
         let committer = Committer { objects, git, logs: &logs, holder, view: &view, weight, foreign };

@@ -1,26 +1,34 @@
 //! Before a push, and before a push is accepted: the same judgement on both sides of the wire. The one who
 //! pushes sees its own log; a server sees the logs that it was told of, or none, and compares fences.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use holdfast_git::trailers::Style;
 use holdfast_git::{Config as GitConfig, ObjectId, RefName};
+use holdfast_kernel::{Lease, LeaseId};
 
 use super::branch::BranchCheck;
-use super::claim_logs::ClaimLogs;
+use super::claim_logs::{ClaimLog, ClaimLogs};
 use super::commit::{committed, never_committed};
 use super::commits::{CommitCheck, changed};
-use super::files::Sorted;
+use super::files::{Fenced, Sorted};
 use super::findings::{Findings, Weight};
 use super::site::Site;
 use super::trailers::{self, Named};
 use crate::caller::Caller;
+use crate::claims::shared::SharedClaims;
 use crate::code::Code;
 use crate::config::{Config, Error as ConfigError};
 use crate::divergence;
 use crate::error::Problem;
 use crate::error::{Error, Result};
+use crate::ids::IssueId;
 use crate::notice::Notice;
+use crate::session::Session;
+use crate::target::ORIGIN;
+use crate::workspace::Workspace;
 
 /// Where a server keeps the control planes of the clones that it may look into.
 pub const CONTROL_PLANE: &str = "jit.controlplane";
@@ -76,12 +84,16 @@ fn lines<'a>(input: &'a [u8], read: impl Fn(&[&'a [u8]]) -> Option<Words<'a>>) -
 pub fn before_push(caller: &Caller, remote: &str, updates: &[Update]) -> Result<()> {
     let Some(site) = Site::find(caller)? else { return Ok(()) };
     let session = site.session()?;
-    let logs = ClaimLogs::open(&caller.sys, &[session.control().to_path_buf()], Some(session.claims()))?;
+    let shared = session.claims().shared.as_ref();
+    let logs = ClaimLogs::open(&caller.sys, &[session.control().to_path_buf()], shared)?;
+    // Where the server keeps the claims too, work under a claim goes there in one step with them.
+    let goes_along = shared.is_some_and(|shared| shared.is_where_work_lands()) && remote == ORIGIN;
+    let unfenced = if goes_along && !caller.publishes { Some(held_by(&session)?) } else { None };
     let tracked = format!("refs/remotes/{remote}/x");
     let is_named = !remote.contains(':') && RefName::new(tracked.as_bytes()).is_some();
     let known = if is_named { format!("--remotes={remote}") } else { "--remotes".to_owned() };
     let side = Side::Pushes { remote: remote.to_owned(), known };
-    PushCheck { config: session.config().clone(), site, logs, side }.judge(updates)?;
+    PushCheck { config: session.config().clone(), site, logs, side, unfenced }.judge(updates)?;
     session.used_unseen();
     Ok(())
 }
@@ -104,8 +116,44 @@ pub fn before_receive(caller: &Caller, updates: &[Update]) -> Result<()> {
         }
         config => config?,
     };
-    let logs = ClaimLogs::open(&caller.sys, &controls(&site)?, None)?;
-    PushCheck { config, site, logs, side: Side::Receives }.judge(updates)
+    // Steps of the claims are judged by whoever makes them.
+    let is_step = |update: &Update| {
+        update.name.starts_with(b"refs/jit/") || update.name == config.coordination.register.as_bytes()
+    };
+    let updates: Vec<Update> = updates.iter().filter(|update| !is_step(update)).cloned().collect();
+    if updates.is_empty() {
+        return Ok(());
+    }
+    let shared = shared_here(&site, &config)?;
+    let logs = ClaimLogs::open(&caller.sys, &controls(&site)?, shared.as_ref())?;
+    PushCheck { config, site, logs, side: Side::Receives, unfenced: None }.judge(&updates)
+}
+
+/// The claims of all clones, as they are when a push arrives; none where each clone keeps its own.
+fn shared_here(site: &Site<'_>, config: &Config) -> Result<Option<Arc<SharedClaims>>> {
+    let workspace = Workspace {
+        repository: Some(site.repository.clone()),
+        root: None,
+        control: site.repository.common_dir().join("jit"),
+        config: config.clone(),
+    };
+    let Some(shared) = SharedClaims::for_server(site.caller, &workspace)? else { return Ok(None) };
+    shared.known(true)?;
+    Ok(Some(Arc::new(shared)))
+}
+
+/// The issues that whoever pushes holds in this worktree.
+fn held_by(session: &Session) -> Result<Vec<IssueId>> {
+    let Some(agent) = session.known_agent().filter(|_| session.has_identity().unwrap_or(false)) else {
+        return Ok(Vec::new());
+    };
+    let view = session.claims().view()?;
+    if !view.table.iter().any(|lease| lease.holder.agent == *agent.name()) {
+        return Ok(Vec::new());
+    }
+    let holder = session.holder()?;
+    let lives = |lease: &&Lease| lease.holder == *holder && !lease.standing(&view.now).is_over();
+    Ok(view.table.iter().filter(lives).filter_map(|lease| IssueId::parse(lease.resource.as_str())).collect())
 }
 
 /// The control planes that a server may look into: its own, and those that it was told of.
@@ -137,6 +185,8 @@ struct PushCheck<'a> {
     config: Config,
     logs: ClaimLogs,
     side: Side,
+    /// Where work under a claim has to go in one step with the claims, and this push does not: what is held here.
+    unfenced: Option<Vec<IssueId>>,
 }
 
 impl PushCheck<'_> {
@@ -169,6 +219,7 @@ impl PushCheck<'_> {
         let branch =
             update.name.strip_prefix(b"refs/heads/").map(|name| String::from_utf8_lossy(name).into_owned());
         let mut named: Vec<Named> = Vec::new();
+        let mut carried: Vec<(u64, String)> = Vec::new();
         for id in self.commits(update, new)? {
             let commit = self.site.commit(&id)?;
             // In a shallow clone the oldest commits have parents that are not here.
@@ -182,11 +233,88 @@ impl PushCheck<'_> {
             }
             commits.judge(id, &commit, &parents, &sorted, findings)?;
             named.extend(trailers::read(&commit.message, &Style::default()));
+            carried.extend(self.carried(&sorted));
+        }
+        if branch.is_some() {
+            let under = self.under(&named, &carried)?;
+            self.displaced(commits, &under, findings);
+            self.unfenced(commits, new, &under, findings)?;
         }
         match (branch, update.old) {
             (Some(branch), Some(old)) => self.tip(commits, branch, old, new, &named, findings),
             _ => Ok(()),
         }
+    }
+
+    /// The fences that the files of issues carry which a commit changes, and the logs that granted them.
+    fn carried(&self, sorted: &Sorted) -> Vec<(u64, String)> {
+        let versions = sorted.issues.values().filter_map(|change| change.as_ref()?.new);
+        let fenced = versions.filter_map(|version| Fenced::of(&self.site.objects, version).ok());
+        fenced.filter_map(|fenced| fenced.pair().map(|(fence, log)| (fence, log.to_owned()))).collect()
+    }
+
+    /// For each issue the last lease that a push was made under, of those that all clones share.
+    fn under(&self, named: &[Named], carried: &[(u64, String)]) -> Result<Vec<(&ClaimLog, &Lease)>> {
+        let mut leases: Vec<(&ClaimLog, &Lease)> = Vec::new();
+        for named in named {
+            let Ok(id) = named.lease.parse::<LeaseId>() else { continue };
+            let Some(log) = self.logs.granting(id)?.filter(|log| log.shared) else { continue };
+            leases.extend(log.lease(id)?.map(|lease| (log, lease)));
+        }
+        for (fence, log) in carried {
+            let Some(log) = self.logs.log(log).filter(|log| log.shared) else { continue };
+            leases.extend(log.granted(*fence)?.map(|lease| (log, lease)));
+        }
+        leases.sort_by_key(|(_, lease)| std::cmp::Reverse(lease.fence));
+        let mut issues = BTreeSet::new();
+        leases.retain(|(_, lease)| issues.insert(lease.resource.to_string()));
+        Ok(leases)
+    }
+
+    /// Where all clones share their claims: nobody brings work on an issue that somebody else was granted
+    /// since and holds.
+    fn displaced(&self, commits: &CommitCheck<'_>, under: &[(&ClaimLog, &Lease)], findings: &mut Findings) {
+        for (log, lease) in under {
+            let Some(successor) = log.held_since(lease) else { continue };
+            let issue = lease.resource.to_string();
+            let message = format!(
+                "issue {issue} was granted to {} (fence {}) after the lease of {} (fence {}) that this push was made under",
+                successor.holder,
+                successor.fence.get(),
+                lease.holder,
+                lease.fence.get()
+            );
+            let hint = format!("claim the issue again: jit claim acquire {issue} --wait 600");
+            let problem = match IssueId::parse(&issue) {
+                Some(issue) => Problem::with(issue, Code::Displaced, message, hint),
+                None => Problem::of(Code::Displaced, message, hint),
+            };
+            findings.add(commits.weight, problem);
+        }
+    }
+
+    /// What a plain push must not bring: work under a claim that is in force, where the server could check it.
+    fn unfenced(
+        &self,
+        commits: &CommitCheck<'_>,
+        new: ObjectId,
+        under: &[(&ClaimLog, &Lease)],
+        findings: &mut Findings,
+    ) -> Result<()> {
+        let Some(held) = &self.unfenced else { return Ok(()) };
+        let mut issues: BTreeSet<IssueId> = BTreeSet::new();
+        if self.site.head()? == Some(new) {
+            issues.extend(held);
+        }
+        let in_force = under.iter().filter(|(log, lease)| log.in_force_now(lease.id).is_some());
+        issues.extend(in_force.filter_map(|(_, lease)| IssueId::parse(lease.resource.as_str())));
+        for issue in issues {
+            let message =
+                format!("issue {issue} is claimed, and a plain push does not show the claim to the server");
+            let hint = "jit push, in the worktree that holds the claim".to_owned();
+            findings.add(commits.weight, Problem::with(issue, Code::Unfenced, message, hint));
+        }
+        Ok(())
     }
 
     /// The commits that the push brings, the oldest first.

@@ -504,6 +504,12 @@ impl<'a> Finisher<'a> {
 
     /// Puts this branch to the remote, under the name of a branch there. If that fails it is said, and the work is here.
     fn push(&self, branch: &str) -> Result<()> {
+        let publisher = self.publisher();
+        if publisher.is_fenced() {
+            let why = publisher.push_branch(branch, &self.plumbing.head()?, branch.starts_with("jit/"))?;
+            why.into_iter().for_each(|why| self.session.notice(&Notice::NotPushed(why)));
+            return Ok(());
+        }
         let refs = format!("HEAD:refs/heads/{branch}");
         let mut args = vec!["push", "-q", "origin", &refs];
         // A branch that was begun for an issue may have been put on top of the target since it was pushed.

@@ -4,6 +4,7 @@
 use holdfast_git::{Git, ObjectId};
 use holdfast_kernel::{Claim, Lease};
 use holdfast_remote::Along;
+use holdfast_remote::gitref::without_credentials;
 use holdfast_store::{Error as StoreError, Trouble};
 use holdfast_sys::LockMode;
 
@@ -85,6 +86,29 @@ impl Publisher<'_> {
             }
             return Ok(published);
         }
+        if let Some(offline) = self.announce(turn, tip)? {
+            return Ok(offline);
+        }
+        let published = self.push_plain(turn, onto, tip)?;
+        if published == Published::Landed {
+            self.say_landed(tip)?;
+        }
+        Ok(published)
+    }
+
+    /// Where the claims are kept elsewhere than the work: has them checked there before the push.
+    fn announce(&self, turn: &Turn<'_>, tip: &ObjectId) -> Result<Option<Published>> {
+        let Some(shared) = self.shared() else { return Ok(None) };
+        let claims: Vec<Claim> = std::iter::once(self.lease.claim()).chain(turn.claims()).collect();
+        match shared.announce(&claims, &self.target.branch, &tip.to_string()) {
+            Err(StoreError::Shared { trouble: Trouble::Unavailable | Trouble::Unresolved, what }) => {
+                Ok(Some(Published::Offline(what)))
+            }
+            done => Ok(done.map(|()| None)?),
+        }
+    }
+
+    fn push_plain(&self, turn: &Turn<'_>, onto: &ObjectId, tip: &ObjectId) -> Result<Published> {
         let branch = &self.target.branch;
         let agent = self.session.agent()?.id.to_string();
         let git = Git::in_dir(self.plumbing.root()).env("JIT_AGENT_ID", Some(agent.into()));
@@ -172,6 +196,30 @@ impl Publisher<'_> {
         }
     }
 
+    /// Puts a branch that is not the target to the remote, under the claim; says why not, where that is no loss.
+    pub(super) fn push_branch(&self, branch: &str, tip: &ObjectId, replaces: bool) -> Result<Option<String>> {
+        let Some(shared) = self.shared() else { return Ok(None) };
+        let name = format!("refs/heads/{branch}");
+        let published = shared.branch_at(&name).and_then(|there| {
+            let onto = there.as_ref().and_then(|there| ObjectId::from_hex(there.as_bytes()));
+            let follows =
+                |onto: &ObjectId| self.plumbing.base(onto, tip).is_ok_and(|base| base == Some(*onto));
+            if onto == Some(*tip) {
+                return Ok(());
+            }
+            if !replaces && !onto.as_ref().is_none_or(follows) {
+                return Err(Trouble::Behind.because(format!("{branch} has commits there that are not here")));
+            }
+            let along = Along { name: name.clone(), expected: there, to: tip.to_string() };
+            shared.publish(&[self.lease.claim()], &along, false)
+        });
+        match published {
+            Ok(()) => Ok(None),
+            Err(StoreError::Shared { what, .. }) => Ok(Some(what)),
+            Err(error) => Err(error.into()),
+        }
+    }
+
     /// Whether the remote's target has a commit, as far as was last asked.
     fn has(&self, commit: &ObjectId) -> Result<bool> {
         let tracking = format!("refs/remotes/origin/{}", self.target.branch);
@@ -220,8 +268,10 @@ pub(super) fn ask_hook(
 ) -> Result<()> {
     let agent = session.agent()?.id.to_string();
     let git = Git::in_dir(plumbing.root()).env("JIT_AGENT_ID", Some(agent.into()));
+    let git = git.env("JIT_PUBLISHES", Some("1".into()));
     let url = git.run(&["remote", "get-url", "--push", ORIGIN])?;
-    let url = String::from_utf8_lossy(&url).trim_end().to_owned();
+    // Everybody on this machine can read the arguments of a process.
+    let url = without_credentials(String::from_utf8_lossy(&url).trim_end());
     let old = onto.map_or_else(|| "0".repeat(40), ToString::to_string);
     let line = format!("{tip} {tip} refs/heads/{branch} {old}\n");
     let args = ["hook", "run", "--ignore-missing", "--to-stdin=/dev/stdin", "pre-push", "--", ORIGIN, &url];

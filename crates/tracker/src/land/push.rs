@@ -62,7 +62,12 @@ pub fn push(session: &Session) -> Result<Pushed> {
         fenced,
         changed,
     };
+    let claims: Vec<Claim> = held.iter().map(|(_, lease)| lease.claim()).collect();
     let Some(shared) = shared.filter(|_| !held.is_empty()) else {
+        // Claims that are kept elsewhere are checked before the push, not with it.
+        if let Some(elsewhere) = session.claims().shared.as_deref().filter(|_| !claims.is_empty()) {
+            elsewhere.announce(&claims, &branch, &tip.to_string())?;
+        }
         plain(session, &plumbing, &branch)?;
         return Ok(done(false, true));
     };
@@ -76,7 +81,6 @@ pub fn push(session: &Session) -> Result<Pushed> {
         let why = "it has commits there that are not here: git pull --rebase first".to_owned();
         return Err(LandError::PushRefused { branch, why }.into());
     }
-    let claims: Vec<Claim> = held.iter().map(|(_, lease)| lease.claim()).collect();
     let target = Target::find(&session.caller, repository, session.config())?;
     let lands = target.is_some_and(|target| target.branch == branch);
     ask_hook(session, &plumbing, &branch, onto.as_ref(), &tip)?;

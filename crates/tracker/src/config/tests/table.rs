@@ -39,6 +39,7 @@ fn extremes(form: &Form) -> Vec<String> {
                 "main",
                 "refs/jit/claims",
                 "01K8AAAAAADRAW000000000001",
+                "http://10.0.0.1:2379",
             ];
             vec![samples.iter().find(|sample| (text.check)(sample)).unwrap().to_string()]
         }

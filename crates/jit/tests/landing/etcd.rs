@@ -1,0 +1,246 @@
+//! Claims of several clones in etcd, and claims that move from one place to another.
+
+use std::path::Path;
+
+use holdfast_trial::etcd::Cluster;
+
+use crate::bench::JIT;
+use crate::ground::Ground;
+use crate::machines::{clone, error, issues, landed, shared};
+
+/// Has etcd keep the claims, which the origin's main branch says.
+pub(crate) fn in_etcd(ground: &Ground, cluster: &Cluster) {
+    ground.bench.jit(&["config", "set", "coordination.skew_secs", "1"]).ok();
+    let urls = cluster.urls();
+    let mut args = vec!["engine", "init", "etcd", "--endpoints"];
+    args.extend(urls.iter().map(String::as_str));
+    ground.bench.jit(&args).ok();
+    publish(ground, "one engine for all");
+}
+
+fn publish(ground: &Ground, message: &str) {
+    ground.commit(message);
+    ground.main(&["push", "-q", "origin", "main"]);
+}
+
+fn worktree(ground: &Ground, of: &Path, name: &str) -> std::path::PathBuf {
+    let path = ground.bench.root().join(name);
+    ground.git(&["worktree", "add", "-q", "--detach", path.to_str().unwrap(), "main"], of);
+    path
+}
+
+#[test]
+fn clones_whose_claims_are_in_etcd_share_them_and_land() {
+    let ground = Ground::with_origin();
+    let Some(mut cluster) = Cluster::start(ground.bench.root(), 1) else { return };
+    in_etcd(&ground, &cluster);
+    let again = ["--json", "engine", "init", "etcd", "--endpoints", &cluster.urls()[0]];
+    let again = ground.bench.jit(&again).ok().json();
+    assert_eq!(
+        (&again["made"], &again["engine"]["shared"]["namespace"]),
+        (&false.into(), &"repo".into()),
+        "{again}"
+    );
+    let ids = issues(&ground, 2);
+    let (one, two) = (clone(&ground, "one"), clone(&ground, "two"));
+    let run = |agent: &str, args: &[&str], at: &Path| ground.bench.run_at(agent, args, at);
+    let (ann, bob) = (worktree(&ground, &one, "ann"), worktree(&ground, &two, "bob"));
+    run("agent:ann", &["start", &ids[0]], &ann).ok();
+    let refused = run("agent:bob", &["--json", "claim", "acquire", &ids[0]], &bob);
+    assert_eq!(refused.code, Some(4), "{refused}");
+    let next = run("agent:bob", &["--json", "claim", "next"], &bob).ok().json();
+    assert_eq!(next["lease"]["issue_id"], *ids[1]);
+    std::fs::write(ann.join("task"), "by ann\n").unwrap();
+    run("agent:ann", &["finish", "-a", "-m", "by ann"], &ann).ok();
+    assert!(landed(&ground).contains(&"by ann".to_owned()));
+    let status = run("agent:bob", &["--json", "engine", "status", "--fresh"], &bob).ok().json();
+    assert_eq!(status["engine"]["engine"], "etcd");
+    let tip = ground.git(&["rev-parse", "main"], &ground.origin());
+    assert_eq!(status["engine"]["shared"]["tip"], *tip, "{status}");
+    let checked = run("agent:bob", &["engine", "check"], &bob).ok().stdout;
+    assert!(checked.contains("pre-receive") && checked.contains("etcd 3."), "{checked}");
+    run("agent:bob", &["validate", "leases"], &bob).ok();
+    // Without the cluster what is held can be used, and nothing is taken.
+    cluster.kill(0);
+    run("agent:bob", &["issue", "update", &ids[1], "--priority", "high"], &bob).ok();
+    let refused = run("agent:bob", &["--json", "claim", "next"], &bob);
+    assert_eq!((refused.code, &*error(&refused)), (Some(10), "UNAVAILABLE"), "{refused}");
+    cluster.restart(0);
+    let _ = cluster.leader();
+    run("agent:bob", &["claim", "release", &ids[1]], &bob).ok();
+}
+
+#[test]
+fn what_is_typed_for_etcd_is_checked_before_anything_is_asked() {
+    let ground = Ground::with_origin();
+    for (typed, why) in [
+        (&["--endpoints", "https://10.0.0.1:2379"][..], "TLS"),
+        (&["--endpoints", "http://me:s3cret@10.0.0.1:2379"], "login"),
+        (&["--endpoints", "10.0.0.1"], "http://HOST:PORT"),
+        (&["--endpoints", "http://127.0.0.1:1", "--namespace", "a b"], "namespace"),
+    ] {
+        let args = [&["engine", "init", "etcd"], typed].concat();
+        let refused = ground.bench.jit(&args);
+        assert_eq!(refused.code, Some(6), "{refused}");
+        assert!(refused.stderr.contains(why) && !refused.stderr.contains("s3cret"), "{refused}");
+    }
+    let refused =
+        ground.bench.jit(&["--json", "engine", "init", "etcd", "--endpoints", "http://127.0.0.1:1"]);
+    assert_eq!(error(&refused), "UNAVAILABLE", "{refused}");
+    assert!(!ground.bench.repo().join(".jit/config.toml").exists(), "nothing has changed");
+}
+
+/// Has the origin run our hook before it takes a push.
+fn guard(ground: &Ground) {
+    let hook = ground.origin().join("hooks/pre-receive");
+    std::fs::create_dir_all(hook.parent().unwrap()).unwrap();
+    std::fs::write(&hook, format!("#!/bin/sh\nexec '{JIT}' hook pre-receive\n")).unwrap();
+    std::fs::set_permissions(&hook, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+}
+
+/// A holder who was displaced between the check and the push is stopped by the server's hook, which reads the claims.
+fn displaced_at_the_server(ground: &Ground) {
+    let id = issues(ground, 1).remove(0);
+    guard(ground);
+    let (one, two) = (clone(ground, "one"), clone(ground, "two"));
+    let run = |agent: &str, args: &[&str], at: &Path| ground.bench.run_at(agent, args, at);
+    let (slept, awake) = (worktree(ground, &one, "slept"), worktree(ground, &two, "awake"));
+    run("agent:x", &["start", &id], &slept).ok();
+    std::fs::write(slept.join("task"), "by x\n").unwrap();
+    ground.git(&["add", "-A"], &slept);
+    let committed = run("agent:x", &["commit", "-m", "too late"], &slept);
+    assert_eq!(committed.code, Some(0), "{committed}");
+    run("agent:y", &["claim", "force-evict", &id, "--reason", "it sleeps"], &awake).ok();
+    run("agent:y", &["start", &id], &awake).ok();
+    // A push that asks nobody here.
+    let late = ground.try_git(&["push", "--no-verify", "origin", "HEAD:refs/heads/main"], &slept);
+    assert!(late.code != Some(0) && late.stderr.contains("was granted to agent:y"), "{late}");
+    assert!(!landed(ground).contains(&"too late".to_owned()));
+    std::fs::write(awake.join("task"), "by y\n").unwrap();
+    run("agent:y", &["finish", "-a", "-m", "in time"], &awake).ok();
+    assert!(landed(ground).contains(&"in time".to_owned()));
+}
+
+#[test]
+fn a_displaced_holder_is_stopped_by_the_hook_of_a_server_that_asks_etcd() {
+    let ground = Ground::with_origin();
+    let Some(cluster) = Cluster::start(ground.bench.root(), 1) else { return };
+    in_etcd(&ground, &cluster);
+    displaced_at_the_server(&ground);
+}
+
+#[test]
+fn a_displaced_holder_is_stopped_by_the_hook_of_a_server_that_keeps_the_claims() {
+    displaced_at_the_server(&shared());
+}
+
+#[test]
+fn claims_move_from_git_to_etcd_and_back_to_the_clones() {
+    let ground = shared();
+    let Some(cluster) = Cluster::start(ground.bench.root(), 1) else { return };
+    let ids = issues(&ground, 2);
+    let (one, two) = (clone(&ground, "one"), clone(&ground, "two"));
+    let run = |agent: &str, args: &[&str], at: &Path| ground.bench.run_at(agent, args, at);
+    run("agent:x", &["claim", "acquire", &ids[0]], &one).ok();
+    run("agent:y", &["claim", "list"], &two).ok();
+    let urls = cluster.urls();
+    let migrate = ["engine", "migrate", "--to", "etcd", "--endpoints", &urls[0], "--namespace", "moved"];
+    let moved = ground.bench.jit(&migrate).ok().stdout;
+    assert!(moved.contains("1 went along"), "{moved}");
+    ground.bench.jit(&migrate).ok();
+    // Whoever has not heard of it is refused.
+    let refused = run("agent:y", &["--json", "claim", "next"], &two);
+    assert_eq!((refused.code, &*error(&refused)), (Some(4), "MOVED"), "{refused}");
+    publish(&ground, "moved");
+    for home in [&one, &two] {
+        ground.git(&["pull", "-q", "--ff-only"], home);
+    }
+    let refused = run("agent:y", &["--json", "claim", "acquire", &ids[0]], &two);
+    assert_eq!(refused.code, Some(4), "{refused}");
+    run("agent:x", &["claim", "renew", &ids[0]], &one).ok();
+    let next = run("agent:y", &["--json", "claim", "next"], &two).ok().json();
+    assert_eq!(next["lease"]["issue_id"], *ids[1]);
+    // The fence is above those of the place before, under the same counter.
+    let fence = next["lease"]["fence"].as_u64().unwrap();
+    assert!(fence > 1, "{next}");
+    let refused = ground.bench.jit(&["--json", "engine", "migrate", "--to", "local"]);
+    assert_eq!((refused.code, &*error(&refused)), (Some(4), "LOCAL_CLAIMS"), "{refused}");
+    run("agent:x", &["claim", "release", &ids[0]], &one).ok();
+    run("agent:y", &["claim", "release", &ids[1]], &two).ok();
+    ground.bench.jit(&["engine", "migrate", "--to", "local"]).ok();
+    publish(&ground, "each its own");
+    let refused = run("agent:y", &["claim", "next"], &two);
+    assert!(refused.code == Some(4) && refused.stderr.contains("jit engine migrate --to local"), "{refused}");
+    ground.git(&["pull", "-q", "--ff-only"], &two);
+    run("agent:y", &["engine", "migrate", "--to", "local"], &two).ok();
+    run("agent:y", &["claim", "next"], &two).ok();
+    let status = run("agent:y", &["--json", "engine", "status"], &two).ok().json();
+    assert_eq!(status["engine"]["engine"], "local");
+}
+
+#[test]
+fn a_register_that_was_set_back_begins_anew_when_somebody_says_so() {
+    let ground = shared();
+    let ids = issues(&ground, 2);
+    let (one, two) = (clone(&ground, "one"), clone(&ground, "two"));
+    let run = |agent: &str, args: &[&str], at: &Path| ground.bench.run_at(agent, args, at);
+    let before = ground.git(&["rev-parse", "refs/jit/claims"], &ground.origin());
+    run("agent:x", &["claim", "acquire", &ids[0]], &one).ok();
+    run("agent:y", &["engine", "status", "--fresh"], &two).ok();
+    ground.git(&["update-ref", "refs/jit/claims", &before], &ground.origin());
+    for (agent, home) in [("agent:x", &one), ("agent:y", &two)] {
+        let refused = run(agent, &["--json", "claim", "next"], home);
+        assert_eq!(error(&refused), "FORKED", "{refused}");
+    }
+    assert_eq!(run("agent:x", &["engine", "recover", "--reason", "restored"], &one).code, Some(2));
+    let recovered =
+        run("agent:x", &["--json", "engine", "recover", "--new-counter", "--reason", "restored"], &one)
+            .ok()
+            .json();
+    assert!(recovered["before"].is_string() && recovered["counter"] != recovered["before"], "{recovered}");
+    let refused = run("agent:y", &["--json", "claim", "next"], &two);
+    assert_eq!(error(&refused), "NO_REGISTER", "{refused}");
+    ground.git(&["commit", "-qam", "begin anew"], &one);
+    ground.git(&["push", "-q", "origin", "main"], &one);
+    ground.git(&["pull", "-q", "--ff-only"], &two);
+    let next = run("agent:y", &["--json", "claim", "next"], &two).ok().json();
+    assert_eq!(next["lease"]["issue_id"], *ids[0], "what was claimed before is free");
+    assert_eq!(run("agent:x", &["claim", "acquire", &ids[0]], &one).code, Some(4));
+    run("agent:x", &["engine", "check"], &one).ok();
+    // The same for one that is gone.
+    ground.git(&["update-ref", "-d", "refs/jit/claims"], &ground.origin());
+    assert_eq!(error(&run("agent:x", &["--json", "claim", "next"], &one)), "FORKED");
+    run("agent:x", &["engine", "recover", "--new-counter", "--reason", "deleted"], &one).ok();
+    run("agent:x", &["claim", "acquire", &ids[0]], &one).ok();
+}
+
+#[test]
+fn a_plain_push_of_claimed_work_is_refused_where_the_server_could_check_it() {
+    let ground = shared();
+    let id = issues(&ground, 1).remove(0);
+    let one = clone(&ground, "one");
+    let run = |args: &[&str]| ground.bench.run_at("agent:x", args, &one);
+    let push = || {
+        let mut git = ground.bench.dressed(std::process::Command::new("git"));
+        git.args(["push", "-q", "origin", "HEAD:refs/heads/main"])
+            .env("JIT_AGENT_ID", "agent:x")
+            .current_dir(&one);
+        git.env(
+            "PATH",
+            format!("{}:{}", Path::new(JIT).parent().unwrap().display(), std::env::var("PATH").unwrap()),
+        );
+        holdfast_trial::Answer::of_any(&git.output().unwrap())
+    };
+    run(&["hooks", "install"]).ok();
+    ground.git(&["commit", "-q", "--allow-empty", "-m", "nothing is claimed"], &one);
+    assert_eq!(push().code, Some(0), "a plain push is allowed where nothing is claimed");
+    run(&["claim", "acquire", &id]).ok();
+    std::fs::write(one.join("task"), "by x\n").unwrap();
+    ground.git(&["add", "task"], &one);
+    run(&["commit", "-m", "under a claim"]).ok();
+    let refused = push();
+    assert!(refused.code != Some(0) && refused.stderr.contains("jit push"), "{refused}");
+    let pushed = run(&["--json", "push"]).ok().json();
+    assert_eq!(pushed["fenced"], true);
+    assert!(landed(&ground).contains(&"under a claim".to_owned()));
+}

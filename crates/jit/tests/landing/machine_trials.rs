@@ -1,0 +1,190 @@
+//! Several clones of one bare repository, two agents each, who die at any moment: each issue is done and landed exactly
+//! once, wherever the claims are kept.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+
+use holdfast_trial::daemon::Daemon;
+use holdfast_trial::etcd::Cluster;
+use holdfast_trial::{Answer, Dice};
+
+use crate::etcd::in_etcd;
+use crate::ground::{Ground, is_long};
+use crate::machines::{issues, landed, shared};
+
+struct Trial<'a> {
+    ground: &'a Ground,
+    deaths: AtomicU32,
+    begun: Instant,
+}
+
+/// An agent in one of the clones that lives several lives.
+struct Mortal<'a> {
+    trial: &'a Trial<'a>,
+    clone: &'a Path,
+    name: String,
+    dice: Dice,
+    lives: u32,
+}
+
+impl Mortal<'_> {
+    fn work(mut self) {
+        loop {
+            let passed = self.trial.begun.elapsed();
+            assert!(passed < Duration::from_secs(600), "{} does not come to an end", self.name);
+            let Some(at) = self.born() else { continue };
+            while self.task(&at) {}
+            let run = |args: &[&str]| self.trial.ground.bench.run_at(&self.name, args, self.clone);
+            run(&["sync"]);
+            run(&["land", "--all"]);
+            let open = ["-q", "list", "--state", "ready", "--state", "in_progress", "--state", "backlog"];
+            let listed = run(&["list"]).stdout;
+            let waits = listed.contains("not landed") || listed.contains("not committed");
+            let open = run(&open);
+            if open.code == Some(0) && open.stdout.trim().is_empty() && !waits {
+                return;
+            }
+        }
+    }
+
+    fn born(&mut self) -> Option<PathBuf> {
+        self.lives += 1;
+        let ground = self.trial.ground;
+        let at = ground.bench.root().join(format!("{}-{}", self.name.replace(':', "-"), self.lives));
+        let args = ["worktree", "add", "-q", "--detach", at.to_str().unwrap(), "origin/main"];
+        (ground.try_git(&args, self.clone).code == Some(0)).then_some(at)
+    }
+
+    /// One issue from beginning to end; false if there is none, or if the agent died.
+    fn task(&mut self, at: &Path) -> bool {
+        let Some(begun) = self.mortal(&["--json", "start", "--ttl", "4"], at) else { return false };
+        if begun.code != Some(0) {
+            std::thread::sleep(Duration::from_millis(100));
+            return false;
+        }
+        let title = begun.json()["issue"]["title"].as_str().unwrap().to_owned();
+        std::fs::write(at.join(&title), format!("{}\n", self.name)).unwrap();
+        let finished = self.mortal(&["finish", "-a", "-m", &title], at);
+        finished.is_some_and(|answer| answer.code == Some(0))
+    }
+
+    /// Runs a command that is sometimes killed on its way; none if it was.
+    fn mortal(&mut self, args: &[&str], at: &Path) -> Option<Answer> {
+        let mut command: Command = self.trial.ground.bench.command(&self.name, args, at);
+        let child =
+            command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        if self.dice.roll(4) > 0 {
+            return Some(Answer::from(child.wait_with_output().unwrap()));
+        }
+        let (output, died) = self.dice.kill(child);
+        self.trial.deaths.fetch_add(u32::from(died), Ordering::SeqCst);
+        (!died).then(|| Answer::from(output))
+    }
+}
+
+/// So many clones with two agents each, who die on the way, while something else goes on.
+fn trial(
+    ground: &Ground,
+    url: &str,
+    clones: usize,
+    count: usize,
+    mut meanwhile: impl FnMut(&dyn Fn() -> bool),
+) {
+    issues(ground, count);
+    let home = |number| {
+        let name = format!("clone-{number}");
+        ground.git(&["clone", "-q", url, &name], ground.bench.root());
+        ground.bench.root().join(name)
+    };
+    let homes: Vec<PathBuf> = (0..clones).map(home).collect();
+    let trial = Trial { ground, deaths: AtomicU32::new(0), begun: Instant::now() };
+    let seed = Dice::seed();
+    let working = AtomicU32::new(u32::try_from(2 * clones).unwrap());
+    std::thread::scope(|scope| {
+        for (number, home) in homes.iter().flat_map(|home| [home, home]).enumerate() {
+            let (trial, name) = (&trial, format!("agent:m{number}"));
+            let dice = Dice::new(seed + number as u64, Duration::from_millis(700));
+            let leaving = Leaving(&working);
+            scope.spawn(move || {
+                let _leaving = leaving;
+                Mortal { trial, clone: home, name, dice, lives: 0 }.work();
+            });
+        }
+        meanwhile(&|| working.load(Ordering::SeqCst) > 0);
+    });
+    let deaths = trial.deaths.load(Ordering::SeqCst);
+    println!("{clones} clones, {count} issues, {deaths} deaths, {:?}", trial.begun.elapsed());
+    let subjects = landed(ground);
+    for number in 0..count {
+        let title = format!("task-{number}");
+        let times = subjects.iter().filter(|subject| **subject == title).count();
+        assert_eq!(times, 1, "{title}: {subjects:?}");
+        let text = ground.git(&["show", &format!("main:{title}")], &ground.origin());
+        assert_eq!(text.lines().count(), 1, "{title} was done by several: {text}");
+    }
+    ground.main(&["pull", "-q", "--ff-only"]);
+    ground.bench.jit(&["validate", "all"]).ok();
+}
+
+/// Counts those who are still at work, however they leave.
+struct Leaving<'a>(&'a AtomicU32);
+
+impl Drop for Leaving<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+fn by_path(clones: usize, count: usize) {
+    let ground = shared();
+    trial(&ground, ground.origin().to_str().unwrap(), clones, count, |_| ());
+}
+
+#[test]
+fn agents_in_several_clones_do_everything_exactly_once() {
+    if is_long() {
+        by_path(2, 60);
+        by_path(5, 60);
+    } else {
+        by_path(2, 8);
+    }
+}
+
+#[test]
+fn agents_who_reach_the_server_over_the_network_do_everything_exactly_once() {
+    if !is_long() {
+        return;
+    }
+    for clones in [2, 5] {
+        let ground = shared();
+        let daemon = Daemon::start(ground.bench.root()).expect("git daemon");
+        trial(&ground, &daemon.url("origin.git"), clones, 60, |_| ());
+    }
+}
+
+#[test]
+fn agents_whose_claims_are_in_etcd_do_everything_exactly_once_while_leaders_are_killed() {
+    for clones in if is_long() { [2, 5] } else { [2, 0] } {
+        let ground = Ground::with_origin();
+        let members = if is_long() { 3 } else { 1 };
+        let Some(mut cluster) = Cluster::start(ground.bench.root(), members) else { return };
+        in_etcd(&ground, &cluster);
+        let count = if is_long() { 60 } else { 4 };
+        let mut killed = 0;
+        if clones > 0 {
+            trial(&ground, ground.origin().to_str().unwrap(), clones, count, |working| {
+                while is_long() && killed < 2 && working() {
+                    std::thread::sleep(Duration::from_secs(4));
+                    let leader = cluster.leader();
+                    cluster.kill(leader);
+                    killed += 1;
+                    std::thread::sleep(Duration::from_secs(2));
+                    cluster.restart(leader);
+                }
+            });
+            println!("{killed} leaders of etcd were killed on the way");
+        }
+    }
+}

@@ -1,0 +1,83 @@
+//! A remote whose URL has a password in it: it reaches the server, and nothing that anybody else can read.
+
+use std::path::Path;
+use std::process::Command;
+
+use holdfast_trial::Answer;
+
+use crate::ground::Ground;
+
+const SECRET: &str = "s3cret-of-the-trial";
+
+/// What git runs for URLs that begin with `trial://`: it connects to the repository that the environment names.
+const HELPER: &str = r#"#!/bin/sh
+while read -r word service; do
+  case $word in
+  capabilities) printf 'connect\n\n' ;;
+  connect) printf '\n'; exec git "${service#git-}" "$TRIAL_ORIGIN" ;;
+  esac
+done
+"#;
+
+const HOOK: &str = "#!/bin/sh\necho \"$@\" >> \"$TRIAL_HEARD\"\n";
+
+fn script(path: &Path, text: &str) {
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    std::fs::write(path, text).unwrap();
+    std::fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+}
+
+/// The files below a directory that have the secret in them.
+fn telling(directory: &Path) -> Vec<String> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(directory).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            found.extend(telling(&path));
+        } else if String::from_utf8_lossy(&std::fs::read(&path).unwrap_or_default()).contains(SECRET) {
+            found.push(path.display().to_string());
+        }
+    }
+    found
+}
+
+#[test]
+fn a_password_in_a_url_is_told_to_nobody() {
+    let ground = Ground::with_origin();
+    let (root, repo) = (ground.bench.root(), ground.bench.repo());
+    let heard = root.join("heard");
+    script(&root.join("bin/git-remote-trial"), HELPER);
+    let dressed = |mut command: Command| {
+        let path = format!("{}:{}", root.join("bin").display(), std::env::var("PATH").unwrap());
+        command.env("PATH", path).env("TRIAL_ORIGIN", ground.origin()).env("TRIAL_HEARD", &heard);
+        Answer::from(command.output().unwrap())
+    };
+    let jit = |args: &[&str]| {
+        let answer = dressed(ground.bench.command("agent:a", args, &repo));
+        assert!(!answer.to_string().contains(SECRET), "jit {args:?}: {answer}");
+        answer
+    };
+    ground.main(&["remote", "set-url", "origin", &format!("trial://me:{SECRET}@host/x")]);
+    jit(&["engine", "init", "git"]).ok();
+    let id = ground.issue("draw", &[]);
+    script(&repo.join(".git/hooks/pre-push"), HOOK);
+    jit(&["push"]).ok();
+    jit(&["start", &id]).ok();
+    std::fs::write(repo.join("drawing"), "a line\n").unwrap();
+    for args in
+        [["engine", "status", "--fresh"], ["engine", "status", "--json"], ["engine", "check", "--json"]]
+    {
+        jit(&args).ok();
+    }
+    std::fs::remove_file(&heard).unwrap();
+    jit(&["finish", "-a", "-m", "draw"]).ok();
+    // The hook of git that jit asks before it pushes is told where to, and not with which password.
+    assert_eq!(std::fs::read_to_string(&heard).unwrap().lines().last(), Some("origin trial://host/x"));
+    // A server that is gone is named in the error.
+    std::fs::rename(ground.origin(), root.join("away.git")).unwrap();
+    assert_eq!(jit(&["claim", "next"]).code, Some(10));
+    assert_eq!(jit(&["engine", "check"]).code, Some(7));
+    let config = repo.join(".git/config").display().to_string();
+    let told: Vec<String> = telling(&repo).into_iter().filter(|path| *path != config).collect();
+    assert_eq!(told, Vec::<String>::new());
+}

@@ -1,0 +1,357 @@
+//! The register in etcd, with real members: the medium's contract, and what a cluster or a network may do to it.
+#![expect(clippy::disallowed_methods, reason = "tests look at files and wait")]
+#![expect(clippy::disallowed_macros, reason = "what was measured is told")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    reason = "a test that cannot go on shall stop"
+)]
+
+#[path = "support/proxy.rs"]
+mod proxy;
+mod support;
+
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use holdfast_kernel::{Answer, Command, Fence, Lease, LeaseId, Millis, Refusal};
+use holdfast_remote::etcd::{Access, Etcd};
+use holdfast_remote::local::Local;
+use holdfast_remote::shared::Trust;
+use holdfast_remote::{Settings, Shared};
+use holdfast_store::conformance::{self, Planted, Subject};
+use holdfast_store::{Error, JournaledMedium, Medium, Result, Trouble};
+use holdfast_sys::Sys;
+use holdfast_trial::etcd::Cluster;
+use proxy::{Fault, Proxy};
+use support::{COUNTER, policy, trouble, wanted};
+
+fn access(urls: &[String], namespace: &str) -> Access {
+    Access { endpoints: urls.to_vec(), namespace: namespace.into(), user: None, limit: Millis::from_secs(5) }
+}
+
+fn settings() -> Settings {
+    Settings {
+        max_age: Millis::ZERO,
+        pause: Millis::new(20),
+        tries: 8,
+        trust: Trust::Clocks,
+        ..Settings::default()
+    }
+}
+
+fn open_at(sys: &Sys, dir: &Path, urls: &[String], namespace: &str) -> Shared {
+    std::fs::create_dir_all(dir).unwrap();
+    let register = Etcd::open(sys, &access(urls, namespace)).unwrap();
+    Shared::new(sys.clone(), Box::new(register), Local::new(dir.to_path_buf(), 0o600), settings())
+}
+
+/// The clone in `dir`, of a register that is made if it is not there.
+fn made(sys: &Sys, dir: &Path, urls: &[String], namespace: &str) -> Shared {
+    let shared = open_at(sys, dir, urls, namespace);
+    if shared.register().read().unwrap().is_none() {
+        let maker = dir.with_extension("maker");
+        open_at(sys, &maker, urls, namespace).make(COUNTER, Fence::FIRST).unwrap();
+    }
+    shared
+}
+
+/// The file that says, above the directories of a suite, where the cluster is.
+const URLS: &str = "etcd.urls";
+
+fn open_for_suite(sys: &Sys, dir: &Path) -> Box<dyn Medium> {
+    let urls = dir.ancestors().find_map(|above| std::fs::read_to_string(above.join(URLS)).ok()).unwrap();
+    let urls: Vec<String> = urls.lines().map(str::to_owned).collect();
+    let namespace =
+        dir.to_str().unwrap().trim_start_matches('/').replace(|c: char| !c.is_ascii_alphanumeric(), "-");
+    Box::new(made(sys, dir, &urls, &namespace))
+}
+
+fn hostile(dir: &Path) -> Vec<Planted> {
+    support::hostile(dir).into_iter().filter(|(_, bytes)| bytes.len() < 12).take(6).collect()
+}
+
+const SUBJECT: Subject = Subject { open: open_for_suite, resources: &["one", "two"], shared: true, hostile };
+
+/// A directory and a cluster in it; none where etcd is not installed.
+fn cluster(members: usize) -> Option<(tempfile::TempDir, Cluster)> {
+    let scratch = tempfile::tempdir().unwrap();
+    let cluster = Cluster::start(scratch.path(), members)?;
+    Some((scratch, cluster))
+}
+
+#[test]
+fn it_keeps_to_the_contract_in_etcd() {
+    let Some((scratch, cluster)) = cluster(1) else { return };
+    std::fs::write(scratch.path().join(URLS), cluster.urls().join("\n")).unwrap();
+    conformance::on_real_files(&SUBJECT, scratch.path());
+    conformance::contention_on_real_files(&SUBJECT, scratch.path(), 2);
+}
+
+fn take(shared: &Shared, resource: &str, who: &str) -> Result<Lease> {
+    match shared.transact(&policy(), &wanted(resource, who))? {
+        Answer::Granted(lease) | Answer::AlreadyHeld(lease) => Ok(lease),
+        other => panic!("a grant was due, not {other:?}"),
+    }
+}
+
+#[test]
+fn two_clones_exclude_each_other_and_the_history_outlives_its_cuts() {
+    let Some((scratch, cluster)) = cluster(1) else { return };
+    let urls = cluster.urls();
+    let open = |who: &str| {
+        let register = Etcd::open(&Sys::os(), &access(&urls, "cuts")).unwrap().cut_every(4);
+        let dir = scratch.path().join(who);
+        std::fs::create_dir(&dir).unwrap();
+        Shared::new(Sys::os(), Box::new(register), Local::new(dir, 0o600), settings())
+    };
+    let (ann, bob, late) = (open("ann"), open("bob"), open("late"));
+    assert_eq!(trouble(take(&ann, "one", "ann")), Trouble::Missing, "nothing is made because it is missing");
+    ann.make(COUNTER, Fence::FIRST).unwrap();
+    assert!(!ann.make(COUNTER, Fence::FIRST).unwrap(), "it is there already");
+    let other = holdfast_store::CounterId::new(LeaseId::new(8));
+    assert_eq!(trouble(bob.make(other, Fence::FIRST)), Trouble::Missing);
+    late.known(true).unwrap();
+    late.refresh().unwrap();
+    let anns = take(&ann, "one", "ann").unwrap();
+    let refused = take(&bob, "one", "bob");
+    assert!(matches!(refused, Err(Error::Refused(Refusal::Held { .. }))), "{refused:?}");
+    bob.refresh().unwrap();
+    let mut fence = anns.fence;
+    for number in 0..6 {
+        let lease = take(&ann, &format!("task-{number}"), "ann").unwrap();
+        assert!(lease.fence > fence);
+        fence = lease.fence;
+        // Whoever saw a step before the cut still knows the register.
+        bob.refresh().unwrap();
+        ann.history(&mut |_| ()).unwrap();
+    }
+    assert_eq!(bob.known(true).unwrap().head.cut, 4);
+    for number in 6..12 {
+        take(&ann, &format!("task-{number}"), "ann").unwrap();
+    }
+    bob.refresh().unwrap();
+    assert!(bob.history(&mut |_| ()).unwrap().records < 8, "what was cut is not kept for ever");
+    // Too much has happened for it to tell.
+    assert_eq!(trouble(late.refresh()), Trouble::Forked);
+    late.join().unwrap();
+    assert_eq!(late.known(true).unwrap().view.table.len(), 13);
+}
+
+#[test]
+fn whatever_the_network_does_to_two_transactions_each_is_done_once() {
+    let Some((scratch, cluster)) = cluster(1) else { return };
+    let proxy = Proxy::start(&cluster.urls()[0]);
+    let mut number = 0;
+    for first in Fault::ALL {
+        for second in Fault::ALL {
+            number += 1;
+            let namespace = format!("network-{number}");
+            let dir = scratch.path().join(&namespace);
+            made(&Sys::os(), &dir.join("calm"), &cluster.urls(), &namespace);
+            let ann = open_at(&Sys::os(), &dir.join("ann"), &[proxy.url()], &namespace);
+            proxy.next(&[first, second]);
+            let lease = match ann.transact(&policy(), &wanted("one", "ann")) {
+                Ok(Answer::Granted(lease)) => lease,
+                other => panic!("{first:?} then {second:?}: {other:?}"),
+            };
+            let release = Command::Release { lease: lease.id, holder: lease.holder.clone() };
+            let released = ann.transact(&policy(), &release);
+            assert!(
+                matches!(&released, Ok(Answer::Released(was)) if *was == lease),
+                "{first:?}, {second:?}: {released:?}"
+            );
+            proxy.next(&[]);
+            proxy.deliver();
+            let calm = open_at(&Sys::os(), &dir.join("calm"), &cluster.urls(), &namespace);
+            assert_eq!(calm.history(&mut |_| ()).unwrap().records, 2, "{first:?} then {second:?}");
+        }
+    }
+}
+
+/// Takes and gives back one thing, again and again: while somebody has it, nobody else is told that it does.
+fn turns(shared: &Shared, who: &str, busy: &Mutex<()>, until: &AtomicBool) -> u32 {
+    let mut done = 0;
+    while !until.load(Ordering::SeqCst) {
+        let lease = match take(shared, "one", who) {
+            Ok(lease) => lease,
+            Err(Error::Refused(Refusal::Held { .. })) => continue,
+            // What could not be found out is found out by the next one.
+            Err(Error::Shared { trouble: Trouble::Unavailable | Trouble::Unresolved, .. }) => continue,
+            Err(error) => panic!("{who}: {error}"),
+        };
+        let alone = busy.try_lock().unwrap_or_else(|_| panic!("{who} and somebody else have it"));
+        done += 1;
+        std::thread::sleep(Duration::from_millis(2));
+        drop(alone);
+        let release = Command::Release { lease: lease.id, holder: lease.holder.clone() };
+        loop {
+            match shared.transact(&policy(), &release) {
+                Ok(_) | Err(Error::Refused(_)) => break,
+                Err(Error::Shared { trouble: Trouble::Unavailable | Trouble::Unresolved, .. }) => {}
+                Err(error) => panic!("{who}: {error}"),
+            }
+        }
+    }
+    done
+}
+
+fn long() -> bool {
+    std::env::var_os("HOLDFAST_LONG").is_some()
+}
+
+#[test]
+fn nobody_is_told_yes_twice_while_leaders_are_killed_and_stopped() {
+    let Some((scratch, mut cluster)) = cluster(3) else { return };
+    let urls = cluster.urls();
+    let (busy, until) = (Mutex::new(()), AtomicBool::new(false));
+    let clones: Vec<(String, Shared)> = (0..4)
+        .map(|number| {
+            let who = format!("clone-{number}");
+            // Each asks another member first.
+            let mut own = urls.clone();
+            own.rotate_left(number % urls.len());
+            (who.clone(), made(&Sys::os(), &scratch.path().join(who), &own, "leaders"))
+        })
+        .collect();
+    let mut first_grants = Vec::new();
+    let done: Vec<u32> = std::thread::scope(|scope| {
+        let (busy, until) = (&busy, &until);
+        let turns = clones.iter().map(|(who, shared)| scope.spawn(move || turns(shared, who, busy, until)));
+        let turns: Vec<_> = turns.collect();
+        let watcher = open_at(&Sys::os(), &scratch.path().join("watcher"), &urls, "leaders");
+        for round in 0..if long() { 6 } else { 2 } {
+            std::thread::sleep(Duration::from_millis(300));
+            let leader = cluster.leader();
+            let began = Instant::now();
+            if round % 2 == 0 {
+                cluster.kill(leader);
+            } else {
+                cluster.pause(leader);
+            }
+            while take(&watcher, &format!("first-{round}"), "watcher").is_err() {}
+            first_grants.push(began.elapsed());
+            if round % 2 == 0 {
+                cluster.restart(leader);
+            } else {
+                cluster.resume(leader);
+            }
+        }
+        until.store(true, Ordering::SeqCst);
+        turns.into_iter().map(|turns| turns.join().unwrap()).collect()
+    });
+    println!("grants by clone {done:?}, first grant after the leader was gone {first_grants:?}");
+    assert!(done.iter().sum::<u32>() > 10, "{done:?}");
+    clones[0].1.history(&mut |_| ()).unwrap();
+}
+
+#[test]
+fn a_cluster_without_a_majority_grants_nothing_and_says_so() {
+    let Some((scratch, mut cluster)) = cluster(3) else { return };
+    let ann = made(&Sys::os(), &scratch.path().join("ann"), &cluster.urls(), "minority");
+    let lease = take(&ann, "one", "ann").unwrap();
+    cluster.kill(0);
+    cluster.kill(1);
+    let settings = Settings { tries: 2, max_age: Millis::from_secs(60), ..settings() };
+    let short = Access { limit: Millis::new(700), ..access(&cluster.urls(), "minority") };
+    let register = Etcd::open(&Sys::os(), &short).unwrap();
+    let local = Local::new(scratch.path().join("ann"), 0o600);
+    let cut_off = Shared::new(Sys::os(), Box::new(register), local, settings);
+    assert_eq!(trouble(cut_off.known(true)), Trouble::Unavailable);
+    assert!(matches!(trouble(take(&cut_off, "two", "ann")), Trouble::Unavailable | Trouble::Unresolved));
+    // What one holds can be used.
+    let claim = holdfast_kernel::Claim {
+        resource: lease.resource.clone(),
+        lease: lease.id,
+        holder: lease.holder.clone(),
+        fence: lease.fence,
+    };
+    let known = cut_off.known(false).unwrap();
+    assert_eq!(known.view.table.get(lease.id).map(|lease| lease.fence), Some(claim.fence));
+    cluster.restart(0);
+    cluster.restart(1);
+    let _ = cluster.leader();
+    take(&ann, "two", "ann").unwrap();
+}
+
+#[test]
+fn another_cluster_in_its_place_stops_everything_and_is_left_alone() {
+    let Some((scratch, cluster)) = cluster(1) else { return };
+    let other_dir = scratch.path().join("other");
+    let other = Cluster::start(&other_dir, 1).unwrap();
+    let dir: PathBuf = scratch.path().join("ann");
+    let ann = made(&Sys::os(), &dir, &cluster.urls(), "places");
+    take(&ann, "one", "ann").unwrap();
+    // The same steps there, so that the revisions are the same.
+    let stranger = made(&Sys::os(), &scratch.path().join("stranger"), &other.urls(), "places");
+    take(&stranger, "one", "stranger").unwrap();
+    let before = stranger.register().read().unwrap();
+    let moved = open_at(&Sys::os(), &dir, &other.urls(), "places");
+    assert_eq!(trouble(take(&moved, "two", "ann")), Trouble::Forked);
+    assert_eq!(stranger.register().read().unwrap(), before);
+    // A value that was deleted, or put there by hand, stops as well.
+    let port: u16 = cluster.urls()[0].rsplit(':').next().unwrap().parse().unwrap();
+    let key = "L2hvbGRmYXN0L3BsYWNlcy9oZWFk"; // "/holdfast/places/head"
+    holdfast_trial::etcd::post(port, "/v3/kv/deleterange", &format!("{{\"key\":\"{key}\"}}")).unwrap();
+    assert_eq!(trouble(take(&ann, "two", "ann")), Trouble::Forked);
+    holdfast_trial::etcd::post(port, "/v3/kv/put", &format!("{{\"key\":\"{key}\",\"value\":\"e30=\"}}"))
+        .unwrap();
+    assert_eq!(trouble(take(&ann, "two", "ann")), Trouble::Unavailable);
+}
+
+#[test]
+fn a_user_logs_in_and_one_who_may_only_read_is_told() {
+    let Some((scratch, cluster)) = cluster(1) else { return };
+    let port: u16 = cluster.urls()[0].rsplit(':').next().unwrap().parse().unwrap();
+    let maker = made(&Sys::os(), &scratch.path().join("maker"), &cluster.urls(), "users");
+    drop(maker);
+    let ask = |path: &str, body: &str| {
+        let said = holdfast_trial::etcd::post(port, path, body).unwrap();
+        assert!(!said.contains("\"error\""), "{path}: {said}");
+    };
+    for user in ["root", "ann", "guest"] {
+        ask("/v3/auth/user/add", &format!("{{\"name\":\"{user}\",\"password\":\"pw-{user}\"}}"));
+        ask("/v3/auth/role/add", &format!("{{\"name\":\"{user}\"}}"));
+        ask("/v3/auth/user/grant", &format!("{{\"user\":\"{user}\",\"role\":\"{user}\"}}"));
+    }
+    // All keys below /holdfast/ up to /holdfast0.
+    let range = "\"key\":\"L2hvbGRmYXN0Lw==\",\"range_end\":\"L2hvbGRmYXN0MA==\"";
+    for (role, may) in [("ann", "READWRITE"), ("guest", "READ")] {
+        ask(
+            "/v3/auth/role/grant",
+            &format!("{{\"name\":\"{role}\",\"perm\":{{\"permType\":\"{may}\",{range}}}}}"),
+        );
+    }
+    ask("/v3/auth/enable", "{}");
+    let open = |who: &str, password: &str| {
+        let user = holdfast_remote::etcd::User { name: who.into(), password: password.into() };
+        let access = Access { user: Some(user), ..access(&cluster.urls(), "users") };
+        let dir = scratch.path().join(format!("{who}-{password}"));
+        std::fs::create_dir(&dir).unwrap();
+        let register = Etcd::open(&Sys::os(), &access).unwrap();
+        Shared::new(
+            Sys::os(),
+            Box::new(register),
+            Local::new(dir, 0o600),
+            Settings { tries: 2, ..settings() },
+        )
+    };
+    let ann = open("ann", "pw-ann");
+    take(&ann, "one", "ann").unwrap();
+    ann.can_be_written().unwrap();
+    let guest = open("guest", "pw-guest");
+    assert_eq!(guest.known(true).unwrap().view.table.len(), 1);
+    assert_eq!(trouble(guest.can_be_written()), Trouble::Refused);
+    assert_eq!(trouble(take(&guest, "two", "guest")), Trouble::Refused);
+    let Err(Error::Shared { trouble: Trouble::Unavailable, what }) = open("ann", "wrong-s3cret").known(true)
+    else {
+        panic!("a wrong password was taken")
+    };
+    assert!(!what.contains("s3cret"), "{what}");
+    let nobody = open_at(&Sys::os(), &scratch.path().join("nobody"), &cluster.urls(), "users");
+    assert_eq!(trouble(nobody.known(true)), Trouble::Unavailable);
+}
