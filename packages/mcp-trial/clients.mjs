@@ -181,10 +181,12 @@ const killed = bash(
 /** A pool of Claude Code on six issues. One is killed on its first attempt, one gives up on its; what became of it. */
 async function pool(at) {
   const titles = ["alpha", "beta", "gamma", "delta", "epsilon", "zeta"].map((name) => `Write ${name} down`);
-  for (const title of titles) at.run("jit", ["--agent-id", "person:me", "create", "--title", title, "--label", "in:pool"]);
+  const create = ["--json", "--agent-id", "person:me", "create", "--label", "in:pool", "--title"];
+  const made = titles.map((title) => JSON.parse(at.run("jit", [...create, title])).issue.handle);
   const begun = {};
   const model = await standIn((body, turn) => {
-    const title = titles.find((one) => body.includes(one));
+    // What others have landed may be in its first message, too.
+    const title = titles[made.indexOf(body.match(/You work on issue (\w+)/)[1])];
     if (turn === 0) begun[title] = (begun[title] ?? 0) + 1;
     if (begun[title] === 1 && title === titles[1]) return [killed];
     if (begun[title] === 1 && title === titles[2]) return [];
