@@ -37,6 +37,7 @@ pub use error::{Error, Result};
 pub use head::Head;
 pub use objects::Objects;
 pub use oid::ObjectId;
+pub use paths::real as real_path;
 pub use refname::RefName;
 pub use repository::{Place, Repository};
 pub use run::Git;

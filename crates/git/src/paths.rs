@@ -17,7 +17,10 @@ const MOST_LINKS: usize = 40;
 pub(crate) const SMALL: usize = 64 << 10;
 
 /// The absolute path `path` without symbolic links, `.` and `..`.
-pub(crate) fn real(files: &dyn Files, path: &Path) -> Result<PathBuf> {
+///
+/// # Errors
+/// When nothing is there, or the links go in circles.
+pub fn real(files: &dyn Files, path: &Path) -> Result<PathBuf> {
     real_from(files, Path::new("/"), path)
 }
 

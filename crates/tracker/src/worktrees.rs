@@ -258,10 +258,22 @@ fn home(session: &Session, repository: &Repository) -> Result<PathBuf> {
     let main = repository.main_work_tree(&*session.sys().files)?;
     let main = main.unwrap_or_else(|| repository.common_dir().to_path_buf());
     if let Some(dir) = &session.config().worktree.dir {
-        return Ok(main.join(dir));
+        return Ok(real(session, &main.join(dir)));
     }
     let name = main.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     Ok(main.with_file_name(format!("{}.worktrees", name.strip_suffix(".git").unwrap_or(&name))))
+}
+
+/// A path as git tells of it, without links and steps back, as far as something is there.
+fn real(session: &Session, path: &Path) -> PathBuf {
+    let files = &*session.sys().files;
+    let found = path.ancestors().find_map(|above| Some((above, holdfast_git::real_path(files, above).ok()?)));
+    let rest = found.as_ref().and_then(|(above, _)| path.strip_prefix(above).ok());
+    match (&found, rest) {
+        (Some((_, real)), Some(rest)) if rest.as_os_str().is_empty() => real.clone(),
+        (Some((_, real)), Some(rest)) => real.join(rest),
+        _ => path.to_path_buf(),
+    }
 }
 
 /// The worktree that was meant: by its name, its path or its id.

@@ -302,6 +302,29 @@ fn a_smaller_pool_tidies_up_after_one_that_was_killed() {
     ground.assert_tidy();
 }
 
+/// Worktrees that are kept somewhere else are found again there, however that is written.
+#[test]
+fn a_pool_finds_its_worktrees_where_the_configuration_says() {
+    let ground = Ground::new();
+    for dir in ["..", "../kept/here"] {
+        ground.bench.config(&format!("[worktree]\ndir = \"{dir}\"\n"));
+        ground.bench.git(&["add", "-A"], &ground.bench.repo());
+        ground.bench.git(&["commit", "-qm", "track issues"], &ground.bench.repo());
+        ground.issues(3);
+        let places = ground.bench.root().join("places");
+        let script = format!("pwd >> {}; {WORK}", places.display());
+        let answer = ground.drained(&["-n", "1"], &script);
+        assert_eq!(answer.ok().json()["pool"]["finished"], 3);
+        let all = std::fs::read_to_string(&places).unwrap();
+        let once: BTreeSet<&str> = all.lines().collect();
+        assert_eq!(once.len(), 1, "one worktree for one worker: {all}");
+        let root = std::path::PathBuf::from(all.lines().next().unwrap());
+        assert!(root.ends_with("pool-1") && !root.exists(), "{all}");
+        std::fs::remove_file(&places).unwrap();
+    }
+    ground.assert_nothing_left();
+}
+
 fn pool_and_all(ground: &Ground, mut pool: Child) {
     // A process that nobody has waited for has no environment that could be read.
     std::thread::scope(|scope| {
