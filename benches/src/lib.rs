@@ -23,6 +23,7 @@ mod machines;
 mod named;
 mod open;
 mod rebuild;
+mod run;
 mod simulation;
 mod tracker;
 mod turns;
@@ -39,7 +40,7 @@ pub struct Bench {
 }
 
 /// All benchmarks, in the order of the table.
-pub const BENCHES: [Bench; 15] = [
+pub const BENCHES: [Bench; 16] = [
     Bench { name: "acquire", run: acquire::run },
     Bench { name: "group", run: group::run },
     Bench { name: "depth", run: depth::run },
@@ -51,6 +52,7 @@ pub const BENCHES: [Bench; 15] = [
     Bench { name: "hooks", run: hooks::run },
     Bench { name: "issues", run: issues::run },
     Bench { name: "agents", run: agents::run },
+    Bench { name: "run", run: run::run },
     Bench { name: "named", run: named::run },
     Bench { name: "simulation", run: simulation::run },
     Bench { name: "kc-turns", run: turns::run },

@@ -69,8 +69,8 @@ function repository() {
   return { root, repo, env, run, remove: () => rmSync(root, { recursive: true, force: true }) };
 }
 
-/** A stand-in for the service of a model: its n-th turn is the n-th step. */
-async function standIn(steps) {
+/** A stand-in for the service of a model: its n-th turn is the n-th step of a script, or of the one that `script` gives. */
+async function standIn(script) {
   const asked = [];
   const server = http.createServer(async (request, response) => {
     let body = "";
@@ -82,7 +82,8 @@ async function standIn(steps) {
     const isWork = (question.tools ?? []).length > 3;
     if (isWork) asked.push(body);
     const turn = question.messages.filter((message) => message.role === "assistant").length;
-    const step = (isWork && steps[turn]) || { text: "done" };
+    const steps = !isWork ? [] : typeof script === "function" ? script(body, turn) : script;
+    const step = steps[turn] || { text: "done" };
     const id = `${asked.length}-${turn}`;
     const block = step.tool ? { type: "tool_use", id: `toolu_${id}`, name: step.tool, input: {} } : { type: "text", text: "" };
     const delta = step.tool
@@ -172,6 +173,36 @@ const byTools = (file) => [
 
 const byCommands = (file) => [bash("jit start"), bash(`jit status; echo work > ${file}`), bash(`jit finish -a -m ${file}`)];
 
+/** Ends the client that this runs below, as its system would: it is the one that the guardian started. */
+const killed = bash(
+  "p=$$; while q=$(cut -d' ' -f4 /proc/$p/stat) && [ \"$(cat /proc/$q/comm)\" != jit ]; do p=$q; done; kill -9 $p",
+);
+
+/** A pool of Claude Code on six issues. One is killed on its first attempt, one gives up on its; what became of it. */
+async function pool(at) {
+  const titles = ["alpha", "beta", "gamma", "delta", "epsilon", "zeta"].map((name) => `Write ${name} down`);
+  for (const title of titles) at.run("jit", ["--agent-id", "person:me", "create", "--title", title, "--label", "in:pool"]);
+  const begun = {};
+  const model = await standIn((body, turn) => {
+    const title = titles.find((one) => body.includes(one));
+    if (turn === 0) begun[title] = (begun[title] ?? 0) + 1;
+    if (begun[title] === 1 && title === titles[1]) return [killed];
+    if (begun[title] === 1 && title === titles[2]) return [];
+    return [bash('cat "$JIT_BRIEFING" > "done-$JIT_ISSUE_HANDLE"')];
+  });
+  const env = { ...at.env, ANTHROPIC_BASE_URL: model.address, ANTHROPIC_API_KEY: "made-up" };
+  Object.assign(env, { DISABLE_AUTOUPDATER: "1", CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: "1" });
+  env.PATH = `${join(clients, "node_modules/.bin")}:${env.PATH}`;
+  const words = ["--json", "dispatch", "-n", "3", "--drain", "--label", "in:pool", "--agent", "claude"];
+  try {
+    const args = [...words, "--agent-args", "--allowedTools Bash"];
+    const { stdout } = await promisify(execFile)("jit", args, { cwd: at.repo, env, timeout: 600_000 });
+    return { titles, begun, pool: JSON.parse(stdout).pool };
+  } finally {
+    model.close();
+  }
+}
+
 const landed = (at, files) => assert.equal(at.run("git", ["ls-tree", "--name-only", "main", ...files]), `${files.join("\n")}\n`);
 
 const tests = {
@@ -196,6 +227,15 @@ const tests = {
     ]);
     assert(asked[0].includes("You are agent:ann"), "prime says who it is");
     landed(at, ["ann", "bob"]);
+  },
+  async "a pool of three of Claude Code, one killed on the way, one that gives up"(at) {
+    const { titles, begun, pool: ended } = await pool(at);
+    assert.deepEqual([ended.finished, ended.failed, ended.needs_attention], [6, 2, []], JSON.stringify(ended));
+    assert.deepEqual(begun, Object.fromEntries(titles.map((title, number) => [title, [1, 2].includes(number) ? 2 : 1])));
+    const subjects = at.run("git", ["log", "--format=%s", "main"]).split("\n");
+    for (const title of titles) assert.equal(subjects.filter((subject) => subject === title).length, 1, title);
+    assert.equal(at.run("git", ["ls-tree", "--name-only", "main"]).match(/^done-/gm).length, 6);
+    assert.equal(at.run("git", ["worktree", "list"]).match(/pool-/g), null, "worktrees are left");
   },
 };
 

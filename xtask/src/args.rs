@@ -2,7 +2,7 @@
 
 /// What the words may be.
 pub const USAGE: &str = "\
-cargo xtask demo               build jit and watch four agents at work, with a crash and a takeover
+cargo xtask demo               build jit and watch a pool at work, with a crash and a takeover
 cargo xtask test [--long]      every check and test; --long takes many times the seeds, cases and minutes
 cargo xtask bench [name]       every benchmark, or those whose name contains the word, as one table
 cargo xtask install [DIR]      build jit, jvs, kc_cli and ic as they are shipped, and put them where cargo would

@@ -72,13 +72,8 @@ impl Fuzzer {
     fn build(root: &Path) -> Result<Self, String> {
         let targets = targets(root)?;
         let host = host(root).ok_or("rustc does not say for which machine it builds")?;
-        let common = ["--release", "--all-targets", "--target", &host];
-        // With the same flags both share what they compile, the fuzzer's C++ first of all.
-        let cargo = |words: &[&str], rest: &[&str]| {
-            let words: Vec<&str> = words.iter().chain(&common).chain(rest).copied().collect();
-            Child::cargo(&folder(root), &words).env("RUSTFLAGS", FLAGS).run().ok
-        };
-        if !cargo(&["clippy"], &["--", "-D", "warnings"]) || !cargo(&["build"], &[]) {
+        let words = ["build", "--release", "--all-targets", "--target", &host];
+        if !Child::linting_cargo(&folder(root), &words).env("RUSTFLAGS", FLAGS).run().ok {
             return Err("the fuzz targets do not build or do not pass their lints".into());
         }
         let programs = folder(root).join("target").join(host).join("release");

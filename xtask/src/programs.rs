@@ -58,12 +58,20 @@ pub fn simulate(root: &Path, words: &[String]) -> bool {
     in_development(root, "holdfast-sim").is_some_and(|sim| Child::new(root, &sim, &words).hand_over())
 }
 
-/// Builds one program as the test command builds it, with what all members of the workspace ask of its dependencies, so
-/// that neither does the other's work again, and says where it is.
+/// Builds one program with little optimisation, and says where it is.
 pub(crate) fn in_development(root: &Path, program: &str) -> Option<String> {
+    debug(root, program, Child::cargo)
+}
+
+/// The same as the test command builds it, so that neither does the other's work again.
+pub(crate) fn to_test(root: &Path, program: &str) -> Option<String> {
+    debug(root, program, Child::linting_cargo)
+}
+
+/// With what all members of the workspace ask of its dependencies: another choice would build those once more.
+fn debug(root: &Path, program: &str, cargo: fn(&Path, &[&str]) -> Child) -> Option<String> {
     let words = ["build", "--workspace", "--all-features", "--bin", program];
-    let built = Child::cargo(root, &words).hand_over();
-    built.then(|| target(root).join("debug").join(program).display().to_string())
+    cargo(root, &words).hand_over().then(|| target(root).join("debug").join(program).display().to_string())
 }
 
 /// Where cargo puts what it builds.

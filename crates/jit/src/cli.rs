@@ -5,6 +5,7 @@ mod config;
 mod deferred;
 mod demo;
 mod dep;
+mod dispatch;
 mod doc;
 mod engine;
 mod gate;
@@ -15,6 +16,7 @@ mod mcp;
 mod note;
 mod prime;
 mod query;
+mod run;
 mod setup;
 mod shell;
 mod validate;
@@ -31,6 +33,7 @@ pub use config::Config;
 pub use deferred::Deferred;
 pub use demo::Demo;
 pub use dep::{Dep, Label};
+pub use dispatch::{AboutPool, Client as Headless, Dispatch, Pool};
 pub use doc::{Doc, Export, Import};
 pub use engine::{Engine, EngineName, InitEngine, Migrate};
 pub use gate::{DefineGate, Gate, ReportGate, Said};
@@ -41,6 +44,7 @@ pub use mcp::Mcp;
 pub use note::Note;
 pub use prime::{HookOf, Prime};
 pub use query::{Filters, Graph, GraphFormat, ListFilters, Log, Query, Search, Sort};
+pub use run::{Guardian, Run};
 pub use setup::{Client, Setup};
 pub use shell::{Man, Schema, Shell};
 pub use validate::Validate;
@@ -126,7 +130,7 @@ pub enum Typed {
         jit mcp --answer-within 20"
     )]
     Mcp(Mcp),
-    /// Watch four agents at work, with a crash and a takeover, in a repository of their own
+    /// Watch a pool land changes while one worker is killed and one sleeps, in a repository of its own
     #[command(after_help = "Examples:\n  jit demo\n  jit demo --keep")]
     Demo(Demo),
     /// Claim an issue and begin work on it
@@ -167,6 +171,25 @@ pub enum Typed {
     /// Land finished branches whose holder is gone
     #[command(after_help = "Examples:\n  jit land 7k2f\n  jit land --all")]
     Land(Land),
+    /// Run a command under a claim
+    #[command(
+        after_help = "The claim is renewed while the command lives. If it ends with 0 and has changed something, that \
+        is committed and lands; otherwise the issue is given back with a note. If the claim is lost, or jit run is \
+        killed, the command and all that it started are ended. The command finds JIT_ISSUE_ID, JIT_ISSUE_TITLE, \
+        JIT_AGENT_ID, JIT_FENCE and JIT_BRIEFING in its environment.\n\nExamples:\n  jit run -- ./agent.sh\n  \
+        jit run 7k2f --worktree --stdin -- claude -p\n  jit run --label ui --log -- make fix"
+    )]
+    Run(Run),
+    /// Run a command for one issue after the other, several at once
+    #[command(
+        after_help = "Each worker has a name, a worktree and a log. A command that ends with 0 and has changed \
+        something is finished and lands; otherwise the issue is given back, and offered again until it failed too \
+        often. New work is waited for. Ctrl-C lets the running commands finish, twice stops them. Killed and started \
+        again, it goes on.\n\nExamples:\n  jit dispatch -n 4 --agent claude --agent-args '--allowedTools Edit,Bash'\n  \
+        jit dispatch -n 2 --drain -- ./agent.sh {briefing}\n  jit dispatch --for 8h --label ui -- make fix\n  \
+        jit dispatch status"
+    )]
+    Dispatch(Dispatch),
     /// Push this branch, if the claims that its work is done under are in force
     #[command(
         after_help = "Where the git server keeps the claims (jit engine init git), the branch and the claims move in one \
@@ -274,6 +297,9 @@ pub enum Typed {
     /// Install, remove and inspect git hooks
     #[command(subcommand)]
     Hooks(Deferred<Hooks>),
+    /// Guard a run, for `jit run`
+    #[command(hide = true)]
+    Guardian(Guardian),
     /// Merge an issue's file, for git
     #[command(hide = true)]
     MergeDriver(MergeDriver),

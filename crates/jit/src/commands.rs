@@ -6,12 +6,14 @@ pub mod config;
 pub mod decide;
 pub mod demo;
 pub mod dep;
+pub mod dispatch;
 pub mod doc;
 pub mod edit;
 pub mod engine;
 pub mod export;
 pub mod gate;
 pub mod graph;
+pub mod guardian;
 pub mod heartbeat;
 pub mod hook;
 pub mod hooks;
@@ -26,6 +28,7 @@ pub mod note;
 pub mod prime;
 pub mod query;
 pub mod recover;
+pub mod run;
 pub mod schema;
 pub mod search;
 pub mod setup;
@@ -65,6 +68,9 @@ fn typed(context: &Context, command: Typed) -> Result<Report> {
         Typed::Reopen(typed) => decide::reopen(context, &typed),
         Typed::Close(typed) => decide::close(context, &typed),
         Typed::Land(typed) => work::land(context, &typed),
+        Typed::Run(typed) => run::run(context, &typed),
+        Typed::Guardian(typed) => guardian::run(context, &typed),
+        Typed::Dispatch(typed) => dispatch::run(context, &typed),
         Typed::Push => work::push(context),
         Typed::Whoami => whoami::run(context),
         Typed::Sync => work::sync(context),

@@ -2,6 +2,7 @@
 
 pub mod colours;
 pub mod draw;
+pub mod lanes;
 pub mod leases;
 pub mod names;
 pub mod pieces;

@@ -30,6 +30,9 @@ fn section(page: &mut String, command: &Command, path: &str) {
     if visible(command).next().is_none() {
         return usage(page, command, path);
     }
+    if !command.is_subcommand_required_set() {
+        usage(page, command, path);
+    }
     for below in visible(command) {
         let path = format!("{path} {}", below.get_name());
         write!(page, "\n### {path}\n\n{}.\n", about(below)).unwrap();

@@ -1,6 +1,7 @@
 //! The real machine. Linux is where it is tested; what only Linux has falls back to what every Unix has.
 #![expect(clippy::disallowed_methods, reason = "this is the layer that owns clocks, sleeps and files")]
 
+mod channel;
 mod child;
 mod clock;
 mod entropy;
@@ -12,9 +13,11 @@ mod process;
 mod signals;
 mod table;
 mod terminal;
+mod tree;
 mod watch;
 
-pub use child::{Child, Group, Rest, adopt_orphans, kill_group, pause};
+pub use channel::{Channel, Teller};
+pub use child::{Child, Group, Rest, adopt_orphans, ask_to_end, kill_group, pause};
 pub use clock::OsClock;
 pub use entropy::OsEntropy;
 pub use files::OsFiles;
@@ -23,3 +26,4 @@ pub use permission::keep_group_bits;
 pub use process::{OsProcesses, effective_user};
 pub use signals::{Caught, Signals, Waker, signal};
 pub use terminal::columns;
+pub use tree::{Tree, kill, kill_marked, leave_session, marked, pause_all};

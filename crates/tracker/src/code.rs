@@ -246,6 +246,15 @@ codes! {
     HeartbeatRuns = "HEARTBEAT_RUNS", Tracker, Conflict, 409,
         "this agent's heartbeat runs already",
         "`jit heartbeat status`";
+    RunUnderWay = "RUN_UNDER_WAY", Tracker, Conflict, 409,
+        "a command is run in this worktree already, or a pool of this name is at work",
+        "wait for its end, or `jit run --worktree`";
+    NoPool = "NO_POOL", Tracker, NotFound, 404,
+        "no pool of this name is at work",
+        "`jit dispatch status`";
+    NoLog = "NO_LOG", Tracker, NotFound, 404,
+        "no output of a command that worked on this issue is kept here",
+        "look where the command was run";
     NoParent = "NO_PARENT", Tracker, Invalid, 422,
         "the process that started the heartbeat has ended already, so nobody is left whose end would end it",
         "`jit heartbeat run --parent PID`";

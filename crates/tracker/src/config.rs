@@ -46,7 +46,7 @@ pub use value::Value;
 pub use words::{EnforceLeases, Engine, ForeignClaims, Satisfied, Strategy, Via, WorktreeMode};
 
 use keys::{
-    CONFIG, Coordination, Enforcement, Events, GlobalOperations, Kind, Landing, Locks, Types, Worktree,
+    CONFIG, Coordination, Enforcement, Events, GlobalOperations, Kind, Landing, Locks, Run, Types, Worktree,
 };
 use layers::Settings;
 use source::Source;
@@ -91,6 +91,8 @@ pub struct Values {
     pub enforcement: Enforcement,
     /// How finished work comes to the branch that everybody builds on.
     pub landing: Landing,
+    /// Commands that are run under a claim.
+    pub run: Run,
     /// Types of issues.
     pub types: Types,
 }
@@ -153,6 +155,7 @@ impl Config {
             events: Events::read(value),
             enforcement: Enforcement::read(value),
             landing: Landing::read(value),
+            run: Run::read(value),
             types: Types::read(value),
         };
         (Self { values, settings }, problems)

@@ -86,6 +86,15 @@ pub enum Error {
     /// The heartbeat of this holder runs already.
     #[error("a heartbeat of {0} is already running")]
     HeartbeatRuns(String),
+    /// A command is run in this worktree already.
+    #[error("a run is under way in {}", .0.display())]
+    RunUnderWay(PathBuf),
+    /// There is no pool of this name at work.
+    #[error("no pool '{0}' is at work")]
+    NoPool(String),
+    /// No output of a command that worked on this issue was kept.
+    #[error("no output of a command that worked on {0} is kept here")]
+    NoLog(String),
     /// The heartbeat has nobody to end with.
     #[error("the process that started this heartbeat has ended already, so it would never end")]
     NoParent,
@@ -220,6 +229,9 @@ impl Error {
             Self::InLine { .. } => Code::InLine,
             Self::LocalClaims(_) => Code::LocalClaims,
             Self::HeartbeatRuns(_) => Code::HeartbeatRuns,
+            Self::RunUnderWay(_) => Code::RunUnderWay,
+            Self::NoPool(_) => Code::NoPool,
+            Self::NoLog(_) => Code::NoLog,
             Self::NoParent => Code::NoParent,
             Self::Refused(refusal) => refusal::code(refusal.kind()),
             Self::HolderGone { .. } => Code::Held,
@@ -271,6 +283,9 @@ impl Error {
                 "finish or release them first: jit claim list shows them, jit finish lands the work".into(),
             ),
             Self::HeartbeatRuns(_) => Some("jit heartbeat status".into()),
+            Self::NoPool(_) => Some("jit dispatch status".into()),
+            Self::NoLog(_) => Some("jit show tells who worked on it".into()),
+            Self::RunUnderWay(_) => Some("jit run --worktree makes a worktree of its own".into()),
             Self::NoParent => {
                 Some("jit heartbeat run --parent PID, with the process that it shall end with".into())
             }

@@ -16,6 +16,7 @@ mod follow;
 mod gates;
 mod give;
 mod looked;
+mod moving;
 mod plumbing;
 mod publish;
 mod push;
@@ -33,7 +34,7 @@ use crate::issues::Issues;
 use crate::session::Session;
 
 pub use apart::{Apart, start_apart};
-pub use begin::{Begun, Wanted, start};
+pub use begin::{Begun, Wanted, go_to_branch, start};
 pub use briefing::{Briefing, landed_as};
 pub use finish::{Asked, How, ONTO, Outcome, finish, land};
 pub use follow::settle;

@@ -34,6 +34,7 @@ pub mod notes;
 pub mod notice;
 pub mod queries;
 pub mod recover;
+pub mod run;
 pub mod session;
 pub mod take;
 pub mod target;

@@ -39,6 +39,7 @@ pub struct Session {
     holder: OnceLock<Holder>,
     claims: OnceLock<Claims>,
     keeper: OnceLock<ProcessId>,
+    has_guardian: OnceLock<()>,
     warned: Mutex<BTreeSet<LeaseId>>,
 }
 
@@ -81,6 +82,7 @@ impl Session {
             holder: OnceLock::new(),
             claims: OnceLock::new(),
             keeper: OnceLock::new(),
+            has_guardian: OnceLock::new(),
             warned: Mutex::default(),
         })
     }
@@ -288,6 +290,7 @@ impl Session {
     pub fn tags(&self) -> Result<Tags> {
         let tags = branch_tags(self.branch()?.as_deref());
         let Some(keeper) = self.keeper.get() else { return Ok(tags) };
+        let tags = if self.has_guardian.get().is_some() { keeper::without_grace(tags) } else { tags };
         liveness::describe(keeper, tags).ok_or_else(|| Error::BadValue {
             what: "the keeper",
             given: keeper.pid.to_string(),
@@ -301,6 +304,17 @@ impl Session {
     /// When there is no such process.
     pub fn name_keeper(&self, what: &'static str, pid: &str) -> Result<()> {
         once(&self.keeper, || keeper::find(self.sys(), what, pid)).map(|_| ())
+    }
+
+    /// Names a process that stands for whoever asks and ends last of all that work for it, so that nobody has to wait
+    /// once it is gone.
+    ///
+    /// # Errors
+    /// When there is no such process.
+    pub fn name_guardian(&self, pid: u32) -> Result<()> {
+        self.name_keeper("the guardian", &pid.to_string())?;
+        self.has_guardian.get_or_init(|| ());
+        Ok(())
     }
 
     /// The process that was named as standing for whoever asks, if one was.

@@ -1,7 +1,9 @@
 //! Taking a claim: on an issue, on the best one, on a fresh one. The issue is brought into the worktree on the way,
 //! so that there is something to work on.
 
-use holdfast_kernel::{Again, Answer, Command, Lease, LeaseId, Millis, Policy, Refusal, RefusalKind, Stamp};
+use holdfast_kernel::{
+    Again, Answer, Command, Lease, LeaseId, Millis, Policy, Refusal, RefusalKind, Stamp, Standing,
+};
 
 use holdfast_store::{Error as StoreError, Trouble};
 
@@ -215,6 +217,20 @@ fn next_once(
         }
         claims.command(&Command::Release { lease: lease.id, holder: who.holder.clone() })?;
     }
+}
+
+/// In how long a claim that is in the way of others may be over, if nobody renews it.
+///
+/// # Errors
+/// When that cannot be told.
+pub fn next_end(session: &Session) -> Result<Option<Millis>> {
+    let view = session.claims().view()?;
+    let over_in = |lease: &Lease| match lease.standing(&view.now) {
+        Standing::Live { left } => Some(left.plus(lease.skew).plus(lease.grace)),
+        Standing::Lapsed { takeover_in, .. } => Some(takeover_in),
+        Standing::Beating | Standing::Stale { .. } | Standing::Open { .. } => None,
+    };
+    Ok(view.table.iter().filter_map(over_in).min())
 }
 
 /// Creates an issue and claims it.

@@ -46,7 +46,7 @@ pub struct Made {
     pub identity: Record,
 }
 
-/// Makes a worktree. Git's own bookkeeping fails when two are made at once, so one is made after the other.
+/// Makes a worktree on a branch.
 ///
 /// # Errors
 /// When there is one of that name, or git cannot make it.
@@ -64,19 +64,13 @@ pub fn add_detached(session: &Session, wanted: &Wanted) -> Result<Made> {
 }
 
 fn build(session: &Session, wanted: &Wanted, branch: Option<&str>) -> Result<Made> {
-    let repository = repository(session)?;
-    let name = checked(&wanted.name)?;
-    let root = home(session, repository)?.join(name);
-    {
-        let access = session.prepare()?;
-        let lock = session.control().join("locks/worktrees.lock");
-        let mut guard = Guard::open(session.sys(), &lock, access.file())?;
-        let _section = guard.enter(session.sys(), LockMode::Exclusive)?;
+    let root = place(session, &wanted.name)?;
+    one_by_one(session, || {
         if session.sys().files.stat(&root).is_ok() {
-            return Err(WorktreeError::Exists { path: root }.into());
+            return Err(WorktreeError::Exists { path: root.clone() }.into());
         }
-        make(session, repository, &root, branch, wanted)?;
-    }
+        make(session, &root, branch, wanted)
+    })?;
     let inside = session_in(session, &root)?;
     let identity = match &wanted.agent {
         Some(agent) => inside.assign(agent)?,
@@ -85,16 +79,11 @@ fn build(session: &Session, wanted: &Wanted, branch: Option<&str>) -> Result<Mad
     Ok(Made { root, branch: branch.unwrap_or("HEAD").to_owned(), identity })
 }
 
-fn make(
-    session: &Session,
-    repository: &Repository,
-    root: &Path,
-    branch: Option<&str>,
-    wanted: &Wanted,
-) -> Result<()> {
+fn make(session: &Session, root: &Path, branch: Option<&str>, wanted: &Wanted) -> Result<()> {
     if let Some(above) = root.parent() {
         durable::make_dirs(session.sys(), above, 0o755)?;
     }
+    let repository = repository(session)?;
     let git = Git::in_dir(session.root().unwrap_or_else(|| repository.common_dir()));
     let path = root.to_string_lossy().into_owned();
     if let Some(branch) = branch {
@@ -110,11 +99,7 @@ fn make(
     }
     let from = match &wanted.from {
         Some(from) => from.clone(),
-        None => {
-            let target = Target::find(&session.caller, repository, session.config())?;
-            let tip = target.as_ref().and_then(Target::onto);
-            tip.map_or_else(|| "HEAD".to_owned(), |tip| tip.to_string())
-        }
+        None => target_tip(session)?,
     };
     match branch {
         Some(branch) => {
@@ -123,6 +108,33 @@ fn make(
         None => git.run(&["worktree", "add", "-q", "--detach", "--", &path, &from])?,
     };
     Ok(())
+}
+
+/// Does something that makes or removes a worktree. Git's own bookkeeping fails when two do so at once, so everything of
+/// that kind comes one after the other.
+pub(crate) fn one_by_one<T>(session: &Session, work: impl FnOnce() -> Result<T>) -> Result<T> {
+    let lock = session.control().join("locks/worktrees.lock");
+    let mut guard = Guard::open(session.sys(), &lock, session.prepare()?.file())?;
+    let _section = guard.enter(session.sys(), LockMode::Exclusive)?;
+    work()
+}
+
+/// The place of the worktree with this name, whether or not it is there.
+///
+/// # Errors
+/// When that is no name, or outside of git.
+pub fn place(session: &Session, name: &str) -> Result<PathBuf> {
+    Ok(home(session, repository(session)?)?.join(checked(name)?))
+}
+
+/// The commit that new work begins on: the tip of the target, where there is one.
+///
+/// # Errors
+/// When the target cannot be told.
+pub fn target_tip(session: &Session) -> Result<String> {
+    let target = Target::find(&session.caller, repository(session)?, session.config())?;
+    let tip = target.as_ref().and_then(Target::onto);
+    Ok(tip.map_or_else(|| "HEAD".to_owned(), |tip| tip.to_string()))
 }
 
 /// What a worktree is that is taken away.
@@ -174,11 +186,18 @@ pub fn remove(session: &Session, name: &str, insist: bool) -> Result<Removed> {
         let holder = lease.holder.clone();
         session.claims_to_change()?.command(&Command::Release { lease: lease.id, holder })?;
     }
-    let git = Git::in_dir(repository.common_dir());
-    let path = entry.root.to_string_lossy().into_owned();
     // What is left there by now is the tracker's own, or was insisted on.
-    git.run(&["worktree", "remove", "--force", "--", &path])?;
+    take_away(session, &entry.root)?;
     Ok(Removed { root: entry.root, ended: own })
+}
+
+/// Takes a worktree away with all that is in it.
+pub(crate) fn take_away(session: &Session, root: &Path) -> Result<()> {
+    let git = Git::in_dir(repository(session)?.common_dir());
+    one_by_one(session, || {
+        git.run(&["worktree", "remove", "--force", "--", &root.to_string_lossy()])?;
+        Ok(())
+    })
 }
 
 /// Ends claims whose worktree is gone: git does not know it any more. Gives those that it ended.
@@ -265,21 +284,37 @@ fn find(session: &Session, repository: &Repository, name: &str) -> Result<Entry>
 
 /// What a worktree has that is in no commit, or in none of the target's. The tracker's own files are known elsewhere.
 fn left_behind(session: &Session, repository: &Repository, root: &Path) -> Result<Vec<String>> {
-    let git = Git::in_dir(root);
-    let others = format!(":(exclude){DATA}");
-    let said = git.run(&["status", "--porcelain=v1", "-z", "--no-renames", "--", ".", &others])?;
-    let entries = said.split(|byte| *byte == 0).filter_map(|entry| entry.get(3..));
-    let named =
-        entries.filter(|path| !path.is_empty()).map(|path| String::from_utf8_lossy(path).into_owned());
-    let mut what: Vec<String> = named.take(MOST_NAMED).collect();
+    let mut what = uncommitted(root)?;
+    what.truncate(MOST_NAMED);
     let Some(target) = Target::find(&session.caller, repository, session.config())? else { return Ok(what) };
     let mut args = vec!["log".to_owned(), "--format=commit %h (%s)".to_owned()];
     args.extend([format!("-{MOST_NAMED}"), "HEAD".to_owned(), "--not".to_owned()]);
     args.extend(target.tips().map(|tip| tip.to_string()));
-    args.extend(["--".to_owned(), ".".to_owned(), others]);
-    let commits = git.run(&args)?;
+    args.extend(["--".to_owned(), ".".to_owned(), format!(":(exclude){DATA}")]);
+    let commits = Git::in_dir(root).run(&args)?;
     what.extend(String::from_utf8_lossy(&commits).lines().map(ToOwned::to_owned));
     Ok(what)
+}
+
+/// Where a worktree has issues and the judgements of their gates. The control plane has all of that, too.
+pub(crate) const RECORDS: [&str; 2] = [".jit/issues", ".jit/gates/results"];
+
+/// What else the tracker writes by itself.
+const MADE: [&str; 2] = [".jit/.gitattributes", ".jit/.gitignore"];
+
+/// The files of a worktree that are in no commit, but for what the tracker writes by itself. Its configuration and the
+/// definitions of gates are somebody's work.
+///
+/// # Errors
+/// When git cannot tell.
+pub fn uncommitted(root: &Path) -> Result<Vec<String>> {
+    let others = RECORDS.iter().chain(&MADE).map(|own| format!(":(exclude){own}"));
+    let words = ["status", "--porcelain=v1", "-z", "--no-renames", "--untracked-files=all", "--", "."];
+    let args: Vec<String> = words.iter().map(ToString::to_string).chain(others).collect();
+    let said = Git::in_dir(root).run(&args)?;
+    let paths = said.split(|byte| *byte == 0).filter_map(|entry| entry.get(3..));
+    let named = paths.filter(|path| !path.is_empty());
+    Ok(named.map(|path| String::from_utf8_lossy(path).into_owned()).collect())
 }
 
 /// The claims in force that are held in a worktree.

@@ -23,7 +23,7 @@ pub use answer::Answer;
 pub use dice::Dice;
 pub use page::{Page, Table};
 pub use refusals::{lease, medium_errors, refusal, refusals};
-pub use screen::Screen;
+pub use screen::{Screen, terminal};
 pub use seeds::{Seeds, seeds};
 
 /// Waits until something holds. A machine under load may take its time, but not for ever.

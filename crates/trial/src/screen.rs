@@ -27,16 +27,7 @@ impl Screen {
     /// If there is none to be had.
     #[must_use]
     pub fn new(columns: u16) -> Self {
-        let screen = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
-        grantpt(&screen).unwrap();
-        unlockpt(&screen).unwrap();
-        tcsetwinsize(&screen, Winsize { ws_row: 50, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 }).unwrap();
-        let name = ptsname(&screen, Vec::new()).unwrap();
-        let no_ctty = i32::try_from(OFlags::NOCTTY.bits()).unwrap();
-        let mut line = OpenOptions::new();
-        let line = line.read(true).write(true).custom_flags(no_ctty);
-        let line = line.open(OsStr::from_bytes(name.as_bytes())).unwrap();
-        let mut screen = File::from(screen);
+        let (mut screen, line) = terminal(columns);
         let keys = screen.try_clone().unwrap();
         let reader = std::thread::spawn(move || {
             let (mut seen, mut piece) = (Vec::new(), [0; 4096]);
@@ -75,4 +66,23 @@ impl Screen {
         drop(self.line);
         self.reader.join().unwrap()
     }
+}
+
+/// A terminal with so many columns: the end that somebody sits at, and the one for programs. Whoever lets go of the
+/// first one closes it.
+///
+/// # Panics
+/// If there is none to be had.
+#[must_use]
+pub fn terminal(columns: u16) -> (File, File) {
+    let screen = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).unwrap();
+    grantpt(&screen).unwrap();
+    unlockpt(&screen).unwrap();
+    tcsetwinsize(&screen, Winsize { ws_row: 50, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 }).unwrap();
+    let name = ptsname(&screen, Vec::new()).unwrap();
+    let no_ctty = i32::try_from(OFlags::NOCTTY.bits()).unwrap();
+    let mut line = OpenOptions::new();
+    let line = line.read(true).write(true).custom_flags(no_ctty);
+    let line = line.open(OsStr::from_bytes(name.as_bytes())).unwrap();
+    (File::from(screen), line)
 }

@@ -16,7 +16,7 @@ pub(super) fn run(root: &Path, name: Option<&str>) -> Outcome {
         Ok(tree) => tree,
         Err(why) => return Outcome::one(false, why),
     };
-    let programs = Child::cargo(root, &["build", "--workspace", "--all-features", "--bins"]).run();
+    let programs = Child::linting_cargo(root, &["build", "--workspace", "--all-features", "--bins"]).run();
     if !programs.ok {
         return Outcome::one(false, programs.how);
     }

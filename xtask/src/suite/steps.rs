@@ -18,11 +18,10 @@ pub(super) fn format(root: &Path) -> Outcome {
     verdict(&[all, fuzz])
 }
 
-/// Whether the compiler's and clippy's rules hold everywhere.
+/// Whether the compiler's and clippy's rules hold everywhere. What they are checked on is what the tests run.
 pub(super) fn lints(root: &Path) -> Outcome {
-    let words = ["clippy", "--workspace", "--all-targets", "--all-features"];
-    let words: Vec<&str> = words.into_iter().chain(["--", "-D", "warnings"]).collect();
-    verdict(&[Child::cargo(root, &words).run()])
+    let words = ["test", "--no-run", "--quiet", "--workspace", "--all-targets", "--all-features"];
+    verdict(&[Child::linting_cargo(root, &words).run()])
 }
 
 /// What shellcheck says of the scripts.
@@ -49,7 +48,7 @@ pub(super) fn tests(root: &Path, length: Length) -> Outcome {
         println!("cargo-nextest is not installed; cargo test does the same, one crate after the other");
         &["test", "--workspace", "--all-features", "--lib", "--bins", "--tests", "--no-fail-fast"]
     };
-    let mut child = Child::cargo(root, words);
+    let mut child = Child::linting_cargo(root, words);
     if let Some(cases) = length.cases {
         child = child.env("PROPTEST_CASES", &cases.to_string()).env("HOLDFAST_LONG", "1");
     }
@@ -66,7 +65,7 @@ pub(super) fn tests(root: &Path, length: Length) -> Outcome {
 /// Random schedules, crashes and clocks over the real media, with every assertion on.
 pub(super) fn simulation(root: &Path, length: Length) -> Outcome {
     let (seeds, start) = (length.seeds.to_string(), first_seed(root).to_string());
-    let Some(simulator) = programs::in_development(root, "holdfast-sim") else {
+    let Some(simulator) = programs::to_test(root, "holdfast-sim") else {
         return Outcome::one(false, "it does not build");
     };
     let ended = Child::new(root, &simulator, &["random", "--seeds", &seeds, "--start", &start]).run();
@@ -91,7 +90,7 @@ pub(super) fn project_lock(root: &Path) -> Outcome {
 /// The official clients of the Model Context Protocol against `jit mcp`.
 /// In a long run also the coding clients in use, which weigh over a gigabyte.
 pub(super) fn protocol_clients(root: &Path, length: Length) -> Outcome {
-    let Some(program) = programs::in_development(root, "jit") else {
+    let Some(program) = programs::to_test(root, "jit") else {
         return Outcome::one(false, "jit does not build");
     };
     let script = if length.cases.is_some() { "test:all" } else { "test" };

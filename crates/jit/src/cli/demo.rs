@@ -8,7 +8,4 @@ pub struct Demo {
     /// Keep the repository afterwards, to look around in it
     #[arg(long)]
     pub keep: bool,
-    /// Play one agent, which first wants this issue
-    #[arg(long, hide = true, value_name = "ISSUE")]
-    pub act: Option<String>,
 }

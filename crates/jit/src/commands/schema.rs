@@ -9,13 +9,15 @@ use schemars::{JsonSchema, Schema as Form};
 use serde::Serialize;
 
 use crate::cli::Schema;
+use crate::commands;
 use crate::commands::config::output as config;
 use crate::commands::demo;
 use crate::commands::gate::{check, define};
 use crate::commands::issue::{create, delete, show, update};
 use crate::commands::{
-    claim, commit, decide, dep, doc, engine, export, gate, heartbeat, hook, hooks, import, init, issue, log,
-    mcp, merge_driver, note, prime, recover, setup, shell, status, validate, whoami, work, worktree,
+    claim, commit, decide, dep, dispatch, doc, engine, export, gate, guardian, heartbeat, hook, hooks,
+    import, init, issue, log, mcp, merge_driver, note, prime, recover, setup, shell, status, validate,
+    whoami, work, worktree,
 };
 use crate::output::Report;
 use holdfast_tracker::claims::lease::{
@@ -56,6 +58,10 @@ pub const OUTPUTS: &[Output] = &[
     ("demo", of::<demo::DemoOutput>),
     ("dep add", of::<dep::DepOutput>),
     ("dep rm", of::<dep::DepOutput>),
+    ("dispatch", of::<dispatch::DispatchOutput>),
+    ("dispatch logs", of::<dispatch::LogsOutput>),
+    ("dispatch status", of::<dispatch::StatusOutput>),
+    ("dispatch stop", of::<dispatch::StopOutput>),
     ("doc add", of::<doc::DocAddOutput>),
     ("doc history", of::<doc::DocHistoryOutput>),
     ("doc list", of::<doc::DocListOutput>),
@@ -87,6 +93,7 @@ pub const OUTPUTS: &[Output] = &[
     ("graph export", of::<graph::GraphOutput>),
     ("graph roots", of::<graph::GraphOutput>),
     ("graph show", of::<graph::GraphOutput>),
+    ("guardian", of::<guardian::GuardianOutput>),
     ("heartbeat run", of::<heartbeat::HeartbeatRunOutput>),
     ("heartbeat status", of::<heartbeat::HeartbeatStatusOutput>),
     ("hook commit-msg", of::<hook::HookOutput>),
@@ -122,6 +129,7 @@ pub const OUTPUTS: &[Output] = &[
     ("ready", of::<IssueListOutput<'static>>),
     ("recover", of::<recover::RecoverOutput>),
     ("reopen", of::<decide::DecideOutput>),
+    ("run", of::<commands::run::RunOutput>),
     ("schema", of::<SchemaListOutput>),
     ("search", of::<search::SearchOutput>),
     ("setup", of::<setup::SetupOutput>),

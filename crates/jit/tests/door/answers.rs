@@ -74,11 +74,14 @@ fn real_output_fits_the_schema() {
     keeps_claims_alive(&mut reader);
     moves_issues(&mut reader);
     shares_claims(&mut reader);
+    runs_commands(&mut reader);
     let mut known: BTreeSet<String> = reader.schemas.as_object().unwrap().keys().cloned().collect();
     // It takes seconds, and has a test of its own that does this as well.
     known.remove("demo");
     // Its answers are the protocol's.
     known.remove("mcp");
+    // It talks to `jit run` alone.
+    known.remove("guardian");
     assert_eq!(reader.held, known, "every schema is held to real output");
 }
 
@@ -315,6 +318,22 @@ fn shares_claims(reader: &mut Reader) {
         let answer = reader.bench.run_at("agent:a", &words, &at).ok();
         reader.hold(name, &answer);
     }
+}
+
+fn runs_commands(reader: &mut Reader) {
+    let id = reader.make(&["--title", "run"]);
+    let run = ["--json", "run", &id, "--here", "--log", "--", "sh", "-c", "exit 3"];
+    let ran = reader.bench.run("agent:runner", &run);
+    assert_eq!(reader.hold("run", &ran)["run"]["exit_code"], 3);
+    reader.ask(&["dispatch", "logs", &id]);
+    let pool = ["dispatch", "--label", "nothing:at-all", "--", "true"];
+    let (beside, repo) = ([&pool[..1], &["--name", "beside"], &pool[1..]].concat(), reader.bench.repo());
+    let child = reader.bench.spawn("agent:a", &beside, &repo);
+    until("it is at work", || reader.bench.jit(&["dispatch", "status"]).ok().stdout.contains("at work"));
+    assert_eq!(reader.ask(&["dispatch", "status"])["count"], 1);
+    reader.ask(&["dispatch", "stop", "--name", "beside"]);
+    child.wait_with_output().unwrap();
+    reader.ask(&[&pool[..1], &["--drain"], &pool[1..]].concat());
 }
 
 fn path(path: &Path) -> &str {

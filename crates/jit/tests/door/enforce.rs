@@ -64,8 +64,19 @@ const HARMLESS: [&str; 51] = [
 ];
 
 /// What makes something that nobody can hold yet, claims what it writes to, or concerns no single issue.
-const CREATING: [&str; 8] =
-    ["issue create", "create", "claim create", "gate define", "start", "land", "reopen", "close"];
+const CREATING: [&str; 11] = [
+    "issue create",
+    "create",
+    "claim create",
+    "gate define",
+    "start",
+    "land",
+    "reopen",
+    "close",
+    "run",
+    "dispatch",
+    "guardian",
+];
 
 /// How each way to write to an issue is typed. `{id}` is the issue, `{on}` another one, `{was}` what it depends
 /// on already.

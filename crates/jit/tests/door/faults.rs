@@ -85,12 +85,13 @@ fn taking_and_giving_back_starts_no_process() {
 }
 
 /// A small file system of its own, unmounted at the end.
-struct Small(PathBuf);
+pub(crate) struct Small(PathBuf);
 
 impl Small {
-    fn mount(at: &Path) -> Option<Self> {
+    pub(crate) fn mount(at: &Path, size: &str) -> Option<Self> {
         std::fs::create_dir_all(at).unwrap();
-        let done = Command::new("mount").args(["-t", "tmpfs", "-o", "size=1m", "tmpfs"]).arg(at).output();
+        let how = format!("size={size}");
+        let done = Command::new("mount").args(["-t", "tmpfs", "-o", &how, "tmpfs"]).arg(at).output();
         if done.is_ok_and(|output| output.status.success()) {
             return Some(Self(at.to_path_buf()));
         }
@@ -111,6 +112,17 @@ impl Drop for Small {
     }
 }
 
+/// Fills the disk to the last byte.
+pub(crate) fn fill(filler: &Path) {
+    let mut size = 1 << 20;
+    while size > 0 {
+        let file = std::fs::OpenOptions::new().create(true).append(true).open(filler).unwrap();
+        if std::io::Write::write_all(&mut &file, &vec![1; size]).is_err() {
+            size /= 2;
+        }
+    }
+}
+
 fn repository(bench: &Bench) {
     bench.git(&["init", "-q", "-b", "main", "."], &bench.repo());
     std::fs::remove_dir_all(bench.repo().join(".git/hooks")).unwrap();
@@ -120,18 +132,12 @@ fn repository(bench: &Bench) {
 #[test]
 fn a_full_disk_refuses_and_loses_nothing() {
     let bench = Bench::empty();
-    let Some(_small) = Small::mount(&bench.repo()) else { return };
+    let Some(_small) = Small::mount(&bench.repo(), "1m") else { return };
     repository(&bench);
     let (held, lease) = bench.claimed("agent:a");
     let issue = bench.issue("work");
     let filler = bench.repo().join("filler");
-    let mut size = 1 << 20;
-    while size > 0 {
-        let file = std::fs::OpenOptions::new().create(true).append(true).open(&filler).unwrap();
-        if std::io::Write::write_all(&mut &file, &vec![1; size]).is_err() {
-            size /= 2;
-        }
-    }
+    fill(&filler);
     // There may be room in the last block for a while.
     let full = (0..200).find_map(|n| {
         let agent = format!("agent:{n}");
@@ -151,7 +157,7 @@ fn a_full_disk_refuses_and_loses_nothing() {
 #[test]
 fn a_read_only_disk_can_be_looked_at_and_not_changed() {
     let bench = Bench::empty();
-    let Some(small) = Small::mount(&bench.repo()) else { return };
+    let Some(small) = Small::mount(&bench.repo(), "1m") else { return };
     repository(&bench);
     let (_, lease) = bench.claimed("agent:a");
     let issue = bench.issue("work");

@@ -114,7 +114,8 @@ fn every_command_has_a_schema_and_every_schema_a_command() {
 /// The commands with none below them that understand `--json`, hidden ones too: git runs them, but programs may.
 fn leaves(command: &Command, path: &str, into: &mut BTreeSet<String>) {
     let mut below = command.get_subcommands().filter(|below| below.get_name() != "help").peekable();
-    if below.peek().is_none() && command.get_arguments().any(|arg| arg.get_id() == "json") {
+    let is_typed = below.peek().is_none() || !(path.is_empty() || command.is_subcommand_required_set());
+    if is_typed && command.get_arguments().any(|arg| arg.get_id() == "json") {
         into.insert(path.to_owned());
     }
     for below in below {

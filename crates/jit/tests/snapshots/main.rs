@@ -42,6 +42,7 @@ scripts!(
     config,
     demo,
     dep,
+    dispatch,
     doc,
     engine,
     gate,

@@ -144,6 +144,13 @@ fn children() -> Vec<Pid> {
     numbers.filter_map(|number| Pid::from_raw(number.ok()?)).collect()
 }
 
+/// Asks a process to end (`SIGTERM`). One that has ended needs no asking.
+pub fn ask_to_end(pid: u32) {
+    if let Some(pid) = i32::try_from(pid).ok().and_then(Pid::from_raw) {
+        let _ = kill_process(pid, Signal::TERM);
+    }
+}
+
 /// Has a child stand still (`SIGSTOP`), or go on.
 ///
 /// # Errors

@@ -16,7 +16,7 @@ use crate::{Error, Result};
 /// The numbers of signals.
 pub mod signal {
     pub use signal_hook::consts::signal::{
-        SIGCHLD, SIGHUP, SIGINT, SIGKILL, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2,
+        SIGCHLD, SIGCONT, SIGHUP, SIGINT, SIGKILL, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2,
     };
 }
 

@@ -17,10 +17,10 @@ const LONGEST_COMMAND: usize = 120;
 
 /// What `/proc/<pid>/stat` says.
 #[derive(Clone, PartialEq, Eq, Debug)]
-struct Status {
+pub(super) struct Status {
     name: String,
     state: char,
-    parent: u32,
+    pub(super) parent: u32,
     /// The group and the session; 0 for one that was made outside of what this process sees, as in a container.
     group: u32,
     session: u32,
@@ -121,7 +121,7 @@ fn shown(line: &[u8]) -> String {
     words.join(" ").trim_end().chars().take(LONGEST_COMMAND).collect()
 }
 
-fn status(pid: u32) -> Option<Status> {
+pub(super) fn status(pid: u32) -> Option<Status> {
     parse(&std::fs::read(format!("/proc/{pid}/stat")).ok()?)
 }
 

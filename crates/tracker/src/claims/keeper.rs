@@ -10,7 +10,7 @@
 
 use std::path::{Path, PathBuf};
 
-use holdfast_kernel::{Boot, BootId, Holder, Lease, LeaseId, Millis, Stamp, Table};
+use holdfast_kernel::{Boot, BootId, Holder, Lease, LeaseId, Millis, Stamp, Table, Tags, Text};
 use holdfast_store::{View, liveness, wall_ms};
 use holdfast_sys::{Liveness, ProcessId, Sys};
 use serde::{Deserialize, Serialize};
@@ -19,6 +19,9 @@ use crate::durable;
 use crate::error::{Error, Result};
 use crate::json;
 use crate::times::rfc3339;
+
+/// The tag of a lease that says how long others wait once its keeper is gone, in seconds, if not as configured.
+const GRACE: &str = "keeper_grace";
 
 /// More than a note can be.
 const LONGEST: usize = 1 << 12;
@@ -56,6 +59,13 @@ pub fn find(sys: &Sys, what: &'static str, text: &str) -> Result<ProcessId> {
     }
 }
 
+/// These tags, and that others need not wait once the keeper is gone: it ends last of all that works under the lease.
+#[must_use]
+pub fn without_grace(tags: Tags) -> Tags {
+    let with = Text::new("0").ok().and_then(|zero| tags.clone().with(GRACE, zero).ok());
+    with.unwrap_or(tags)
+}
+
 /// Whether the keeper of a lease is known to be gone.
 #[must_use]
 pub fn is_gone(sys: &Sys, lease: &Lease) -> bool {
@@ -72,18 +82,25 @@ impl Keepers {
         Self { sys: sys.clone(), directory, grace: Millis::from_secs(grace_secs), mode }
     }
 
+    /// How long others wait once the keeper of a lease is gone.
+    fn grace(&self, lease: &Lease) -> Millis {
+        let own = lease.tags.get(GRACE).and_then(|secs| secs.as_str().parse().ok());
+        own.map_or(self.grace, Millis::from_secs)
+    }
+
     /// In how long others may take over a lease whose keeper is gone; none while only its deadline counts.
     pub(super) fn takeover_in(&self, lease: &Lease, view: &View) -> Result<Option<Millis>> {
         if !is_gone(&self.sys, lease) {
             return Ok(None);
         }
-        if self.grace == Millis::ZERO {
+        let grace = self.grace(lease);
+        if grace == Millis::ZERO {
             return Ok(Some(Millis::ZERO));
         }
         let seen = self.first_seen(lease.id, view)?;
         let since = |moment: &Stamp| view.now.since(moment).forward();
         let passed = since(&seen).min(since(lease.last_sign()));
-        Ok(Some(Millis::new(self.grace.get().saturating_sub(passed.get()))))
+        Ok(Some(Millis::new(grace.get().saturating_sub(passed.get()))))
     }
 
     /// The leases of others that may be taken over because their keepers are gone for long enough.
@@ -100,7 +117,7 @@ impl Keepers {
     /// Whether a holder that goes on without its keeper has to give a sign of life, so that nobody takes it for gone.
     pub(super) fn needs_sign(&self, lease: &Lease, now: &Stamp) -> bool {
         let silent = now.since(lease.last_sign()).forward();
-        silent.get() >= self.grace.get() / 2 && is_gone(&self.sys, lease)
+        silent.get() >= self.grace(lease).get() / 2 && is_gone(&self.sys, lease)
     }
 
     /// When the keeper of a lease was first found gone, noted if nobody has.

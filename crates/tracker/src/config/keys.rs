@@ -142,6 +142,12 @@ sections! {
         scratch: Option<String> = None, Form::Text(texts::PATH);
     }
 
+    /// Commands that are run under a claim.
+    Run at "run" {
+        /// How many bytes of what a command writes are kept; of more, the beginning and the end.
+        log_max_bytes: u64 = 16 << 20, Form::Number { least: 4_096, most: 1 << 40 };
+    }
+
     /// Types of issues.
     Types at "types" {
         /// The types from the widest to the narrowest; an issue belongs to one of a wider type.
@@ -179,6 +185,7 @@ pub static CONFIG: Schema = Schema(&[
     Events::SECTION,
     Enforcement::SECTION,
     Landing::SECTION,
+    Run::SECTION,
     Types::SECTION,
 ]);
 

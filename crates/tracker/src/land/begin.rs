@@ -4,7 +4,7 @@ use holdfast_kernel::Lease;
 
 use super::checkout::Checkout;
 use super::started::Started;
-use super::{Briefing, held_here};
+use super::{Briefing, begun, held_here};
 use crate::claims::Terms;
 use crate::error::{Error, LandError, Result};
 use crate::ids::IssueId;
@@ -66,6 +66,23 @@ pub fn start(
         }
     };
     begin(session, taken)
+}
+
+/// Goes to the branch of an issue whose holder was cut off between the grant and that; a worktree with work in it stays
+/// where it is.
+///
+/// # Errors
+/// When git cannot.
+pub fn go_to_branch(session: &Session, lease: &Lease) -> Result<()> {
+    let id = IssueId::parse(lease.resource.as_str());
+    if id.is_none() || begun(session, &Issues::new(session))? == id {
+        return Ok(());
+    }
+    match Checkout::prepare(session) {
+        Ok(Some(checkout)) => checkout.switch(lease),
+        Ok(None) | Err(Error::Land(LandError::Busy { .. })) => Ok(()),
+        Err(error) => Err(error),
+    }
 }
 
 /// What is held here already, if that is what is wanted.

@@ -10,6 +10,7 @@ use holdfast_git::ObjectId;
 use holdfast_sys::{Guard, LockMode, Open};
 use serde::{Deserialize, Serialize};
 
+use super::moving;
 use super::plumbing::{Dirty, Plumbing};
 use crate::durable;
 use crate::error::{Error, LandError, Result};
@@ -249,15 +250,20 @@ fn lock_of(file: &Path) -> PathBuf {
 /// When it cannot be told what that is.
 pub fn settle(session: &Session) -> Result<()> {
     let directory = session.control().join(NOTES);
-    let names = match session.sys().files.list(&directory) {
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
-        names => names?,
+    let list = || match session.sys().files.list(&directory) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Vec::new()),
+        names => names,
     };
-    if names.is_empty() {
+    if list()?.is_empty() && session.sys().files.stat(&moving::path(session)).is_err() {
         return Ok(());
     }
     let mut lock = lock(session)?;
     let _section = lock.enter(session.sys(), LockMode::Exclusive)?;
+    // A branch that git is still moving is followed by whoever comes after that.
+    if !moving::settle(session)? {
+        return Ok(());
+    }
+    let names = list()?;
     // They are named after the moments at which they were made.
     for name in names {
         let path = directory.join(&name);

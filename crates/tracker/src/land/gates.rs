@@ -17,6 +17,7 @@ use crate::issues::Issue;
 use crate::notice::Notice;
 use crate::session::Session;
 use crate::workspace::DATA;
+use crate::worktrees::one_by_one;
 use crate::writes::{GateResult, Results};
 
 /// More checkouts than anybody lands at once.
@@ -148,12 +149,17 @@ impl Judge<'_> {
                 return Ok(());
             }
             // Whoever used it before was cut off in the middle of something.
-            self.plumbing.git().ask(&["worktree", "remove", "--force", "--force", &path], &[])?;
+            one_by_one(self.session, || {
+                let args = ["worktree", "remove", "--force", "--force", &path];
+                Ok(self.plumbing.git().ask(&args, &[])?)
+            })?;
         }
         let above = scratch.parent().unwrap_or(scratch);
         durable::make_dirs(self.session.sys(), above, 0o700)?;
-        self.plumbing.git().run(&["worktree", "add", "-q", "--force", "--detach", &path, &tip])?;
-        Ok(())
+        one_by_one(self.session, || {
+            self.plumbing.git().run(&["worktree", "add", "-q", "--force", "--detach", &path, &tip])?;
+            Ok(())
+        })
     }
 
     /// The gates as the target defines them.

@@ -467,37 +467,6 @@ impl<'a> Plumbing<'a> {
         }
     }
 
-    /// Moves a branch, if it is where it is thought to be; says whether it was.
-    pub(super) fn swap(
-        &self,
-        branch: &str,
-        old: Option<&ObjectId>,
-        new: &ObjectId,
-        why: &str,
-    ) -> Result<bool> {
-        let name = format!("refs/heads/{branch}");
-        let old = old.map_or_else(|| "0".repeat(40), ToString::to_string);
-        let said = self.git.ask(&["update-ref", "-m", why, &name, &new.to_string(), &old], &[])?;
-        if said.code == Some(0) {
-            return Ok(true);
-        }
-        let now = self.git.ask(&["rev-parse", "--quiet", "--verify", &name], &[])?;
-        let now = ObjectId::from_hex(now.stdout.trim_ascii());
-        if now.as_ref() == Some(new) {
-            return Ok(true);
-        }
-        if now.map_or_else(|| "0".repeat(40), |now| now.to_string()) == old {
-            let stderr = String::from_utf8_lossy(&said.stderr).into_owned();
-            return Err(holdfast_git::Error::Failed {
-                command: "git update-ref".into(),
-                code: said.code,
-                stderr,
-            }
-            .into());
-        }
-        Ok(false)
-    }
-
     /// Makes durable what git has written. By itself it flushes neither objects nor refs, and one that the power takes away
     /// would be missed by whatever is told of it afterwards.
     pub(super) fn flush(&self) -> Result<()> {

@@ -10,6 +10,7 @@ use holdfast_sys::LockMode;
 
 use super::alive::while_renewing;
 use super::follow::{self, Follow};
+use super::moving::Moving;
 use super::plumbing::Plumbing;
 use super::turn::Turn;
 use crate::claims::shared::SharedClaims;
@@ -54,10 +55,14 @@ impl Publisher<'_> {
     fn swap(&self, turn: &Turn<'_>, onto: &ObjectId, tip: &ObjectId) -> Result<Published> {
         let mut lock = follow::lock(self.session)?;
         let _section = lock.enter(self.session.sys(), LockMode::Exclusive)?;
-        let follow = Follow::prepare(self.session, &self.target.branch, onto, tip)?;
+        let branch = &self.target.branch;
+        let moving = Moving::begin(self.session, branch, tip)?;
+        let follow =
+            Follow::prepare(self.session, branch, onto, tip).inspect_err(|_| moving.end(self.session))?;
         let moved = self.writer.while_held(self.id, "landing", &turn.claims(), || {
-            self.plumbing.swap(&self.target.branch, Some(onto), tip, "jit: landed")
+            moving.swap(self.plumbing.git(), Some(onto), "jit: landed")
         });
+        moving.end(self.session);
         match (moved, follow) {
             (Ok(true), follow) => {
                 follow.iter().for_each(Follow::finish);

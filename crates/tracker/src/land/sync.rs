@@ -7,6 +7,7 @@ use holdfast_sys::LockMode;
 use super::candidate::{Builder, Candidate};
 use super::checkout;
 use super::follow::{self, Follow};
+use super::moving::Moving;
 use super::plumbing::Plumbing;
 use super::turn::Turn;
 use crate::error::Result;
@@ -73,8 +74,11 @@ impl Syncer<'_> {
         };
         let mut lock = follow::lock(self.session)?;
         let _section = lock.enter(self.session.sys(), LockMode::Exclusive)?;
-        let follow = Follow::prepare(self.session, branch, &local, &tip)?;
-        let moved = self.plumbing.swap(branch, Some(&local), &tip, "jit: sync");
+        let moving = Moving::begin(self.session, branch, &tip)?;
+        let follow =
+            Follow::prepare(self.session, branch, &local, &tip).inspect_err(|_| moving.end(self.session))?;
+        let moved = moving.swap(self.plumbing.git(), Some(&local), "jit: sync");
+        moving.end(self.session);
         if matches!(moved, Ok(true)) {
             follow.iter().for_each(Follow::finish);
         } else {

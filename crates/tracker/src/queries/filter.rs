@@ -12,6 +12,7 @@ pub struct Filter {
     priorities: Vec<Priority>,
     assignee: Option<String>,
     labels: Vec<String>,
+    unwanted: Vec<String>,
     kinds: Vec<String>,
     since: Option<jiff::Timestamp>,
 }
@@ -78,6 +79,13 @@ impl Filter {
         Ok(self)
     }
 
+    /// The same, without the issues that have a label.
+    #[must_use]
+    pub fn without(mut self, label: &str) -> Self {
+        self.unwanted.push(label.to_owned());
+        self
+    }
+
     /// Whether everything is wanted.
     #[must_use]
     pub fn is_open(&self) -> bool {
@@ -96,5 +104,6 @@ impl Filter {
             && self
                 .since
                 .is_none_or(|since| issue.updated_at.parse::<jiff::Timestamp>().is_ok_and(|at| at >= since))
+            && !self.unwanted.iter().any(|label| seen.labels.contains(label))
     }
 }

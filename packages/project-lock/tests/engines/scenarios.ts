@@ -14,6 +14,8 @@ const TABS = LONG ? 5 : 3;
 const ROUNDS = Number(process.env['HOLDFAST_BROWSER_ROUNDS'] ?? (LONG ? 200 : 10));
 const CYCLES = LONG ? 1000 : 20;
 const TURNS = LONG ? 50 : 4;
+/** So often a tab is killed at any moment of its worker's. */
+const DEATHS = Array.from({ length: LONG ? 40 : 1 }, (_, death) => death + 1);
 /** Longer than a lease lasts by itself: who has the project before that did not wait for its end. */
 const MINUTES = 600_000;
 
@@ -146,7 +148,7 @@ function departures(world: World): void {
   it('the next tab has the project at once from one whose process is killed', () =>
     takeOver(async (holder) => process.kill(await processOf(world.engine, holder), 'SIGKILL')));
 
-  it('without Web Locks the lease of a tab whose process is killed runs out, and the next one has it', async () => {
+  it.for(DEATHS)('without Web Locks the lease of a tab whose process is killed runs out, and the next one has it: %i', async () => {
     const [holder, next] = (await world.tabs(2, ['locks'])) as [Tab, Tab];
     const pid = await processOf(world.engine, holder);
     await granted(holder);

@@ -61,6 +61,7 @@ export const acquire = (tab: Tab, options: object = PATIENT) => tab.evaluate((op
 export async function granted(tab: Tab) {
   const { error, ...rest } = await acquire(tab);
   expect(error).toBeUndefined();
+  expect(rest.lease, JSON.stringify(rest)).toMatchObject({ fence: expect.any(Number) });
   return rest;
 }
 export const release = (tab: Tab) => tab.evaluate(() => window.tab.release());

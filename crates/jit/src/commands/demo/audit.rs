@@ -68,6 +68,17 @@ impl Audit {
         Ok(Self { stories, problems })
     }
 
+    /// Every issue is on the main branch, once.
+    pub(super) fn compare(&mut self, landed: &[String]) {
+        for story in &self.stories {
+            let is_it = |line: &&String| line.split_once(' ').is_some_and(|(_, title)| title == story.title);
+            let times = landed.iter().filter(is_it).count();
+            if times != 1 {
+                self.problems.push(format!("{:?} landed {times} times", story.title));
+            }
+        }
+    }
+
     /// The stories as a table, and what is wrong with them.
     pub(super) fn text(&self) -> Clean {
         let rows: Vec<_> =

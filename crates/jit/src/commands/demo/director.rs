@@ -1,23 +1,31 @@
-//! The director: sets the stage, starts the agents, kills one and stops another at the worst moment, and
-//! has the log judged at the end.
+//! The director: sets the stage, has the pool begin, kills one run and puts another to sleep at the worst moment, and has
+//! the log and the main branch judged at the end.
 
-use std::io::{BufRead, BufReader};
-use std::process::Child;
-use std::sync::mpsc::{Receiver, Sender, channel};
-
+use holdfast_door::{Clean, Colour};
 use holdfast_kernel::Stamp;
 use holdfast_sys::os;
+use holdfast_tracker::Session;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::audit::{Audit, Story};
 use super::ground::Ground;
-use super::lanes::{Lanes, Mark};
-use super::{AgentReport, CAST};
+use super::{TTL_SECS, WORKERS};
+use crate::commands::dispatch::{Happening, Plan, Pool, Watcher, colour, word};
+use crate::commands::run::{Outcome, Ran};
 use crate::context::Context;
 use crate::output::Report;
+use crate::output::lanes::Lanes;
 use holdfast_tracker::code::Exit;
 use holdfast_tracker::error::Result;
+use holdfast_tracker::queries::Filter;
+
+/// What a worker does for an issue. It takes a while, so that something can happen meanwhile.
+const WORK: &str = "sleep 0.5; printf '%s\\n' \"$JIT_ISSUE_TITLE\" > \"$JIT_ISSUE_HANDLE.txt\"";
+
+/// The claims after which a run is put to sleep, and another one is killed.
+const ASLEEP_AT: usize = 3;
+const KILLED_AT: usize = 6;
 
 /// How the demonstration ended, as one JSON object.
 #[derive(Serialize, JsonSchema)]
@@ -33,9 +41,11 @@ pub struct Verdict {
     pub ok: bool,
     /// What happened to each issue.
     pub issues: Vec<Story>,
+    /// What landed on the main branch, the newest first.
+    pub landed: Vec<String>,
     /// What is wrong.
     pub problems: Vec<String>,
-    /// Whether the agent that was stopped could not write any more.
+    /// Whether the worker that slept could not land anything any more.
     pub late_write_refused: bool,
     /// Where the repository is, if it is kept.
     pub repository: Option<String>,
@@ -44,164 +54,123 @@ pub struct Verdict {
 /// Shows it.
 ///
 /// # Errors
-/// When the stage cannot be set, or an agent does what is not in the play.
+/// When the stage cannot be set, or the pool fails.
 pub(super) fn run(context: &Context, keep: bool) -> Result<Report> {
     let ground = Ground::new(context, keep)?;
     let issues = ground.issues()?;
-    let (wanted, _) = issues.first().cloned().unwrap_or_default();
     let say = |text: &str| context.printer.live(text);
-    say(&format!("A repository with four worktrees, in {}. The issues:", ground.path("main").display()));
-    for (number, (_, title)) in issues.iter().enumerate() {
-        say(&format!("  #{} {title}", number + 1));
-    }
-    say("Four agents start at once. All want #1 first; then each takes what is available.\n");
-    let lanes = Lanes::new(context.printer, context.caller.sys.clock.now()?, issues.clone());
-    let mut play = Play::start(context, &ground, lanes, &wanted)?;
-    play.watch()?;
-    let audit = Audit::of(&ground, &issues)?;
-    let ok = audit.problems.is_empty() && play.refused && play.killed.is_some();
+    say(&format!("A repository in {} with {} issues.", ground.path("main").display(), issues.len()));
+    say("A pool of four workers takes one issue after the other, each in a worktree of its own,");
+    say("and lands a small change for each on main. Claims last two seconds unless renewed.\n");
+    let inside = ground.context()?;
+    let session = Session::open(&inside.caller)?;
+    let names = (1..=WORKERS).map(|number| format!("demo-{number}")).collect();
+    let lanes = Lanes::new(context.printer, context.caller.sys.clock.now()?, names);
+    let mut play = Play { lanes, claims: 0, asleep: None, killed: false, refused: false, woken: false };
+    Pool::new(&session, plan(&ground))?.run(&mut play)?;
+    let landed = ground.landed()?;
+    let mut audit = Audit::of(&ground, &issues)?;
+    audit.compare(&landed);
+    let ok = audit.problems.is_empty() && play.refused && play.killed;
     let verdict = if ok { "nothing was lost, nothing was done twice" } else { "this is not as it should be" };
     let path = keep.then(|| ground.path("main"));
-    let mut text = format!("\n{}\n", audit.text());
-    text.push_str(&format!("{verdict}\n"));
+    let mut text = Clean::from("\n") + audit.text() + "\ngit log main:\n";
+    for line in &landed {
+        text += format!("  {line}\n");
+    }
+    text += format!("\n{verdict}\n");
     if let Some(path) = &path {
-        text.push_str(&format!("the repository is kept: cd {}\n", path.display()));
+        text += format!("the repository is kept: cd {}\n", path.display());
     }
     let demo = Verdict {
         ok,
         issues: audit.stories,
+        landed,
         problems: audit.problems,
         late_write_refused: play.refused,
         repository: path.map(|path| path.to_string_lossy().into_owned()),
     };
-    Ok(Report::new(text, &DemoOutput { demo }).brief(verdict).exit(if ok {
-        Exit::Ok
-    } else {
-        Exit::Problems
-    }))
+    let exit = if ok { Exit::Ok } else { Exit::Problems };
+    Ok(Report::new(text, &DemoOutput { demo }).brief(verdict).exit(exit))
 }
 
-/// A play that is on.
-struct Play<'a> {
-    context: &'a Context,
+fn plan(ground: &Ground) -> Plan {
+    Plan {
+        name: "demo".to_owned(),
+        workers: WORKERS,
+        filter: Filter::default(),
+        filters: vec![format!("--ttl={TTL_SECS}").into()],
+        attempts: 3,
+        span: None,
+        drain: true,
+        stdin: false,
+        words: ["sh", "-c", WORK].map(Into::into).to_vec(),
+        variables: ground.variables(),
+    }
+}
+
+/// What happens on the stage.
+struct Play {
     lanes: Lanes,
-    agents: Vec<Child>,
-    heard: Receiver<(usize, Option<AgentReport>)>,
-    wanted: String,
-    stopped: Option<(usize, String)>,
-    killed: Option<usize>,
+    claims: usize,
+    /// The worker that sleeps, its run and the issue that it has.
+    asleep: Option<(usize, u32, String)>,
+    woken: bool,
+    killed: bool,
     refused: bool,
 }
 
-impl<'a> Play<'a> {
-    fn start(context: &'a Context, ground: &Ground, lanes: Lanes, wanted: &str) -> Result<Self> {
-        let (tell, heard) = channel();
-        let mut agents = Vec::new();
-        for (number, name) in CAST.iter().enumerate() {
-            let mut agent = ground.start(name, wanted)?;
-            listen(number, &mut agent, tell.clone());
-            agents.push(agent);
-        }
-        let wanted = wanted.to_owned();
-        Ok(Self { context, lanes, agents, heard, wanted, stopped: None, killed: None, refused: false })
-    }
-
-    /// Draws what happens until every agent has left.
-    fn watch(&mut self) -> Result<()> {
-        let mut left = 0;
-        while left < self.agents.len() {
-            // Every agent that ends, however it ends, closes its end of the pipe.
-            let Ok((agent, report)) = self.heard.recv() else { break };
-            match report {
-                Some(report) => self.follow(agent, &report)?,
-                None => left += 1,
+impl Watcher for Play {
+    fn see(&mut self, now: &Stamp, lane: usize, what: &Happening<'_>) {
+        match what {
+            Happening::Claimed(ran, pid) => self.claimed(now, lane, ran, *pid),
+            Happening::Ended(ran) => self.ended(now, lane, ran),
+            Happening::Trouble(why) => {
+                self.lanes.draw(now, lane, Colour::Red, "starts anew", &format!(": {why}"))
             }
-        }
-        for agent in &mut self.agents {
-            let _ = agent.wait();
-        }
-        Ok(())
-    }
-
-    fn follow(&mut self, agent: usize, report: &AgentReport) -> Result<()> {
-        let now = self.context.caller.sys.clock.now()?;
-        self.lanes.draw(&now, agent, &Mark::Report(report));
-        match report {
-            AgentReport::Claimed { issue, .. } if *issue != self.wanted => self.strike(&now, agent, issue)?,
-            AgentReport::Done { issue } => self.wake(&now, agent, issue)?,
-            AgentReport::Refused { issue, .. } => {
-                self.refused |= self.stopped == Some((agent, issue.clone()))
-            }
-            _ => {}
-        }
-        Ok(())
-    }
-
-    /// Stops the first agent that holds something it did not win in the race, and kills the second. The other
-    /// two bring the work to its end.
-    fn strike(&mut self, now: &Stamp, agent: usize, issue: &str) -> Result<()> {
-        match (&self.stopped, self.killed) {
-            (None, _) => {
-                self.pause(agent, true)?;
-                self.stopped = Some((agent, issue.to_owned()));
-                self.lanes.draw(now, agent, &Mark::Fate("stopped (kill -STOP)"));
-            }
-            (Some((stopped, _)), None) if *stopped != agent => {
-                self.kill(agent);
-                self.killed = Some(agent);
-                self.lanes.draw(now, agent, &Mark::Fate("killed (kill -9)"));
-            }
-            _ => {}
-        }
-        Ok(())
-    }
-
-    /// Wakes the stopped agent up once somebody else has done its work.
-    fn wake(&self, now: &Stamp, agent: usize, issue: &str) -> Result<()> {
-        if let Some((stopped, its)) = &self.stopped
-            && *stopped != agent
-            && its == issue
-        {
-            self.pause(*stopped, false)?;
-            self.lanes.draw(now, *stopped, &Mark::Fate("wakes up"));
-        }
-        Ok(())
-    }
-
-    fn pause(&self, agent: usize, still: bool) -> Result<()> {
-        match self.agents.get(agent) {
-            Some(agent) => Ok(os::pause(agent.id(), still)?),
-            None => Ok(()),
-        }
-    }
-
-    fn kill(&mut self, agent: usize) {
-        if let Some(agent) = self.agents.get_mut(agent) {
-            // One that has ended by itself cannot be killed any more; the audit will tell.
-            let _ = agent.kill();
+            Happening::Ending | Happening::Stopping => {}
         }
     }
 }
 
-impl Drop for Play<'_> {
+impl Play {
+    fn claimed(&mut self, now: &Stamp, lane: usize, ran: &Ran, run: u32) {
+        let more = format!(": {}", ran.title);
+        let text = format!("claims {} (fence {})", ran.handle, ran.fence);
+        self.lanes.draw(now, lane, Colour::Yellow, &text, &more);
+        self.claims += 1;
+        let is_asleep = self.asleep.as_ref().is_some_and(|(sleeper, ..)| *sleeper == lane);
+        if self.asleep.is_none() && self.claims >= ASLEEP_AT {
+            os::pause_all(run, true);
+            self.asleep = Some((lane, run, ran.id.clone()));
+            self.lanes.draw(now, lane, Colour::Red, "put to sleep (STOP)", "");
+        } else if !self.killed && !is_asleep && self.claims >= KILLED_AT {
+            os::kill(run);
+            self.killed = true;
+            self.lanes.draw(now, lane, Colour::Red, "killed (kill -9)", "");
+        }
+    }
+
+    fn ended(&mut self, now: &Stamp, lane: usize, ran: &Ran) {
+        let because = ran.reason.as_deref().map(|why| format!(": {why}")).unwrap_or_default();
+        let text = format!("{} {}", word(ran.outcome), ran.handle);
+        self.lanes.draw(now, lane, colour(ran.outcome), &text, &because);
+        let Some((sleeper, run, issue)) = &self.asleep else { return };
+        if lane == *sleeper {
+            self.refused |= ran.outcome == Outcome::Lost && ran.id == *issue;
+        } else if ran.id == *issue && !self.woken {
+            os::pause_all(*run, false);
+            self.woken = true;
+            self.lanes.draw(now, *sleeper, Colour::Red, "wakes up (CONT)", "");
+        }
+    }
+}
+
+impl Drop for Play {
     fn drop(&mut self) {
-        for agent in &mut self.agents {
+        if let Some((_, run, _)) = self.asleep.as_ref().filter(|_| !self.woken) {
             // Whoever is still there has nobody to play for.
-            let _ = agent.kill();
-            let _ = agent.wait();
+            os::pause_all(*run, false);
         }
     }
-}
-
-/// Hands on what an agent tells, and that it has left.
-fn listen(number: usize, agent: &mut Child, tell: Sender<(usize, Option<AgentReport>)>) {
-    let Some(pipe) = agent.stdout.take() else { return };
-    std::thread::spawn(move || {
-        for line in BufReader::new(pipe).lines().map_while(std::result::Result::ok) {
-            if let Ok(report) = serde_json::from_str(&line) {
-                let _ = tell.send((number, Some(report)));
-            }
-        }
-        let _ = tell.send((number, None));
-    });
 }

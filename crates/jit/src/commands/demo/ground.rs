@@ -1,14 +1,14 @@
-//! The repository that the demonstration happens in: a worktree for each agent, and some issues. It is
-//! removed at the end unless somebody wants to look at it.
-#![expect(clippy::disallowed_methods, reason = "it makes a directory for itself and starts its own agents")]
+//! The repository that the demonstration happens in, with some issues. It is removed at the end unless somebody wants
+//! to look at it.
+#![expect(clippy::disallowed_methods, reason = "it makes a directory for itself and removes it")]
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
 
 use clap::Parser as _;
 use holdfast_git::Git;
 
-use super::{CAST, text};
+use super::text;
 use crate::cli::{Cli, Global};
 use crate::commands;
 use crate::context::Context;
@@ -45,9 +45,9 @@ impl Ground {
         let main = ground.git(&ground.path("main"));
         main.run(&["add", "."])?;
         main.run(&["commit", "--quiet", "-m", "Track issues"])?;
-        for agent in CAST {
-            main.run(&["worktree", "add", "--quiet", &format!("../{agent}")])?;
-        }
+        // What lands is committed by the workers, who have their names from here.
+        main.run(&["config", "user.name", "jit demo"])?;
+        main.run(&["config", "user.email", "demo@localhost"])?;
         Ok(ground)
     }
 
@@ -64,16 +64,18 @@ impl Ground {
         self.root.join(worktree)
     }
 
-    /// Starts an agent, which first asks for `wanted`.
-    pub(super) fn start(&self, agent: &str, wanted: &str) -> Result<Child> {
-        let failed =
-            |source| Error::from(holdfast_sys::Error::new("start an agent in", &self.path(agent), source));
-        let program = std::env::current_exe().map_err(failed)?;
-        let mut command = Command::new(program);
-        command.arg("-C").arg(self.path(agent)).args(["--agent-id", &format!("agent:{agent}")]);
-        command.args(["--json", "demo", "--act", wanted]).env("JIT_CONFIG_HOME", &self.root);
-        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
-        command.spawn().map_err(failed)
+    /// What the pool finds in its environment: the settings of whoever watches have no part in this.
+    pub(super) fn variables(&self) -> Vec<(OsString, OsString)> {
+        vec![
+            ("JIT_CONFIG_HOME".into(), self.root.clone().into()),
+            ("GIT_CONFIG_GLOBAL".into(), "/dev/null".into()),
+        ]
+    }
+
+    /// What landed on the main branch, the newest first.
+    pub(super) fn landed(&self) -> Result<Vec<String>> {
+        let said = self.git(&self.path("main")).run(&["log", "--format=%h %s", "main"])?;
+        Ok(String::from_utf8_lossy(&said).lines().map(ToOwned::to_owned).collect())
     }
 
     /// Does in a worktree what the program would do if this was typed there.
@@ -82,6 +84,17 @@ impl Ground {
         let Cli { command, .. } = Cli::try_parse_from(words).map_err(|error| {
             Error::Internal(format!("the demonstration typed what is no command: {error}"))
         })?;
+        commands::run(&self.asking(worktree)?, command)
+    }
+
+    /// The pool as somebody who asks, in the main worktree.
+    pub(super) fn context(&self) -> Result<Context> {
+        let mut context = self.asking("main")?;
+        context.caller.typed_agent = Some("agent:demo".into());
+        Ok(context)
+    }
+
+    fn asking(&self, worktree: &str) -> Result<Context> {
         let global = Global {
             json: true,
             directory: Some(self.path(worktree)),
@@ -90,7 +103,7 @@ impl Ground {
         };
         // The settings of whoever watches have no part in this.
         let vars = Vars { config_home: Some(self.root.clone()), ..Vars::read() };
-        commands::run(&Context::new(holdfast_sys::Sys::os(), &global, vars)?, command)
+        Context::new(holdfast_sys::Sys::os(), &global, vars)
     }
 
     fn git(&self, dir: &Path) -> Git {

@@ -1,0 +1,232 @@
+//! Runs that die at each of their steps. Git is a program of its own, so the steps are the moments at which it is started
+//! and has answered: a stand-in for it waits at the one that is asked for, and whoever is to die there is killed.
+
+use std::path::PathBuf;
+use std::process::{Child, Stdio};
+
+use holdfast_trial::{Answer, until};
+
+use crate::dispatch::is_long;
+use crate::run::Ground;
+
+/// Waits at a step, before the real git has run or after, until somebody lets it go on.
+const STAND_IN: &str = r#"#!/bin/sh
+echo x >>"$CUT_DIR/calls"
+if [ "$(wc -l <"$CUT_DIR/calls")" -eq "$CUT_AT" ]; then
+  code=
+  if [ "$CUT_HOW" = After ]; then "$CUT_GIT" "$@"; code=$?; fi
+  echo "$PPID $*" >"$CUT_DIR/new" && mv "$CUT_DIR/new" "$CUT_DIR/struck"
+  while [ ! -e "$CUT_DIR/go" ]; do sleep 0.01; done
+  if [ -n "$code" ]; then exit "$code"; fi
+fi
+exec "$CUT_GIT" "$@"
+"#;
+
+const WORK: &str = "echo $JIT_ISSUE_ID > file-$JIT_ISSUE_ID";
+
+/// Who dies.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Dies {
+    /// `jit run` alone.
+    Run,
+    /// Whoever called git: `jit run`, or the process that finishes for it.
+    Caller,
+    /// Everything at once.
+    All,
+}
+
+/// When, beside the call of git.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Moment {
+    Before,
+    After,
+}
+
+/// Who comes next.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Next {
+    /// Another run in the same worktree.
+    Same,
+    /// One of another agent in another worktree, and then one in the same.
+    Other,
+}
+
+struct Cut {
+    dir: tempfile::TempDir,
+    git: PathBuf,
+}
+
+impl Cut {
+    fn new() -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let path = std::env::var_os("PATH").unwrap();
+        let git = std::env::split_paths(&path).map(|folder| folder.join("git")).find(|git| git.is_file());
+        std::fs::create_dir(dir.path().join("bin")).unwrap();
+        let stand_in = dir.path().join("bin/git");
+        std::fs::write(&stand_in, STAND_IN).unwrap();
+        std::fs::set_permissions(&stand_in, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+        Self { dir, git: git.unwrap() }
+    }
+
+    fn file(&self, name: &str) -> PathBuf {
+        self.dir.path().join(name)
+    }
+
+    /// A run that comes to a stop at a step.
+    fn spawn(&self, ground: &Ground, at: u32, moment: Moment) -> Child {
+        for name in ["calls", "struck", "go"] {
+            let _ = std::fs::remove_file(self.file(name));
+        }
+        let mut command = ground.command("agent:b", &["run", "--log", "--", "sh", "-c", WORK], &ground.there);
+        let path = std::env::var_os("PATH").unwrap();
+        let folders = std::iter::once(self.file("bin")).chain(std::env::split_paths(&path));
+        command.env("PATH", std::env::join_paths(folders).unwrap());
+        command.env("CUT_DIR", self.dir.path()).env("CUT_GIT", &self.git);
+        command.env("CUT_AT", at.to_string()).env("CUT_HOW", format!("{moment:?}"));
+        command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+    }
+
+    /// The caller and the arguments of the call that it came to a stop at; none if it ran to its end.
+    fn struck(&self, child: &mut Child) -> Option<(u32, String)> {
+        let read = || std::fs::read_to_string(self.file("struck")).ok();
+        until("it stops or ends", || read().is_some() || child.try_wait().unwrap().is_some());
+        let told = read()?;
+        let (pid, args) = told.trim_end().split_once(' ').unwrap();
+        Some((pid.parse().unwrap(), args.to_owned()))
+    }
+
+    /// Has somebody die at the step.
+    fn strike(&self, ground: &Ground, mut child: Child, caller: u32, dies: Dies) {
+        match dies {
+            Dies::Run => child.kill().unwrap(),
+            Dies::Caller => holdfast_sys::os::kill(caller),
+            Dies::All => {
+                std::thread::scope(|scope| {
+                    scope.spawn(|| child.wait().unwrap());
+                    ground.kill_all();
+                });
+            }
+        }
+        std::fs::write(self.file("go"), "").unwrap();
+        child.wait_with_output().unwrap();
+        until("everything of it is gone", || ground.alive().is_empty());
+    }
+}
+
+/// Runs that are not disturbed, in this worktree, until nothing is left to do.
+fn rest(ground: &Ground, agent: &str, at: &std::path::Path, context: &str) {
+    for _ in 0..6 {
+        let args = ["--json", "run", "--log", "--", "sh", "-c", WORK];
+        let answer = Answer::from(ground.command(agent, &args, at).output().unwrap());
+        if answer.code == Some(3) {
+            return;
+        }
+        assert!(answer.code == Some(0), "{context}: {agent}: {answer}");
+    }
+    panic!("{context}: {agent} does not come to an end");
+}
+
+/// A run dies at each of its steps; whoever comes next lands its issue, once, and can begin in its worktree.
+fn dies_at_every_step(dies: Dies, moment: Moment, next: Next) {
+    let (ground, cut) = (Ground::new(), Cut::new());
+    let elsewhere = ground.bench.worktree("elsewhere");
+    let mut titles = Vec::new();
+    for step in 1.. {
+        let title = format!("task {step}");
+        ground.bench.issue(&title);
+        titles.push(title);
+        let mut child = cut.spawn(&ground, step, moment);
+        let Some((caller, args)) = cut.struck(&mut child) else {
+            let answer = Answer::from(child.wait_with_output().unwrap());
+            assert_eq!(answer.code, Some(0), "{answer}");
+            break;
+        };
+        let context = format!("{dies:?} {moment:?} git {args} ({step})");
+        cut.strike(&ground, child, caller, dies);
+        if next == Next::Other {
+            rest(&ground, "agent:c", &elsewhere, &context);
+            // What was begun there may be in no commit; that is not thrown away.
+            ground.bench.git(&["clean", "-fdq", "--", ":!.jit"], &ground.there);
+            ground.bench.git(&["reset", "-q", "--hard"], &ground.there);
+        }
+        rest(&ground, "agent:b", &ground.there, &context);
+        ground.assert_landed_once(&titles);
+        assert!(ground.bench.leases().is_empty(), "{context}: {:?}", ground.bench.leases());
+        ground.assert_nothing_left();
+    }
+    assert!(titles.len() > 8, "{} steps only", titles.len());
+    println!("{dies:?} {moment:?} {next:?}: {} steps", titles.len() - 1);
+}
+
+#[test]
+fn a_run_that_dies_after_a_step_is_gone_on_with() {
+    dies_at_every_step(Dies::Run, Moment::After, Next::Same);
+}
+
+#[test]
+fn what_died_at_a_step_is_taken_over_by_others() {
+    dies_at_every_step(Dies::All, Moment::After, Next::Other);
+}
+
+/// Kills a git of ours that has taken the lock of the branch that it moves, and everybody else, or its caller alone.
+fn dies_with_the_target_locked(dies: Dies) {
+    let (ground, cut) = (Ground::new(), Cut::new());
+    ground.bench.issue("one");
+    // Git asks this hook while it has the lock of the branch, with what it is about to write in it.
+    let hook = ground.bench.repo().join(".git/hooks/reference-transaction");
+    let script = format!(
+        "#!/bin/sh\n[ \"$1\" = prepared ] && grep -q ' refs/heads/main$' || exit 0\n\
+         [ -e {0}/go ] || {{ echo \"0 $PPID\" > {0}/struck; while [ ! -e {0}/go ]; do sleep 0.01; done; }}\n",
+        cut.dir.path().display()
+    );
+    std::fs::write(&hook, script).unwrap();
+    std::fs::set_permissions(&hook, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let mut child = cut.spawn(&ground, 0, Moment::Before);
+    cut.struck(&mut child).unwrap();
+    let lock = ground.bench.repo().join(".git/refs/heads/main.lock");
+    assert!(lock.exists(), "git has the lock");
+    cut.strike(&ground, child, 0, dies);
+    assert_eq!(lock.exists(), dies == Dies::All, "whoever is asked to end takes its lock away");
+    rest(&ground, "agent:b", &ground.there, "the target is locked");
+    ground.assert_landed_once(&["one".to_owned()]);
+    assert!(!lock.exists() && !ground.bench.control("locks/moving.json").exists());
+    ground.assert_nothing_left();
+}
+
+#[test]
+fn a_git_that_was_killed_leaves_the_target_to_the_next() {
+    dies_with_the_target_locked(Dies::All);
+    dies_with_the_target_locked(Dies::Run);
+}
+
+/// A lock of the target that is somebody else's is waited for by nobody, and never removed.
+#[test]
+fn the_target_is_left_to_whoever_else_has_it() {
+    let ground = Ground::new();
+    let id = ground.bench.issue("one");
+    let lock = ground.bench.repo().join(".git/refs/heads/main.lock");
+    std::fs::write(&lock, "").unwrap();
+    let ran = ground.ran(&["--log"], WORK);
+    assert_eq!(ran["outcome"], "dropped", "{ran}");
+    assert!(lock.exists() && ground.is_offered(&id));
+    // What it committed is on its branch; the worktree goes on to the next one, and that lands once.
+    std::fs::remove_file(&lock).unwrap();
+    let ran = ground.ran(&["--log"], WORK);
+    assert_eq!(ran["outcome"], "landed", "{ran}");
+    ground.assert_landed_once(&["one".to_owned()]);
+    ground.assert_nothing_left();
+}
+
+#[test]
+fn all_who_die_at_any_step_are_gone_on_with() {
+    if !is_long() {
+        return;
+    }
+    for dies in [Dies::Run, Dies::Caller, Dies::All] {
+        for moment in [Moment::Before, Moment::After] {
+            for next in [Next::Same, Next::Other] {
+                dies_at_every_step(dies, moment, next);
+            }
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! A target that is being moved. A git that is killed while it moves a branch leaves the branch's lock, and nobody could
+//! land any more; one whose caller is killed moves it all the same, a moment later. So it is noted what is under way: the
+//! next one to come waits for the end of that git, and takes away the lock that it left.
+
+use std::path::PathBuf;
+
+use holdfast_git::{Git, ObjectId};
+use holdfast_kernel::Millis;
+use holdfast_sys::{Open, os};
+use serde::{Deserialize, Serialize};
+
+use crate::durable;
+use crate::error::{Error, Result};
+use crate::json;
+use crate::session::Session;
+
+/// The variable that marks the git that moves a target.
+const MARKER: &str = "JIT_MOVING";
+
+/// How long a git whose caller is gone may take.
+const PATIENCE: Millis = Millis::from_secs(30);
+
+/// How long an empty lock has to stay to be taken for one that nobody has: whoever takes one writes at once.
+const STAYS: Millis = Millis::from_secs(1);
+const AGAIN: Millis = Millis::new(20);
+
+/// More than the note, or the lock of a branch, can be.
+const LONGEST: usize = 1 << 12;
+
+/// That a target is being moved.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub(super) struct Moving {
+    branch: String,
+    new: String,
+    mark: String,
+}
+
+/// Where it is noted.
+pub(super) fn path(session: &Session) -> PathBuf {
+    session.control().join("locks/moving.json")
+}
+
+impl Moving {
+    /// Notes that a target is about to be moved. Only under the lock of whoever moves it.
+    pub(super) fn begin(session: &Session, branch: &str, new: &ObjectId) -> Result<Self> {
+        if !settle(session)? {
+            let why = format!("git has been moving {branch} for longer than {} s", PATIENCE.get() / 1_000);
+            return Err(Error::Internal(why));
+        }
+        let mark = format!("{:032x}", session.sys().entropy.nonce()?);
+        let moving = Self { branch: branch.to_owned(), new: new.to_string(), mark };
+        // Who is killed loses nothing of what it wrote: it need not be durable, and a half is none.
+        let mode = session.prepare()?.file();
+        let file = session.sys().files.open(&path(session), Open::Create { mode })?;
+        file.truncate(0)?;
+        file.write_all_at(&json::file(&moving), 0)?;
+        Ok(moving)
+    }
+
+    /// Moves it, if it is where it is thought to be; says whether it was.
+    pub(super) fn swap(&self, git: &Git, old: Option<&ObjectId>, why: &str) -> Result<bool> {
+        let name = format!("refs/heads/{}", self.branch);
+        let old = old.map_or_else(|| "0".repeat(40), ToString::to_string);
+        let marked = git.clone().env(MARKER, Some(self.mark.clone().into()));
+        let said = marked.ask(&["update-ref", "-m", why, &name, &self.new, &old], &[])?;
+        if said.code == Some(0) {
+            return Ok(true);
+        }
+        let now = git.ask(&["rev-parse", "--quiet", "--verify", &name], &[])?;
+        let now = ObjectId::from_hex(now.stdout.trim_ascii());
+        let now = now.map_or_else(|| "0".repeat(40), |now| now.to_string());
+        if now == old && now != self.new {
+            let stderr = String::from_utf8_lossy(&said.stderr).into_owned();
+            let command = "git update-ref".into();
+            return Err(holdfast_git::Error::Failed { command, code: said.code, stderr }.into());
+        }
+        Ok(now == self.new)
+    }
+
+    /// It has moved, or has not.
+    pub(super) fn end(&self, session: &Session) {
+        // One that stays names a git that is gone, and is taken away by whoever comes next.
+        let _ = session.sys().files.remove_file(&path(session));
+    }
+
+    /// The lock that git takes to move the branch.
+    fn lock(&self, session: &Session) -> Option<PathBuf> {
+        let common = session.repository()?.common_dir();
+        Some(common.join(format!("refs/heads/{}.lock", self.branch)))
+    }
+
+    /// Whether the lock of the branch is what a git has left that is gone.
+    fn is_left(&self, session: &Session, lock: &std::path::Path) -> Result<bool> {
+        let sys = session.sys();
+        let mut waited = Millis::ZERO;
+        let Ok(first) = sys.files.stat(lock) else { return Ok(false) };
+        loop {
+            let Some(held) = durable::read(sys, lock, LONGEST)? else { return Ok(false) };
+            match String::from_utf8_lossy(&held).trim() {
+                "" if waited < STAYS => {}
+                "" => return Ok(sys.files.stat(lock).is_ok_and(|now| now.identity == first.identity)),
+                held => return Ok(held == self.new),
+            }
+            sys.clock.sleep(AGAIN);
+            waited = waited.plus(AGAIN);
+        }
+    }
+}
+
+/// Waits for the git of somebody who was killed while it moved a target, and takes away the lock that it left. Says
+/// whether nothing is under way. Only under the lock of whoever moves it.
+pub(super) fn settle(session: &Session) -> Result<bool> {
+    let (sys, path) = (session.sys(), path(session));
+    let Some(bytes) = durable::read(sys, &path, LONGEST)? else { return Ok(true) };
+    if let Ok(moving) = serde_json::from_slice::<Moving>(&bytes) {
+        let mut waited = Millis::ZERO;
+        while !os::marked(MARKER, &moving.mark).is_empty() {
+            if waited >= PATIENCE {
+                return Ok(false);
+            }
+            sys.clock.sleep(AGAIN);
+            waited = waited.plus(AGAIN);
+        }
+        if let Some(lock) = moving.lock(session)
+            && moving.is_left(session, &lock)?
+        {
+            sys.files.remove_file(&lock)?;
+        }
+    }
+    sys.files.remove_file(&path)?;
+    Ok(true)
+}

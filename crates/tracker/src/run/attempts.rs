@@ -1,0 +1,60 @@
+//! How often commands failed on an issue, in the control plane: a pool that is killed and started again goes on counting.
+//! Only what a command did counts. A run that was killed, or lost its claim, says nothing about the issue.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use crate::durable;
+use crate::error::Result;
+use crate::ids::IssueId;
+use crate::json;
+use crate::session::Session;
+
+/// More than a note can be.
+const LONGEST: usize = 1 << 16;
+
+/// How often commands failed on an issue since it was last finished, or since somebody took the label away.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct Attempts {
+    /// How often.
+    pub failed: u32,
+    /// The grant under which it failed last, so that no attempt counts twice.
+    pub fence: u64,
+}
+
+impl Attempts {
+    fn path(session: &Session, issue: IssueId) -> PathBuf {
+        session.control().join("attempts").join(format!("{issue}.json"))
+    }
+
+    /// What is noted of an issue. A note that cannot be read counts nothing.
+    #[must_use]
+    pub fn of(session: &Session, issue: IssueId) -> Self {
+        let bytes = durable::read(session.sys(), &Self::path(session, issue), LONGEST).ok().flatten();
+        bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default()
+    }
+
+    /// Counts one more, under this grant.
+    ///
+    /// # Errors
+    /// When that cannot be written.
+    pub fn count(session: &Session, issue: IssueId, fence: u64) -> Result<Self> {
+        let before = Self::of(session, issue);
+        if before.fence == fence {
+            return Ok(before);
+        }
+        let after = Self { failed: before.failed.saturating_add(1), fence };
+        let path = Self::path(session, issue);
+        let (directory, file) = session.prepare()?.places();
+        durable::make_dirs(session.sys(), &session.control().join("attempts"), directory)?;
+        durable::replace(session.sys(), &path, &json::file(&after), file)?;
+        Ok(after)
+    }
+
+    /// Forgets what was counted.
+    pub fn forget(session: &Session, issue: IssueId) {
+        // What stays is counted on: an attempt less, and no harm.
+        let _ = session.sys().files.remove_file(&Self::path(session, issue));
+    }
+}

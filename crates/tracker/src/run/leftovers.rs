@@ -1,0 +1,69 @@
+//! Locks that git leaves in a worktree when it is killed. Nobody is left who could remove them, and every git after that
+//! would be refused. Only a lock that was not there before the run can be of the run, and only one that stays: somebody
+//! else may be at work in the same worktree, whose lock comes and goes.
+
+use std::path::PathBuf;
+
+use holdfast_git::Repository;
+use holdfast_kernel::Millis;
+use holdfast_sys::{Identity, Sys};
+use serde::{Deserialize, Serialize};
+
+use crate::durable;
+
+/// How long a lock has to stay to be taken for one that nobody has.
+const STAYS: Millis = Millis::from_secs(1);
+const AGAIN: Millis = Millis::new(50);
+
+/// The branches that only the worktree is worked on from which they are checked out in.
+const OWN_BRANCHES: &str = "refs/heads/jit/";
+
+/// More than the file can have that says which branch is checked out.
+const LONGEST: usize = 1 << 12;
+
+/// A worktree, and the locks that it had before the run.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub(super) struct Leftovers {
+    git_dir: PathBuf,
+    common_dir: PathBuf,
+    before: Vec<PathBuf>,
+}
+
+impl Leftovers {
+    /// Looks at a worktree before anything is started in it.
+    pub(super) fn before(sys: &Sys, repository: &Repository) -> Self {
+        let (git_dir, common_dir) =
+            (repository.git_dir().to_path_buf(), repository.common_dir().to_path_buf());
+        let empty = Self { git_dir, common_dir, before: Vec::new() };
+        let before = empty.locks(sys).into_iter().map(|(path, _)| path).collect();
+        Self { before, ..empty }
+    }
+
+    /// Removes the locks that a killed git has left. Nothing of the run may be alive.
+    pub(super) fn remove(&self, sys: &Sys) {
+        let mut left = self.locks(sys);
+        let mut waited = Millis::ZERO;
+        while !left.is_empty() && waited < STAYS {
+            sys.clock.sleep(AGAIN);
+            waited = waited.plus(AGAIN);
+            let now = self.locks(sys);
+            left.retain(|lock| now.contains(lock));
+        }
+        for (path, _) in left {
+            // What cannot be removed is told of by the git that it refuses.
+            let _ = sys.files.remove_file(&path);
+        }
+    }
+
+    /// The locks that are there and were not before, each with the file that it is.
+    fn locks(&self, sys: &Sys) -> Vec<(PathBuf, Identity)> {
+        let mut paths = vec![self.git_dir.join("index.lock"), self.git_dir.join("HEAD.lock")];
+        let head = durable::read(sys, &self.git_dir.join("HEAD"), LONGEST).ok().flatten().unwrap_or_default();
+        let head = String::from_utf8_lossy(&head).into_owned();
+        let branch = head.trim_end().strip_prefix("ref: ").filter(|name| name.starts_with(OWN_BRANCHES));
+        paths.extend(branch.map(|name| self.common_dir.join(format!("{name}.lock"))));
+        paths.retain(|path| !self.before.contains(path));
+        let found = |path: PathBuf| sys.files.stat(&path).ok().map(|stat| (path, stat.identity));
+        paths.into_iter().filter_map(found).collect()
+    }
+}
