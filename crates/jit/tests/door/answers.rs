@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::Stdio;
 
+use holdfast_trial::etcd::Cluster;
 use holdfast_trial::{Answer, until};
 use serde_json::Value;
 
@@ -318,6 +319,29 @@ fn shares_claims(reader: &mut Reader) {
         let answer = reader.bench.run_at("agent:a", &words, &at).ok();
         reader.hold(name, &answer);
     }
+    for (name, rest) in [
+        ("engine recover", &["--new-counter", "--reason", "tried"][..]),
+        ("engine migrate", &["--to", "local"]),
+    ] {
+        let words: Vec<&str> =
+            std::iter::once("--json").chain(name.split(' ')).chain(rest.iter().copied()).collect();
+        let answer = reader.bench.run_at("agent:a", &words, &at).ok();
+        reader.hold(name, &answer);
+    }
+    keeps_them_in_etcd(reader);
+}
+
+/// Where there is no etcd, the command that needs one is not held to anything.
+fn keeps_them_in_etcd(reader: &mut Reader) {
+    let name = "engine init etcd";
+    let Some(cluster) = Cluster::start(reader.bench.root(), 1) else {
+        reader.held.insert(name.to_owned());
+        return;
+    };
+    let urls = cluster.urls();
+    let init = ["--json", "engine", "init", "etcd", "--endpoints", &urls[0]];
+    let answer = reader.bench.run_at("agent:a", &init, &reader.bench.root().join("shared")).ok();
+    reader.hold(name, &answer);
 }
 
 fn runs_commands(reader: &mut Reader) {
