@@ -1,6 +1,7 @@
 //! Who is still there: claims that are kept by working, and claims whose holders are gone before their deadlines.
 
-use std::process::{Child, Command};
+use std::io::{Read, Write};
+use std::process::{Child, Command, Stdio};
 
 use holdfast_trial::{Answer, until};
 use serde_json::Value;
@@ -192,6 +193,7 @@ fn the_grace_counts_from_when_the_keeper_was_first_found_gone() {
         .jit(&["claim", "acquire", &issue, "--ttl", "0", "--reason", "long", "--keeper", &keeper.pid()])
         .ok();
     keeper.kill();
+    until("it is seen that it is gone", || bench.leases()[0]["keeper"]["gone"] == true);
     let refused = bench.run("agent:b", &["--json", "claim", "acquire", &issue]).fails(4).json();
     let secs = refused["error"]["details"]["retry_after_secs"].as_u64().unwrap();
     assert!((1..=60).contains(&secs), "{refused}");
@@ -224,6 +226,29 @@ fn whoever_waits_notices_that_the_keeper_has_ended() {
     until("somebody waits", || bench.control(&format!("locks/wait/{issue}")).exists());
     keeper.kill();
     Answer::from(waits.wait_with_output().unwrap()).ok();
+}
+
+/// It dies in the one moment in which nobody looks: after it was found alive, and before anybody watches it.
+#[test]
+fn a_keeper_that_dies_before_it_is_watched_is_noticed() {
+    let bench = Bench::new();
+    grace(&bench, 0);
+    let mut keeper = Keeper::new();
+    let issue = bench.issue("work");
+    bench.jit(&["claim", "acquire", &issue, "--keeper", &keeper.pid()]).ok();
+    // Whoever waits says for whom before it watches. This pipe is full, so it comes no further.
+    let (mut said, mut says) = std::io::pipe().unwrap();
+    says.write_all(&[b'.'; 1 << 16]).unwrap();
+    let mut command = bench.command("agent:b", &["claim", "acquire", &issue, "--wait", "30"], &bench.repo());
+    let mut waits = command.stdout(Stdio::null()).stderr(says).spawn().unwrap();
+    drop(command);
+    let place = format!("/proc/{}/wchan", waits.id());
+    until("it says for whom it waits", || std::fs::read_to_string(&place).unwrap().contains("pipe_write"));
+    keeper.kill();
+    until("it is seen that it is gone", || bench.leases()[0]["keeper"]["gone"] == true);
+    let mut text = String::new();
+    said.read_to_string(&mut text).unwrap();
+    assert!(waits.wait().unwrap().success(), "{}", text.trim_start_matches('.'));
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Waiting for an issue that somebody else has claimed: in order of arrival, without asking the log more
 //! often than it changes, and gone at once when a signal comes.
 
-use holdfast_kernel::{Answer, Millis, Refusal, Stamp};
+use holdfast_kernel::{Answer, Lease, Millis, Refusal, Stamp};
 use holdfast_sys::Stat;
 
 use super::queue::{Queue, Ticket};
@@ -43,6 +43,16 @@ enum Blocked {
     Behind(Vec<String>),
 }
 
+impl Blocked {
+    /// The lease that is in the way.
+    fn lease(&self) -> Option<&Lease> {
+        match self {
+            Self::Held(refusal) => refusal.blocker(),
+            Self::Behind(_) => None,
+        }
+    }
+}
+
 impl Waiter<'_> {
     /// Acquires the issue within `limit`.
     ///
@@ -60,6 +70,8 @@ impl Waiter<'_> {
         let queue = Queue::new(sys, &self.claims.control, &self.issue.to_string(), self.access);
         let ticket = queue.join(self.agent)?;
         let mut said = String::new();
+        // The lease whose keeper was gone before its holder was last found in the way: that answer knows of it.
+        let mut gone = None;
         loop {
             let seen = self.log_stat();
             let blocked = match self.attempt(&queue, &ticket, who, terms)? {
@@ -72,7 +84,9 @@ impl Waiter<'_> {
                 return Err(self.too_late(blocked));
             }
             self.announce(&blocked, &now, &mut said);
-            self.rest(patience, &queue, &ticket, &blocked, seen, Millis::new(left))?;
+            let keeper = blocked.lease().filter(|lease| Some(lease.id) != gone);
+            self.rest(patience, &queue, &ticket, (&blocked, keeper), seen, Millis::new(left))?;
+            gone = blocked.lease().filter(|lease| keeper::is_gone(sys, lease)).map(|lease| lease.id);
         }
     }
 
@@ -94,13 +108,14 @@ impl Waiter<'_> {
         }
     }
 
-    /// Waits until something may have changed: the log, the line, the holder's keeper, or the time.
+    /// Waits until something may have changed: the log, the line, the keeper of the lease that is given with what is in
+    /// the way, or the time.
     fn rest(
         &self,
         patience: &dyn Waits,
         queue: &Queue,
         ticket: &Ticket<'_>,
-        blocked: &Blocked,
+        (blocked, watched): (&Blocked, Option<&Lease>),
         seen: Option<Stat>,
         left: Millis,
     ) -> Result<()> {
@@ -109,10 +124,6 @@ impl Waiter<'_> {
         let most = match blocked {
             Blocked::Held(refusal) => retry(refusal).map_or(left, |retry| left.min(retry)),
             Blocked::Behind(_) => left,
-        };
-        let watched = match blocked {
-            Blocked::Held(refusal) => refusal.blocker().filter(|lease| !keeper::is_gone(sys, lease)),
-            Blocked::Behind(_) => None,
         };
         let mut pause = SHORTEST;
         loop {
