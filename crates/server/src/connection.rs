@@ -1,0 +1,192 @@
+//! Connections: few at once, and none for ever. Where there are too many, the oldest that has not shown the token makes room, so
+//! that somebody who only connects keeps nobody out who knows it.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use holdfast_door::{Clean, Notes, print};
+use holdfast_tracker::answers::serve::{ServeOutput, Served};
+use holdfast_tracker::error::Result;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::Notify;
+
+use crate::cli::Cli;
+use crate::gatekeeper::Gatekeeper;
+use crate::place::Place;
+use crate::service::Service;
+use crate::wire::{Clock, Wire};
+
+/// How many connections there are at once.
+pub(crate) const MOST: usize = 512;
+/// For how long the head of a request may come in, and for how long a connection may be of no use.
+const HEAD: Duration = Duration::from_secs(10);
+/// The longest head.
+const HEAD_BYTES: usize = 32 << 10;
+/// The most headers.
+const HEADERS: usize = 64;
+/// How long a listener that cannot accept waits.
+const PAUSE: Duration = Duration::from_millis(50);
+
+/// A connection, as the others know it.
+pub(crate) struct Guest {
+    number: u64,
+    /// Tells it to end.
+    leave: Notify,
+}
+
+/// The connections that there are.
+#[derive(Default)]
+pub(crate) struct Guests(Mutex<Crowd>);
+
+#[derive(Default)]
+struct Crowd {
+    next: u64,
+    /// Those who have not shown the token.
+    strangers: BTreeMap<u64, Arc<Guest>>,
+    /// How many have.
+    known: usize,
+}
+
+impl Guests {
+    /// Lets somebody in, in the place of the oldest stranger if need be; none if everybody is known.
+    fn come(&self) -> Option<Arc<Guest>> {
+        let mut crowd = self.crowd();
+        if crowd.known + crowd.strangers.len() >= MOST {
+            let (_, oldest) = crowd.strangers.pop_first()?;
+            oldest.leave.notify_one();
+        }
+        crowd.next += 1;
+        let guest = Arc::new(Guest { number: crowd.next, leave: Notify::new() });
+        crowd.strangers.insert(guest.number, Arc::clone(&guest));
+        Some(guest)
+    }
+
+    /// Somebody has shown the token.
+    pub(crate) fn know(&self, guest: &Guest) {
+        let mut crowd = self.crowd();
+        if crowd.strangers.remove(&guest.number).is_some() {
+            crowd.known += 1;
+        }
+    }
+
+    /// Somebody goes. Whoever was told to leave is not among the strangers any more, and was never known.
+    fn go(&self, guest: &Guest, was_known: bool) {
+        let mut crowd = self.crowd();
+        if was_known {
+            crowd.known = crowd.known.saturating_sub(1);
+        } else {
+            crowd.strangers.remove(&guest.number);
+        }
+    }
+
+    fn crowd(&self) -> std::sync::MutexGuard<'_, Crowd> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Serves until a signal comes.
+///
+/// # Errors
+/// When nothing can be listened on.
+pub(crate) async fn serve(cli: &Cli, place: Place) -> Result<()> {
+    let listener = listen(cli, place.last_port).await?;
+    let address = listener.local_addr().map_err(|error| failed("listen on", error))?;
+    place.note(address)?;
+    let gatekeeper = Gatekeeper::new(place.token.clone(), address, &cli.hosts);
+    let service = Arc::new(Service::start(&place, gatekeeper)?);
+    say(cli, &place, address);
+    let mut ends = [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()]
+        .into_iter()
+        .map(signal)
+        .collect::<std::io::Result<Vec<_>>>()
+        .map_err(|error| failed("listen for", error))?;
+    let mut ended = std::pin::pin!(std::future::poll_fn(|context| {
+        let came = ends.iter_mut().any(|end| end.poll_recv(context).is_ready());
+        if came { std::task::Poll::Ready(()) } else { std::task::Poll::Pending }
+    }));
+    loop {
+        tokio::select! {
+            () = &mut ended => return Ok(()),
+            accepted = listener.accept() => match accepted {
+                Ok((stream, _)) => receive(&service, stream),
+                // Out of descriptors, most likely: somebody has to go first.
+                Err(_) => tokio::time::sleep(PAUSE).await,
+            },
+        }
+    }
+}
+
+/// Listens where it is wanted: on the port of last time if nobody says and it is free, so that a page that is open finds the
+/// server again.
+async fn listen(cli: &Cli, last_port: Option<u16>) -> Result<TcpListener> {
+    let here = |port| SocketAddr::from(([127, 0, 0, 1], port));
+    if let Some(address) = cli.listen {
+        return TcpListener::bind(address).await.map_err(|error| {
+            holdfast_sys::Error::new("listen on", Path::new(&address.to_string()), error).into()
+        });
+    }
+    if let Some(port) = last_port
+        && let Ok(listener) = TcpListener::bind(here(port)).await
+    {
+        return Ok(listener);
+    }
+    TcpListener::bind(here(0)).await.map_err(|error| failed("listen on", error))
+}
+
+fn failed(what: &'static str, error: std::io::Error) -> holdfast_tracker::Error {
+    holdfast_sys::Error::new(what, Path::new("127.0.0.1"), error).into()
+}
+
+/// Says where it is.
+fn say(cli: &Cli, place: &Place, address: SocketAddr) {
+    let url = format!("http://{address}/#token={}", place.token.text());
+    if !address.ip().is_loopback() {
+        Notes::new().warning(&format!(
+            "{address} can be reached from other machines, and nothing is encrypted: whoever can listen on the way \
+             gets the token"
+        ));
+    }
+    let served =
+        Served { url, address: address.to_string(), agent_id: place.agent.clone(), pid: std::process::id() };
+    let text = match cli.json {
+        true => Clean::json(&ServeOutput { server: served }),
+        false => {
+            format!("serving {} as {}\n{}\n", place.caller.start.display(), place.agent, served.url).into()
+        }
+    };
+    // Whoever started it can look into its file.
+    let _ = print(&[text]);
+}
+
+/// Answers one connection, for as long as it is of use.
+fn receive(service: &Arc<Service>, stream: TcpStream) {
+    let Some(guest) = service.guests.come() else { return };
+    let service = Arc::clone(service);
+    tokio::spawn(async move {
+        let was_known = std::sync::atomic::AtomicBool::new(false);
+        {
+            // Answers are small, and each is waited for.
+            let _ = stream.set_nodelay(true);
+            let answer = service_fn(|request| {
+                let (service, guest, was_known) = (Arc::clone(&service), &guest, &was_known);
+                async move { service.answer(request, guest, was_known).await }
+            });
+            let mut builder = http1::Builder::new();
+            builder.timer(Clock).header_read_timeout(HEAD).max_buf_size(HEAD_BYTES).max_headers(HEADERS);
+            builder.half_close(false).pipeline_flush(false);
+            let connection = builder.serve_connection(Wire::new(stream), answer);
+            tokio::select! {
+                // Whatever went wrong with it is over.
+                _ = connection => {}
+                () = guest.leave.notified() => {}
+            }
+        }
+        service.guests.go(&guest, was_known.into_inner());
+    });
+}
