@@ -46,7 +46,7 @@ impl Context {
         };
         let printer = Printer::new(global);
         let typed_agent = global.agent_id.clone().map(Into::into);
-        let said = crate::vars::caller(sys, start, Arc::new(Silent));
+        let said = Caller::in_environment(sys, start, vars.user, &vars.set, Arc::new(Silent));
         let config_home = vars.config_home.or_else(|| said.config_home.clone());
         let caller = Caller { typed_agent, config_home, ..said };
         let names = Arc::new(Names::new(caller.clone()));

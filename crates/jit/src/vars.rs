@@ -3,14 +3,18 @@
 
 use std::ffi::OsString;
 use std::path::PathBuf;
-use std::sync::Arc;
 
-use holdfast_sys::Sys;
 use holdfast_sys::os::effective_user;
-use holdfast_tracker::{Caller, Listener};
 
-/// What the environment says to the door itself.
+/// What a variable is set to.
+pub type Lookup = fn(&str) -> Option<OsString>;
+
+/// What the environment says.
 pub struct Vars {
+    /// Looks up what it says to the tracker.
+    pub set: Lookup,
+    /// The user.
+    pub user: u32,
     /// `JIT_KEEPER_PID`.
     pub keeper: Option<OsString>,
     /// Where the user's files are, in place of what the environment says.
@@ -26,18 +30,14 @@ impl Vars {
     #[must_use]
     pub fn read() -> Self {
         Self {
+            set: |name| std::env::var_os(name),
+            user: effective_user(),
             keeper: std::env::var_os("JIT_KEEPER_PID").filter(|value| !value.is_empty()),
             config_home: None,
             temporary: std::env::temp_dir(),
             directory: std::env::current_dir(),
         }
     }
-}
-
-/// Whoever asks in a directory, with what the environment says to the tracker.
-#[must_use]
-pub fn caller(sys: Sys, start: PathBuf, listener: Arc<dyn Listener>) -> Caller {
-    Caller::in_environment(sys, start, effective_user(), &|name| std::env::var_os(name), listener)
 }
 
 /// Where the program itself is.

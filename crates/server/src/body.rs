@@ -16,6 +16,10 @@ pub(crate) const LONGEST: usize = 1 << 20;
 /// For how long one may come in.
 const PATIENCE: Duration = Duration::from_secs(10);
 
+/// For how long, and how much, the rest of a body is read that is not wanted.
+const LINGER: Duration = Duration::from_millis(500);
+const MOST_LEFT: usize = 8 << 20;
+
 /// What goes out.
 pub(crate) enum Answer {
     /// A document.
@@ -52,15 +56,36 @@ impl Body for Answer {
 
 /// Reads a whole body.
 pub(crate) async fn read(body: Incoming) -> Result<Vec<u8>, Problem> {
-    if body.size_hint().lower() > LONGEST as u64 {
-        return Err(Problem::plain(Own::TooLarge));
+    let (mut body, mut whole) = (body, Vec::new());
+    let announced = body.size_hint().lower();
+    let read = match announced > LONGEST as u64 {
+        true => Err(Problem::plain(Own::TooLarge)),
+        false => tokio::time::timeout(PATIENCE, pieces(&mut body, &mut whole))
+            .await
+            .unwrap_or_else(|_| Err(Problem::plain(Own::TooSlow))),
+    };
+    if let Err(Problem::Own(Own::TooLarge, _)) = &read {
+        // Whoever is still sending does not read: with a little of the rest taken off the wire it hears the answer.
+        let _ = tokio::time::timeout(LINGER, rest(&mut body)).await;
     }
-    tokio::time::timeout(PATIENCE, pieces(body)).await.unwrap_or_else(|_| Err(Problem::plain(Own::TooSlow)))
+    read.map(|()| whole)
 }
 
-async fn pieces(mut body: Incoming) -> Result<Vec<u8>, Problem> {
-    let mut whole = Vec::new();
-    while let Some(frame) = std::future::poll_fn(|context| Pin::new(&mut body).poll_frame(context)).await {
+/// Takes what is left of a body off the wire, as far as that is sensible.
+async fn rest(body: &mut Incoming) {
+    let mut left = MOST_LEFT;
+    while let Some(Ok(frame)) = std::future::poll_fn(|context| Pin::new(&mut *body).poll_frame(context)).await
+    {
+        let length = frame.data_ref().map_or(0, |piece| piece.len());
+        match left.checked_sub(length) {
+            Some(less) => left = less,
+            None => return,
+        }
+    }
+}
+
+async fn pieces(body: &mut Incoming, whole: &mut Vec<u8>) -> Result<(), Problem> {
+    while let Some(frame) = std::future::poll_fn(|context| Pin::new(&mut *body).poll_frame(context)).await {
         let frame = frame.map_err(|error| Problem::bad(format!("the body cannot be read: {error}")))?;
         if let Some(piece) = frame.data_ref() {
             if whole.len() + piece.len() > LONGEST {
@@ -69,10 +94,14 @@ async fn pieces(mut body: Incoming) -> Result<Vec<u8>, Problem> {
             whole.extend_from_slice(piece);
         }
     }
-    Ok(whole)
+    Ok(())
 }
 
 /// The value that a body is. How deep it goes is bounded by whoever parses it.
 pub(crate) fn parsed<T: DeserializeOwned>(body: &[u8]) -> Result<T, Problem> {
+    // A list would be taken for the members of an object, in their order.
+    if body.trim_ascii_start().first() != Some(&b'{') {
+        return Err(Problem::bad("the body is no JSON object"));
+    }
     serde_json::from_slice(body).map_err(|error| Problem::bad(format!("the body is not understood: {error}")))
 }

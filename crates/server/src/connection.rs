@@ -100,12 +100,13 @@ pub(crate) async fn serve(cli: &Cli, place: Place) -> Result<()> {
     place.note(address)?;
     let gatekeeper = Gatekeeper::new(place.token.clone(), address, &cli.hosts);
     let service = Arc::new(Service::start(&place, gatekeeper)?);
-    say(cli, &place, address);
     let mut ends = [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()]
         .into_iter()
         .map(signal)
         .collect::<std::io::Result<Vec<_>>>()
         .map_err(|error| failed("listen for", error))?;
+    // Whoever was told where it is may ask it to end.
+    say(cli, &place, address);
     let mut ended = std::pin::pin!(std::future::poll_fn(|context| {
         let came = ends.iter_mut().any(|end| end.poll_recv(context).is_ready());
         if came { std::task::Poll::Ready(()) } else { std::task::Poll::Pending }

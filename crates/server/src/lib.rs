@@ -29,7 +29,7 @@ use holdfast_tracker::error::{Error, Result};
 
 use cli::Cli;
 
-pub use problem::Problem;
+pub use problem::{Own, Problem};
 
 /// Runs the program with the arguments and the environment of this process.
 #[must_use]
