@@ -219,7 +219,7 @@ mod tests {
     fn logs_that_cannot_be_listed_are_not_none() {
         let (sys, dir) = (Sys::os(), tempfile::tempdir().unwrap());
         let issue = IssueId::parse("01K8ZQ00000000000000000000").unwrap();
-        assert_eq!(logs(&sys, dir.path(), issue).unwrap(), [PathBuf::new(); 0]);
+        assert!(logs(&sys, dir.path(), issue).unwrap().is_empty());
         std::fs::create_dir(dir.path().join("logs")).unwrap();
         std::fs::write(folder(dir.path(), issue), "").unwrap();
         assert!(logs(&sys, dir.path(), issue).is_err());
