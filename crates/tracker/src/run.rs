@@ -11,6 +11,7 @@ mod keeping;
 mod leftovers;
 mod log;
 mod message;
+mod over;
 pub mod place;
 pub mod pool;
 mod record;
@@ -18,8 +19,9 @@ mod record;
 pub use attempts::Attempts;
 pub use guardian::guard;
 pub use keeping::lost;
-pub use log::{Bound, first_part, logs, newest, prepare};
+pub use log::{Bound, first_part, logs, prepare};
 pub use message::{Ended, Input, Order, Start, Why, Word};
+pub use over::{close_over, is_held};
 pub use record::{MARKER, Record, busy, end_marked, sweep};
 
 /// The label of issues that no pool takes, because commands failed on them too often.
