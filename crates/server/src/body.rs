@@ -20,6 +20,14 @@ const PATIENCE: Duration = Duration::from_secs(10);
 const LINGER: Duration = Duration::from_millis(500);
 const MOST_LEFT: usize = 8 << 20;
 
+/// An answer.
+pub(crate) struct Made {
+    /// One JSON document.
+    pub(crate) text: Bytes,
+    /// What tells it from an earlier one, where somebody may have that.
+    pub(crate) tag: Option<String>,
+}
+
 /// What goes out.
 pub(crate) enum Answer {
     /// A document.

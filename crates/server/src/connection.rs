@@ -1,10 +1,8 @@
-//! Connections: few at once, and none for ever. Where there are too many, the oldest that has not shown the token makes room, so
-//! that somebody who only connects keeps nobody out who knows it.
+//! Connections: where they come from, and how long each may take.
 
-use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use holdfast_door::{Clean, Notes, print};
@@ -14,7 +12,6 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::signal::unix::{SignalKind, signal};
-use tokio::sync::Notify;
 
 use crate::cli::Cli;
 use crate::gatekeeper::Gatekeeper;
@@ -22,8 +19,6 @@ use crate::place::Place;
 use crate::service::Service;
 use crate::wire::{Clock, Wire};
 
-/// How many connections there are at once.
-pub(crate) const MOST: usize = 512;
 /// For how long the head of a request may come in, and for how long a connection may be of no use.
 const HEAD: Duration = Duration::from_secs(10);
 /// The longest head.
@@ -32,63 +27,6 @@ const HEAD_BYTES: usize = 32 << 10;
 const HEADERS: usize = 64;
 /// How long a listener that cannot accept waits.
 const PAUSE: Duration = Duration::from_millis(50);
-
-/// A connection, as the others know it.
-pub(crate) struct Guest {
-    number: u64,
-    /// Tells it to end.
-    leave: Notify,
-}
-
-/// The connections that there are.
-#[derive(Default)]
-pub(crate) struct Guests(Mutex<Crowd>);
-
-#[derive(Default)]
-struct Crowd {
-    next: u64,
-    /// Those who have not shown the token.
-    strangers: BTreeMap<u64, Arc<Guest>>,
-    /// How many have.
-    known: usize,
-}
-
-impl Guests {
-    /// Lets somebody in, in the place of the oldest stranger if need be; none if everybody is known.
-    fn come(&self) -> Option<Arc<Guest>> {
-        let mut crowd = self.crowd();
-        if crowd.known + crowd.strangers.len() >= MOST {
-            let (_, oldest) = crowd.strangers.pop_first()?;
-            oldest.leave.notify_one();
-        }
-        crowd.next += 1;
-        let guest = Arc::new(Guest { number: crowd.next, leave: Notify::new() });
-        crowd.strangers.insert(guest.number, Arc::clone(&guest));
-        Some(guest)
-    }
-
-    /// Somebody has shown the token.
-    pub(crate) fn know(&self, guest: &Guest) {
-        let mut crowd = self.crowd();
-        if crowd.strangers.remove(&guest.number).is_some() {
-            crowd.known += 1;
-        }
-    }
-
-    /// Somebody goes. Whoever was told to leave is not among the strangers any more, and was never known.
-    fn go(&self, guest: &Guest, was_known: bool) {
-        let mut crowd = self.crowd();
-        if was_known {
-            crowd.known = crowd.known.saturating_sub(1);
-        } else {
-            crowd.strangers.remove(&guest.number);
-        }
-    }
-
-    fn crowd(&self) -> std::sync::MutexGuard<'_, Crowd> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
 
 /// Serves until a signal comes.
 ///

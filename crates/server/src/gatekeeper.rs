@@ -6,6 +6,8 @@ use std::net::SocketAddr;
 
 use hyper::header::{AUTHORIZATION, AsHeaderName, COOKIE, HOST, HeaderMap, ORIGIN};
 use hyper::{Method, Uri};
+use schemars::JsonSchema;
+use serde::Deserialize;
 
 use crate::problem::{Own, Problem};
 use crate::token::Token;
@@ -17,6 +19,14 @@ pub(crate) struct Gatekeeper {
     hosts: BTreeSet<String>,
     /// What the cookie is called: two servers on one machine share the cookies of a browser, whatever their ports.
     cookie: String,
+}
+
+/// The token, to be exchanged for a cookie.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct SessionBody {
+    /// The token.
+    pub(crate) token: String,
 }
 
 /// How somebody got in.

@@ -8,6 +8,7 @@ mod body;
 mod cli;
 mod connection;
 mod gatekeeper;
+mod guests;
 mod openapi;
 mod place;
 mod problem;

@@ -7,8 +7,8 @@ use schemars::SchemaGenerator;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
 
+use crate::gatekeeper::SessionBody;
 use crate::routes::{ROUTES, Route};
-use crate::service::SessionBody;
 
 /// The description, as text.
 pub(crate) fn text() -> String {

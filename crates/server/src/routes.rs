@@ -22,9 +22,9 @@ use holdfast_tracker::claims::lease::{
 use holdfast_tracker::queries::graph::GraphOutput;
 use holdfast_tracker::queries::item::IssueListOutput;
 use hyper::Method;
-use hyper::body::Bytes;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 
+use crate::body::Made;
 use crate::problem::{Own, Problem};
 use crate::query::Query;
 use crate::watch::Watch;
@@ -87,14 +87,6 @@ impl Ask {
     fn part(&self, number: usize) -> &str {
         self.parts.get(number).map(String::as_str).unwrap_or_default()
     }
-}
-
-/// An answer.
-pub(crate) struct Made {
-    /// One JSON document.
-    pub(crate) text: Bytes,
-    /// What tells it from an earlier one, where somebody may have that.
-    pub(crate) tag: Option<String>,
 }
 
 const LIST: &[Parameter] = &[

@@ -11,12 +11,11 @@ use hyper::body::{Bytes, Incoming};
 use hyper::header::{self, HeaderName, HeaderValue};
 use hyper::http::request::Parts;
 use hyper::{Request, Response, StatusCode};
-use serde::Deserialize;
 use tokio::sync::Semaphore;
 
 use crate::body::{self, Answer};
-use crate::connection::{Guest, Guests};
-use crate::gatekeeper::Gatekeeper;
+use crate::gatekeeper::{Gatekeeper, SessionBody};
+use crate::guests::{Guest, Guests};
 use crate::openapi;
 use crate::place::Place;
 use crate::problem::{Own, Problem};
@@ -51,14 +50,6 @@ pub(crate) struct Service {
     caller: Caller,
     threads: Semaphore,
     watch: Arc<Watch>,
-}
-
-/// The token, to be exchanged for a cookie.
-#[derive(Deserialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct SessionBody {
-    /// The token.
-    pub(crate) token: String,
 }
 
 impl Service {

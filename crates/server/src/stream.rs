@@ -30,11 +30,9 @@ const ROOM: usize = 16;
 /// When too many do, or the request is not understood.
 pub(crate) async fn follow(watch: &Arc<Watch>, head: &Parts) -> Result<Response<Answer>, Problem> {
     Query::parse(head.uri.query().unwrap_or_default(), &[])?;
-    let cursor = match head.headers.get("last-event-id") {
-        None => None,
-        // What cannot be a cursor leads nowhere, like one that is too old.
-        Some(cursor) => Some(cursor.to_str().unwrap_or_default().to_owned()),
-    };
+    // What cannot be a cursor leads nowhere, like one that is too old.
+    let cursor = head.headers.get("last-event-id");
+    let cursor = cursor.map(|cursor| cursor.to_str().unwrap_or_default().to_owned());
     let follower = watch.follow(cursor).await?;
     let (sender, receiver) = channel(ROOM);
     tokio::spawn(tell(follower, sender));

@@ -15,8 +15,8 @@ use hyper::body::Bytes;
 use serde_json::Value;
 use tokio::sync::{broadcast, oneshot};
 
+use crate::body::Made;
 use crate::problem::{Own, Problem};
-use crate::routes::Made;
 
 /// How often it is looked while somebody follows, and while nobody does.
 const OFTEN: Duration = Duration::from_millis(200);
@@ -155,7 +155,7 @@ impl Watch {
         let document = board::look(&session, Some(&self.renewals()))?;
         let bug = |error| Problem::Own(Own::ServerInternal, format!("the board has no JSON form: {error}"));
         let text = Bytes::from(serde_json::to_vec(&document).map_err(bug)?);
-        let tag = tag(&document, &text);
+        let tag = tag(&text);
         *worked = Some(Worked {
             traces,
             at: now,
@@ -168,7 +168,7 @@ impl Watch {
 }
 
 /// What tells a board from another one.
-fn tag(_: &BoardOutput, text: &[u8]) -> String {
+fn tag(text: &[u8]) -> String {
     let hash = blake3::hash(text).to_hex();
     format!("\"{}\"", hash.as_str().get(..32).unwrap_or_default())
 }

@@ -11,7 +11,8 @@ use holdfast_tracker::queries::{Board, Claimed, Filter, Item};
 use serde::Serialize;
 use serde_json::value::{RawValue, to_raw_value};
 
-use super::{Ask, Made};
+use super::Ask;
+use crate::body::Made;
 use crate::problem::{Own, Problem};
 
 /// A document as text.

@@ -19,9 +19,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::Ask;
 use super::asked::made;
-use super::{Ask, Made};
-use crate::body::parsed;
+use crate::body::{Made, parsed};
 use crate::problem::Problem;
 
 /// Which issue is claimed, and how.

@@ -63,6 +63,11 @@ fn compare(bench: &Bench, server: &Server, issues: &[String]) {
             assert_eq!(reply.json()["error"]["code"], said.json()["error"]["code"], "{path}");
         }
     }
+    compare_board(bench, server);
+}
+
+/// Compares the board with what it was put together from.
+fn compare_board(bench: &Bench, server: &Server) {
     let board = server.get("/api/board").ok();
     let listed = bench.json(&["issue", "list"]);
     let cards = board["board"]["issues"].as_array().unwrap();
