@@ -49,6 +49,9 @@ fn jit_serve_becomes_the_server_beside_it() {
     let stdout = child.stdout.take().unwrap();
     std::io::BufRead::read_line(&mut std::io::BufReader::new(stdout), &mut line).unwrap();
     let said: serde_json::Value = serde_json::from_str(&line).unwrap();
+    let schema = bench.jit(&["schema", "serve"]).ok().json();
+    let names = |value: &serde_json::Value| value.as_object().unwrap().keys().cloned().collect::<Vec<_>>();
+    assert_eq!(names(&said["server"]), names(&schema["$defs"]["Served"]["properties"]));
     assert_eq!(
         (&said["server"]["agent_id"], said["server"]["pid"].as_u64()),
         (&"agent:a".into(), Some(child.id().into()))
