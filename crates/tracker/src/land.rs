@@ -66,7 +66,7 @@ pub fn held_here(session: &Session) -> Result<Vec<(IssueId, Lease)>> {
     };
     let mine = view.table.iter().filter(lives);
     let mut held: Vec<(IssueId, Lease)> =
-        mine.filter_map(|lease| Some((IssueId::parse(lease.resource.as_str())?, lease.clone()))).collect();
+        mine.filter_map(|lease| Some((IssueId::of(&lease.resource)?, lease.clone()))).collect();
     held.sort_by_key(|(id, _)| *id);
     Ok(held)
 }

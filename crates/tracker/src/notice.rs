@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use holdfast_kernel::{Holder, Lease, LeaseId, Millis, Name};
+use holdfast_kernel::{Holder, Lease, LeaseId, Millis, Resource};
 
 use crate::times::span;
 
@@ -60,7 +60,7 @@ pub enum Notice {
         /// The lease.
         lease: LeaseId,
         /// The issue that it is on.
-        issue: Name,
+        issue: Resource,
         /// How much of it is left.
         left: Millis,
         /// The same in percent of its length.
@@ -128,7 +128,7 @@ pub enum Notice {
         /// The holder.
         holder: Holder,
         /// The issue.
-        issue: Name,
+        issue: Resource,
     },
     /// A hook found something that does not stop it.
     HookWarning {

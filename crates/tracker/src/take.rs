@@ -196,7 +196,7 @@ fn next_once(
         dead.extend(claims.without_keeper(&who)?);
         let table = claims.view()?.table;
         let mine = |lease: &&Lease| lease.holder == who.holder;
-        let held = table.iter().filter(mine).filter_map(|lease| IssueId::parse(lease.resource.as_str()));
+        let held = table.iter().filter(mine).filter_map(|lease| IssueId::of(&lease.resource));
         candidates.splice(..0, held);
     }
     // What this agent holds already is not available, not even to itself.
@@ -267,7 +267,7 @@ fn taken(session: &Session, answer: Answer, between: Between<'_>) -> Result<Take
         session.claims().command(&Command::Release { lease: lease.id, holder })?;
         return Err(error);
     }
-    if let Some(id) = IssueId::parse(lease.resource.as_str()) {
+    if let Some(id) = IssueId::of(&lease.resource) {
         let brought = Writer::open(session).and_then(|writer| writer.bring(id));
         if let Err(error) = brought {
             session.notice(&Notice::NotBrought { issue: id.to_string(), why: error.to_string() });

@@ -74,7 +74,7 @@ pub fn start(
 /// # Errors
 /// When git cannot.
 pub fn go_to_branch(session: &Session, lease: &Lease) -> Result<()> {
-    let id = IssueId::parse(lease.resource.as_str());
+    let id = IssueId::of(&lease.resource);
     if id.is_none() || begun(session, &Issues::new(session))? == id {
         return Ok(());
     }
@@ -105,7 +105,7 @@ fn resumed(session: &Session, wanted: &Wanted<'_>) -> Result<Option<Taken>> {
 }
 
 fn begin(session: &Session, taken: Taken) -> Result<Begun> {
-    let resource = taken.lease.resource.as_str();
+    let resource = taken.lease.resource.text();
     let id = IssueId::parse(resource)
         .ok_or_else(|| Error::Internal(format!("{resource} was claimed as an issue")))?;
     let writer = Writer::open(session)?;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use holdfast_door::table;
-use holdfast_kernel::{Lease, Name};
+use holdfast_kernel::{Lease, Resource};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -57,7 +57,7 @@ pub(super) fn status(
     let session = context.session()?;
     let agent = agent.map(AgentId::new).transpose()?;
     let view = session.claims().view()?;
-    let ids = view.table.iter().filter_map(|lease| IssueId::parse(lease.resource.as_str()));
+    let ids = view.table.iter().filter_map(|lease| IssueId::of(&lease.resource));
     let issue = issue.map(|typed| meant(&session, typed, ids.collect())).transpose()?;
     let wanted = |lease: &&Lease| {
         !lease.standing(&view.now).is_over()
@@ -78,7 +78,7 @@ pub(super) fn status(
 }
 
 /// The issue that was meant, among those that are claimed and those that can be seen.
-fn meant(session: &Session, typed: &str, claimed: Vec<IssueId>) -> Result<Name> {
+fn meant(session: &Session, typed: &str, claimed: Vec<IssueId>) -> Result<Resource> {
     let among_claimed = Typed::new(typed)?.issue(&claimed);
     match Issues::new(session).resolve(typed) {
         Ok(issue) => resource(issue),
@@ -100,7 +100,7 @@ pub(super) fn history(context: &Context, issue: Option<&str>) -> Result<Report> 
     if let Some(typed) = issue {
         let known = events.iter().filter_map(|event| IssueId::parse(event.subject())).collect();
         let issue = meant(&session, typed, known)?;
-        events.retain(|event| event.subject() == issue.as_str());
+        events.retain(|event| event.subject() == issue.text());
     }
     let issues = Issues::new(&session);
     let mut titles = BTreeMap::new();
