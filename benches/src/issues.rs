@@ -20,6 +20,7 @@ const LARGE: (usize, &str) = (100_000, "100 k");
 const STATUS_AT_MOST: f64 = 1.0;
 const GROWTH_AT_MOST: f64 = 12.0;
 const WRITE_AT_MOST: f64 = 1.2;
+const DONE_AT_MOST: f64 = 3.0;
 const COLD_AT_MOST: f64 = 3.0;
 const LINKED_AT_MOST: f64 = 2.0;
 const VALIDATE_AT_MOST: f64 = 3.0;
@@ -61,8 +62,7 @@ struct Repository {
     program: PathBuf,
     at: PathBuf,
     size: &'static str,
-    /// One of its issues.
-    one: String,
+    sample: Sample,
 }
 
 impl Repository {
@@ -71,8 +71,8 @@ impl Repository {
         let at = ground.folder(size)?;
         let program = shipped(ground, "jit")?;
         succeed(git(&at).args(["init", "-q", "-b", "main"]))?;
-        let Sample { one } = generate(&at, count)?;
-        let made = Self { program, at, size, one };
+        let sample = generate(&at, count)?;
+        let made = Self { program, at, size, sample };
         succeed(&mut made.jit(&["-q", "init"]))?;
         succeed(git(&made.at).args(["add", "-A"]))?;
         succeed(git(&made.at).args(["commit", "-qm", "issues"]))?;
@@ -94,7 +94,7 @@ impl Repository {
     }
 
     fn questions(&self) -> Vec<Vec<&str>> {
-        let prefix = self.one.get(..20).unwrap_or(&self.one);
+        let prefix = self.sample.one.get(..20).unwrap_or(&self.sample.one);
         vec![
             vec!["query", "available"],
             vec!["query", "all"],
@@ -153,25 +153,37 @@ fn writes(small: &Repository, large: &Repository) -> Result<Vec<Row>, Failure> {
         [small.asking(&create), large.asking(&create)],
         WRITE_AT_MOST,
     )?];
-    for repository in [small, large] {
-        let reason = ["claim", "acquire", &repository.one, "--ttl", "0", "--reason", "it is measured"];
-        succeed(&mut repository.jit(&reason))?;
+    let Sample { open, done, .. } = &large.sample;
+    for (repository, id) in [(small, &small.sample.open), (large, open), (large, done)] {
+        let claim = ["claim", "acquire", id, "--ttl", "0", "--reason", "it is measured"];
+        succeed(&mut repository.jit(&claim))?;
     }
     rows.push(compare(
         ("issue update, 100 k issues", small.size),
         ROUNDS,
-        [updating(small), updating(large)],
+        [updating(small, &small.sample.open), updating(large, open)],
         WRITE_AT_MOST,
+    )?);
+    // Whether a finished one has landed is for the commit to say, and git's list of 100 k names is read for it.
+    let path = format!("HEAD:.jit/issues/{done}/issue.json");
+    rows.push(compare(
+        ("issue update of one that is done, 100 k issues", "git rev-parse of its file"),
+        ROUNDS,
+        [
+            Box::new(|| timed(|| succeed(git(&large.at).args(["rev-parse", "-q", &path])))),
+            updating(large, done),
+        ],
+        DONE_AT_MOST,
     )?);
     Ok(rows)
 }
 
-fn updating(repository: &Repository) -> Contender<'_> {
+fn updating<'a>(repository: &'a Repository, id: &'a str) -> Contender<'a> {
     let mut number = 0;
     Box::new(move || {
         number += 1;
         let title = format!("Changed for the {number}th time");
-        timed(|| succeed(&mut repository.jit(&["issue", "update", &repository.one, "--title", &title])))
+        timed(|| succeed(&mut repository.jit(&["issue", "update", id, "--title", &title])))
     })
 }
 

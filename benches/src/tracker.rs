@@ -21,6 +21,10 @@ const FIRST: u64 = 1_760_000_000_000;
 pub(crate) struct Sample {
     /// The id of an issue in the middle.
     pub(crate) one: String,
+    /// One behind it that is not finished.
+    pub(crate) open: String,
+    /// One behind it that is done.
+    pub(crate) done: String,
 }
 
 /// Numbers that look random and are not.
@@ -58,12 +62,21 @@ impl Numbers {
 pub(crate) fn generate(root: &Path, count: usize) -> Result<Sample, Failure> {
     let mut numbers = Numbers(7);
     let mut ids: Vec<String> = Vec::with_capacity(count);
+    let (mut open, mut done) = (None, None);
     for number in 0..count as u64 {
         let at = FIRST + number * 60_000;
         let id = numbers.id(at);
         let home = root.join(".jit/issues").join(&id);
         std::fs::create_dir_all(&home)?;
-        std::fs::write(home.join("issue.json"), issue(&mut numbers, &id, number))?;
+        let text = issue(&mut numbers, &id, number);
+        if number >= count as u64 / 2 {
+            for (state, first) in [("ready", &mut open), ("done", &mut done)] {
+                if first.is_none() && text.contains(&format!("\"state\": \"{state}\"")) {
+                    *first = Some(id.clone());
+                }
+            }
+        }
+        std::fs::write(home.join("issue.json"), text)?;
         if numbers.below(2) == 0 {
             let labels: Vec<String> = (0..=numbers.below(3)).map(|_| numbers.word().to_owned()).collect();
             std::fs::write(home.join("labels.or-set.jsonl"), set(&mut numbers, at, &labels))?;
@@ -75,8 +88,9 @@ pub(crate) fn generate(root: &Path, count: usize) -> Result<Sample, Failure> {
         }
         ids.push(id);
     }
-    let one = ids.get(count / 2).cloned().ok_or("there are no issues")?;
-    Ok(Sample { one })
+    let one = ids.get(count / 2).cloned();
+    let none = "there are no issues";
+    Ok(Sample { one: one.ok_or(none)?, open: open.ok_or(none)?, done: done.ok_or(none)? })
 }
 
 fn issue(numbers: &mut Numbers, id: &str, number: u64) -> String {

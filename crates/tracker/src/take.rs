@@ -46,7 +46,8 @@ pub struct Patience<'a> {
     pub waits: &'a dyn Waits,
 }
 
-/// What is done after a grant and before its issue is brought into the worktree.
+/// What is done after a grant by somebody who then begins to work on the issue. That writes it into the worktree, so it is
+/// not brought there before.
 pub type Between<'a> = &'a dyn Fn(&Lease) -> Result<()>;
 
 /// Claims an issue, at once or within the time that there is.
@@ -59,7 +60,7 @@ pub fn acquire(
     terms: &Terms,
     patience: Option<&Patience<'_>>,
 ) -> Result<Taken> {
-    acquire_then(session, issue, terms, patience, &|_| Ok(()))
+    acquire_then(session, issue, terms, patience, None)
 }
 
 /// As [`acquire`]; where `between` fails, a fresh grant is given back.
@@ -71,7 +72,7 @@ pub fn acquire_then(
     issue: IssueId,
     terms: &Terms,
     patience: Option<&Patience<'_>>,
-    between: Between<'_>,
+    between: Option<Between<'_>>,
 ) -> Result<Taken> {
     let claims = session.claims_to_change()?;
     let who = claimant(session)?;
@@ -101,7 +102,7 @@ fn in_the_way(session: &Session, error: Error) -> Error {
 /// # Errors
 /// When there is none, or what failed.
 pub fn next(session: &Session, terms: &Terms, filter: &Filter, resume: bool) -> Result<Taken> {
-    next_then(session, terms, filter, resume, &|_| Ok(()))
+    next_then(session, terms, filter, resume, None)
 }
 
 /// Asks for what may not be available yet, as often as the time that there is allows: an issue may become free, or be
@@ -166,7 +167,7 @@ pub fn next_then(
     terms: &Terms,
     filter: &Filter,
     resume: bool,
-    between: Between<'_>,
+    between: Option<Between<'_>>,
 ) -> Result<Taken> {
     alone::tell_once(session);
     let mut left = MOST_FETCHES;
@@ -184,7 +185,7 @@ fn next_once(
     terms: &Terms,
     filter: &Filter,
     resume: bool,
-    between: Between<'_>,
+    between: Option<Between<'_>>,
 ) -> Result<Taken> {
     let claims = session.claims_to_change()?;
     claims.catch_up()?;
@@ -242,7 +243,7 @@ pub fn create(session: &Session, fresh: Fresh, terms: &Terms) -> Result<(Draft, 
     let who = claimant(session)?;
     let draft = Writer::open(session)?.create(fresh)?;
     let answer = claims.acquire(draft.id(), &who, terms)?;
-    Ok((draft, taken(session, answer, &|_| Ok(()))?))
+    Ok((draft, taken(session, answer, None)?))
 }
 
 /// Whoever asks, as it claims.
@@ -256,18 +257,23 @@ const fn is_taken(refusal: &Refusal) -> bool {
 
 /// A grant, with its issue in this worktree. The lease is granted whether or not that succeeds, and its holder has to
 /// be told of it.
-fn taken(session: &Session, answer: Answer, between: Between<'_>) -> Result<Taken> {
+fn taken(session: &Session, answer: Answer, between: Option<Between<'_>>) -> Result<Taken> {
     let (lease, already_held) = match answer {
         Answer::AlreadyHeld(lease) => (lease, true),
         Answer::Granted(lease) => (lease, false),
         other => return Err(Error::unexpected("grant a lease", &other)),
     };
-    if !already_held && let Err(error) = between(&lease) {
+    if !already_held
+        && let Some(between) = between
+        && let Err(error) = between(&lease)
+    {
         let holder = lease.holder.clone();
         session.claims().command(&Command::Release { lease: lease.id, holder })?;
         return Err(error);
     }
-    if let Some(id) = IssueId::of(&lease.resource) {
+    if between.is_none()
+        && let Some(id) = IssueId::of(&lease.resource)
+    {
         let brought = Writer::open(session).and_then(|writer| writer.bring(id));
         if let Err(error) = brought {
             session.notice(&Notice::NotBrought { issue: id.to_string(), why: error.to_string() });

@@ -16,6 +16,7 @@ mod page;
 mod refusals;
 mod screen;
 mod seeds;
+mod stand_in;
 
 use std::time::{Duration, Instant};
 
@@ -25,6 +26,7 @@ pub use page::{Page, Table};
 pub use refusals::{lease, medium_errors, refusal, refusals};
 pub use screen::{Screen, terminal};
 pub use seeds::{Seeds, seeds};
+pub use stand_in::StandIn;
 
 /// Waits until something holds. A machine under load may take its time, but not for ever.
 ///

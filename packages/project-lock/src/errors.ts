@@ -48,7 +48,7 @@ const OVER = ['lease-expired', 'the lease is over: stop writing and acquire it a
 const TOLD: Partial<Record<RefusalCode | 'BUSY', readonly [ProjectLockErrorCode, string]>> = {
   HELD,
   BUSY: HELD,
-  ALREADY_HELD: ['lease-mismatch', 'this tab holds or acquires the project already'],
+  ALREADY_HELD: ['lease-mismatch', 'this tab holds or acquires it already'],
   NOT_HOLDER: ['lease-mismatch', 'the lease is of another tab'],
   NOT_FOUND: OVER,
   EXPIRED: OVER,
@@ -58,7 +58,7 @@ const TOLD: Partial<Record<RefusalCode | 'BUSY', readonly [ProjectLockErrorCode,
 /** What a reply of the keeper means to a caller who did not get what it wanted: if it was done, then too late. */
 export function failureOf(reply: Reply): ProjectLockError {
   if (reply.type === 'failed') {
-    return failure(`fallback-${reply.stage}-failed`, `the record could not be used: ${reply.why}`, reply.why);
+    return failure(`fallback-${reply.stage}-failed`, `cannot use the record: ${reply.why}`, reply.why);
   }
   const code = reply.type === 'done' ? 'EXPIRED' : reply.code;
   const [told, why] = TOLD[code] ?? (['fallback-write-failed', `refused: ${code}`] as const);

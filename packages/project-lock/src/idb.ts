@@ -10,7 +10,7 @@ export const TABLE = 'lock';
 
 export function openIdb(name = ''): Store {
   const factory = globalThis.indexedDB;
-  if (!factory) throw new StoreFailure('open', 'no browser, or one without OPFS and IndexedDB');
+  if (!factory) throw new StoreFailure('open', 'no browser with OPFS or IndexedDB');
   const prefix = name && `${name}/`;
   let database: Promise<IDBDatabase> | null = null;
   const forget = () => (database = null);

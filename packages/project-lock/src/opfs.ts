@@ -118,11 +118,12 @@ async function exclusive({ folder, fence }: Place, patience: number): Promise<[S
     try {
       return await Promise.all([fence.createSyncAccessHandle(), isMissing(folder)]);
     } catch (error) {
-      if (!is(error, ['NoModificationAllowedError'])) throw error;
-      if (performance.now() >= end) throw new StoreFailure('busy', error);
+      const isTaken = is(error, ['NoModificationAllowedError']);
+      // The other is what a browser may answer while it clears away behind a process that died.
+      const isOver = performance.now() >= end || !(isTaken || is(error, ['UnknownError']));
+      if (isOver) throw isTaken ? new StoreFailure('busy', error) : error;
     }
-    const jitter = pause * (0.5 + Math.random());
-    await new Promise((wake) => setTimeout(wake, jitter));
+    await new Promise((wake) => setTimeout(wake, pause * (0.5 + Math.random())));
   }
 }
 

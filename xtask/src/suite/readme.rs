@@ -44,7 +44,7 @@ pub(super) fn run(root: &Path, name: Option<&str>) -> Outcome {
 }
 
 fn shell(root: &Path, commands: &str) -> bool {
-    Child::new(root, "bash", &["-euo", "pipefail", "-c", commands]).run().ok
+    Child::new(root, "bash", &["-euo", "pipefail", "-c", commands]).linting().run().ok
 }
 
 /// Runs the blocks in an empty folder that is also the reader's home, with our programs at hand: what is between two

@@ -310,7 +310,7 @@ fn stop(context: &Context, name: &str, now: bool) -> Result<Report> {
 fn logs(context: &Context, issue: &str) -> Result<Report> {
     let session = context.session()?;
     let id = Issues::new(&session).resolve(issue)?;
-    let mut all = run::logs(session.sys(), session.control(), id);
+    let mut all = run::logs(session.sys(), session.control(), id)?;
     let log = all.pop().ok_or_else(|| Error::NoLog(issue.to_owned()))?;
     let bytes = written(&session, &log)?;
     let text = Clean::page(&String::from_utf8_lossy(&bytes));

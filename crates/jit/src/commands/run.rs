@@ -14,10 +14,10 @@ use holdfast_tracker::claims::{Terms, keeper};
 use holdfast_tracker::code::Exit;
 use holdfast_tracker::error::{Error, Result};
 use holdfast_tracker::ids::IssueId;
-use holdfast_tracker::issues::{Issues, Scope, State};
+use holdfast_tracker::issues::Issues;
 use holdfast_tracker::land::{self, Begun, Wanted};
 use holdfast_tracker::run::{self, Bound, Input, Record, Start};
-use holdfast_tracker::{Caller, Session, keep, take, worktrees};
+use holdfast_tracker::{Caller, Session, take, worktrees};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -278,26 +278,12 @@ fn start(context: &Context, session: &Session, typed: &cli::Run, terms: &Terms) 
 /// Goes on with a claim that is held here. The guardian of this run is the only one in this worktree, so whoever had it
 /// before is through with it, or was cut off.
 fn go_on(session: &Session, typed: &cli::Run, terms: &Terms, id: IssueId, lease: &Lease) -> Result<()> {
-    match Issues::new(session).see(id, Scope::All, |seen| seen.issue.state)? {
-        // Cut off after its work had landed, it has nothing left to do but to give the claim back. What waits on its
-        // branch and cannot land now lands without it.
-        State::Done => match land::finish(session, id, &land::Asked::default()) {
-            Err(_) if is_held(session, lease)? => keep::release(session, &lease.id.to_string()).map(drop),
-            _ => Ok(()),
-        },
-        State::Rejected | State::Archived => keep::release(session, &lease.id.to_string()).map(drop),
-        // Whoever comes back is the same holder; its claim has to name the guardian that is there now.
-        _ if keeper::is_gone(session.sys(), lease) => {
-            let taken = take::acquire(session, id, terms, None)?;
-            if typed.here { Ok(()) } else { land::go_to_branch(session, &taken.lease) }
-        }
-        _ => Ok(()),
+    if run::close_over(session, id, lease)? || !keeper::is_gone(session.sys(), lease) {
+        return Ok(());
     }
-}
-
-/// Whether a lease is held in this worktree.
-fn is_held(session: &Session, lease: &Lease) -> Result<bool> {
-    Ok(land::held_here(session)?.iter().any(|(_, held)| held.id == lease.id))
+    // Whoever comes back is the same holder; its claim has to name the guardian that is there now.
+    let taken = take::acquire(session, id, terms, None)?;
+    if typed.here { Ok(()) } else { land::go_to_branch(session, &taken.lease) }
 }
 
 /// Has this worktree leave the branch of an issue that is not held here any more: one that has landed, or that somebody

@@ -20,19 +20,32 @@ fn renewals(bench: &Bench) -> usize {
 
 /// An issue that agent:a has claimed for a few seconds, of which less than half is left.
 fn half_over(bench: &Bench) -> String {
+    half_of(bench, 6)
+}
+
+fn half_of(bench: &Bench, ttl: u64) -> String {
     let issue = bench.issue("work");
-    bench.jit(&["claim", "acquire", &issue, "--ttl", "6"]).ok();
-    until("less than half of it is left", || {
-        let lease = bench.leases().into_iter().find(|lease| lease["issue_id"] == issue.as_str()).unwrap();
-        lease["remaining_secs"].as_u64().unwrap() < 3
-    });
+    bench.jit(&["claim", "acquire", &issue, "--ttl", &ttl.to_string()]).ok();
+    until("less than half of it is left", || left(bench, &issue).unwrap() < ttl / 2);
     issue
+}
+
+/// How many seconds are left of a claim; none if it is over.
+fn left(bench: &Bench, issue: &str) -> Option<u64> {
+    let lease = bench.leases().into_iter().find(|lease| lease["issue_id"] == issue)?;
+    lease["remaining_secs"].as_u64()
 }
 
 #[test]
 fn whoever_writes_keeps_what_it_holds_and_whoever_asks_does_not() {
+    // A machine under load gets a claim that is long enough for it.
+    assert!([6, 30, 150].into_iter().any(only_writing_keeps), "too slow for a claim of 150 seconds");
+}
+
+/// Says whether there was time for it before the claim was over.
+fn only_writing_keeps(ttl: u64) -> bool {
     let bench = Bench::new();
-    let issue = half_over(&bench);
+    let issue = half_of(&bench, ttl);
     for question in [
         &["status"][..],
         &["issue", "list"],
@@ -50,10 +63,18 @@ fn whoever_writes_keeps_what_it_holds_and_whoever_asks_does_not() {
     // What somebody else writes keeps nothing of it either.
     bench.run("agent:b", &["issue", "create", "--title", "other"]).ok();
     assert_eq!(renewals(&bench), 0);
+    if left(&bench, &issue).is_none_or(|left| left < ttl / 6) {
+        return false;
+    }
     bench.jit(&["issue", "update", &issue, "--title", "changed"]).ok();
     assert_eq!(renewals(&bench), 1);
     bench.jit(&["issue", "update", &issue, "--title", "again"]).ok();
-    assert_eq!(renewals(&bench), 1, "more than half of it is left");
+    let renewed = renewals(&bench);
+    if left(&bench, &issue).is_none_or(|left| left < ttl / 2 + 1) {
+        return false;
+    }
+    assert_eq!(renewed, 1, "more than half of it is left");
+    true
 }
 
 #[test]

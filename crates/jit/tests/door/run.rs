@@ -162,6 +162,23 @@ fn a_command_that_fails_or_does_nothing_gives_the_issue_back() {
     ground.assert_nothing_left();
 }
 
+/// Whoever cannot tell how often it failed must not begin to count anew: it would be offered for ever.
+#[test]
+fn an_issue_whose_failures_cannot_be_counted_needs_attention() {
+    let ground = Ground::new();
+    let id = ground.bench.issue("Hard");
+    let note = ground.bench.control(&format!("attempts/{id}.json"));
+    std::fs::create_dir_all(note.parent().unwrap()).unwrap();
+    std::fs::write(&note, "{\"failed\": 2, \"fen").unwrap();
+    let answer = ground.run(&["--attempts", "9"], "exit 3");
+    let ran = &answer.json()["run"];
+    assert_eq!(ran["needs_attention"], true, "{answer}");
+    assert!(answer.stderr.contains("nobody can tell how often"), "{answer}");
+    assert!(ground.bench.leases().is_empty());
+    assert_eq!(ground.run(&[], "true").code, Some(3), "no run takes it by itself");
+    assert!(!note.exists(), "whoever takes the label away gives it all attempts again");
+}
+
 #[test]
 fn whatever_a_command_leaves_behind_is_ended_with_it() {
     let ground = Ground::new();

@@ -1,10 +1,10 @@
 //! Runs that die at each of their steps. Git is a program of its own, so the steps are the moments at which it is started
 //! and has answered: a stand-in for it waits at the one that is asked for, and whoever is to die there is killed.
 
-use std::path::PathBuf;
+use std::path::Path;
 use std::process::{Child, Stdio};
 
-use holdfast_trial::{Answer, until};
+use holdfast_trial::{Answer, StandIn, until};
 
 use crate::dispatch::is_long;
 use crate::run::Ground;
@@ -51,44 +51,28 @@ enum Next {
     Other,
 }
 
-struct Cut {
-    dir: tempfile::TempDir,
-    git: PathBuf,
-}
+struct Cut(StandIn);
 
 impl Cut {
     fn new() -> Self {
-        let dir = tempfile::tempdir().unwrap();
-        let path = std::env::var_os("PATH").unwrap();
-        let git = std::env::split_paths(&path).map(|folder| folder.join("git")).find(|git| git.is_file());
-        std::fs::create_dir(dir.path().join("bin")).unwrap();
-        let stand_in = dir.path().join("bin/git");
-        std::fs::write(&stand_in, STAND_IN).unwrap();
-        std::fs::set_permissions(&stand_in, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
-        Self { dir, git: git.unwrap() }
-    }
-
-    fn file(&self, name: &str) -> PathBuf {
-        self.dir.path().join(name)
+        Self(StandIn::new(STAND_IN))
     }
 
     /// A run that comes to a stop at a step.
     fn spawn(&self, ground: &Ground, at: u32, moment: Moment) -> Child {
-        for name in ["calls", "struck", "go"] {
-            let _ = std::fs::remove_file(self.file(name));
-        }
-        let mut command = ground.command("agent:b", &["run", "--log", "--", "sh", "-c", WORK], &ground.there);
-        let path = std::env::var_os("PATH").unwrap();
-        let folders = std::iter::once(self.file("bin")).chain(std::env::split_paths(&path));
-        command.env("PATH", std::env::join_paths(folders).unwrap());
-        command.env("CUT_DIR", self.dir.path()).env("CUT_GIT", &self.git);
-        command.env("CUT_AT", at.to_string()).env("CUT_HOW", format!("{moment:?}"));
+        self.spawn_in(ground, "agent:b", &ground.there, at, moment)
+    }
+
+    fn spawn_in(&self, ground: &Ground, agent: &str, root: &Path, at: u32, moment: Moment) -> Child {
+        self.0.forget(&["calls", "struck", "go"]);
+        let mut command = ground.command(agent, &["run", "--log", "--", "sh", "-c", WORK], root);
+        self.0.dress(&mut command, at, &format!("{moment:?}"));
         command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
     }
 
     /// The caller and the arguments of the call that it came to a stop at; none if it ran to its end.
     fn struck(&self, child: &mut Child) -> Option<(u32, String)> {
-        let read = || std::fs::read_to_string(self.file("struck")).ok();
+        let read = || std::fs::read_to_string(self.0.file("struck")).ok();
         until("it stops or ends", || read().is_some() || child.try_wait().unwrap().is_some());
         let told = read()?;
         let (pid, args) = told.trim_end().split_once(' ').unwrap();
@@ -107,14 +91,14 @@ impl Cut {
                 });
             }
         }
-        std::fs::write(self.file("go"), "").unwrap();
+        std::fs::write(self.0.file("go"), "").unwrap();
         child.wait_with_output().unwrap();
         until("everything of it is gone", || ground.alive().is_empty());
     }
 }
 
 /// Runs that are not disturbed, in this worktree, until nothing is left to do.
-fn rest(ground: &Ground, agent: &str, at: &std::path::Path, context: &str) {
+fn rest(ground: &Ground, agent: &str, at: &Path, context: &str) {
     for _ in 0..6 {
         let args = ["--json", "run", "--log", "--", "sh", "-c", WORK];
         let answer = Answer::from(ground.command(agent, &args, at).output().unwrap());
@@ -168,6 +152,34 @@ fn what_died_at_a_step_is_taken_over_by_others() {
     dies_at_every_step(Dies::All, Moment::After, Next::Other);
 }
 
+/// A run of a pool dies at each of its steps, and it was the last: the next pool lands its issue, once, gives its claim
+/// back and takes its worktree away, whether anything is left to begin or not.
+#[test]
+fn a_pool_goes_on_with_the_last_run_whatever_step_it_died_at() {
+    let (ground, cut) = (Ground::new(), Cut::new());
+    let root = ground.bench.root().join("repo.worktrees/pool-1");
+    let mut titles = Vec::new();
+    for step in 1.. {
+        let title = format!("task {step}");
+        ground.bench.issue(&title);
+        titles.push(title);
+        let add = ["worktree", "add", "-q", "--detach", root.to_str().unwrap()];
+        ground.bench.git(&add, &ground.bench.repo());
+        let mut child = cut.spawn_in(&ground, "agent:pool-1", &root, step, Moment::After);
+        let Some((caller, args)) = cut.struck(&mut child) else {
+            assert_eq!(Answer::from(child.wait_with_output().unwrap()).code, Some(0));
+            break;
+        };
+        println!("after git {args}");
+        cut.strike(&ground, child, caller, Dies::All);
+        let answer = ground.drained(&["-n", "1"], WORK);
+        assert_eq!(answer.code, Some(0), "after git {args}: {answer}");
+        ground.assert_landed_once(&titles);
+        ground.assert_tidy();
+    }
+    assert!(titles.len() > 8, "{} steps only", titles.len());
+}
+
 /// Kills a git of ours that has taken the lock of the branch that it moves, and everybody else, or its caller alone.
 fn dies_with_the_target_locked(dies: Dies) {
     let (ground, cut) = (Ground::new(), Cut::new());
@@ -177,7 +189,7 @@ fn dies_with_the_target_locked(dies: Dies) {
     let script = format!(
         "#!/bin/sh\n[ \"$1\" = prepared ] && grep -q ' refs/heads/main$' || exit 0\n\
          [ -e {0}/go ] || {{ echo \"0 $PPID\" > {0}/struck; while [ ! -e {0}/go ]; do sleep 0.01; done; }}\n",
-        cut.dir.path().display()
+        cut.0.dir().display()
     );
     std::fs::write(&hook, script).unwrap();
     std::fs::set_permissions(&hook, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();

@@ -4,10 +4,9 @@
 //! counts its calls and, at the one that is asked for, kills whoever called it, before the real git has run or after, or
 //! has somebody else act first.
 
-use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use holdfast_trial::Answer;
+use holdfast_trial::{Answer, StandIn};
 
 use crate::bench::JIT;
 use crate::ground::{Agent, Ground, pair};
@@ -41,39 +40,23 @@ exec "$CUT_GIT" "$@"
 "#;
 
 /// A stand-in for git that strikes once.
-struct Cut {
-    dir: tempfile::TempDir,
-    git: PathBuf,
-}
+struct Cut(StandIn);
 
 impl Cut {
     fn new() -> Self {
-        let dir = tempfile::tempdir().unwrap();
-        let path = std::env::var_os("PATH").unwrap();
-        let git = std::env::split_paths(&path).map(|folder| folder.join("git")).find(|git| git.is_file());
-        std::fs::create_dir(dir.path().join("bin")).unwrap();
-        let stand_in = dir.path().join("bin/git");
-        std::fs::write(&stand_in, STAND_IN).unwrap();
-        std::fs::set_permissions(&stand_in, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
-        Self { dir, git: git.unwrap() }
+        Self(StandIn::new(STAND_IN))
     }
 
     /// Runs a command that is struck at a step; says whether it came to that, and what it answered if it lived.
     fn run(&self, agent: &Agent<'_>, args: &[&str], at: u32, how: Strike) -> (bool, Option<Answer>) {
-        for name in ["count", "struck", "acted"] {
-            let _ = std::fs::remove_file(self.dir.path().join(name));
-        }
+        self.0.forget(&["count", "struck", "acted"]);
         let mut command = agent.ground.bench.command(&agent.name, args, &agent.at);
-        let path = std::env::var_os("PATH").unwrap();
-        let folders = std::iter::once(self.dir.path().join("bin")).chain(std::env::split_paths(&path));
-        command.env("PATH", std::env::join_paths(folders).unwrap());
-        command.env("CUT_DIR", self.dir.path()).env("CUT_GIT", &self.git);
-        command.env("CUT_AT", at.to_string()).env("CUT_HOW", format!("{how:?}"));
+        self.0.dress(&mut command, at, &format!("{how:?}"));
         let output = command.output().unwrap();
-        let struck = self.dir.path().join("struck").exists();
+        let struck = self.0.file("struck").exists();
         // Whoever acts may go on when the other one is done.
         let begun = Instant::now();
-        while how == Strike::Act && struck && !self.dir.path().join("acted").exists() {
+        while how == Strike::Act && struck && !self.0.file("acted").exists() {
             assert!(begun.elapsed() < Duration::from_secs(120), "{args:?} at {at}: the other one hangs");
             std::thread::sleep(Duration::from_millis(2));
         }
@@ -82,11 +65,11 @@ impl Cut {
 
     /// What somebody else does, as a script.
     fn act(&self, script: &str) {
-        std::fs::write(self.dir.path().join("act"), script).unwrap();
+        std::fs::write(self.0.file("act"), script).unwrap();
     }
 
     fn acted(&self) -> String {
-        std::fs::read_to_string(self.dir.path().join("act.out")).unwrap_or_default()
+        std::fs::read_to_string(self.0.file("act.out")).unwrap_or_default()
     }
 }
 

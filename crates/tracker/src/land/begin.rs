@@ -57,9 +57,9 @@ pub fn start(
             let checkout = if wanted.here { None } else { Checkout::prepare(session)? };
             let between = |lease: &Lease| checkout.as_ref().map_or(Ok(()), |checkout| checkout.switch(lease));
             match wanted.issue {
-                Some(issue) => take::acquire_then(session, issue, terms, patience, &between)?,
+                Some(issue) => take::acquire_then(session, issue, terms, patience, Some(&between))?,
                 None => {
-                    let next = || take::next_then(session, terms, wanted.filter, false, &between);
+                    let next = || take::next_then(session, terms, wanted.filter, false, Some(&between));
                     take::within(session, patience, next)?
                 }
             }

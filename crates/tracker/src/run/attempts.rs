@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use crate::durable;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::ids::IssueId;
 use crate::json;
 use crate::session::Session;
@@ -28,19 +28,20 @@ impl Attempts {
         session.control().join("attempts").join(format!("{issue}.json"))
     }
 
-    /// What is noted of an issue. A note that cannot be read counts nothing.
-    #[must_use]
-    pub fn of(session: &Session, issue: IssueId) -> Self {
-        let bytes = durable::read(session.sys(), &Self::path(session, issue), LONGEST).ok().flatten();
-        bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default()
+    /// What is noted of an issue.
+    fn of(session: &Session, issue: IssueId) -> Result<Self> {
+        let path = Self::path(session, issue);
+        let Some(bytes) = durable::read(session.sys(), &path, LONGEST)? else { return Ok(Self::default()) };
+        serde_json::from_slice(&bytes).map_err(|error| Error::BadFile { path, why: error.to_string() })
     }
 
     /// Counts one more, under this grant.
     ///
     /// # Errors
-    /// When that cannot be written.
+    /// When that cannot be written, or what was counted before cannot be read: whoever began anew then would never come
+    /// to an end.
     pub fn count(session: &Session, issue: IssueId, fence: u64) -> Result<Self> {
-        let before = Self::of(session, issue);
+        let before = Self::of(session, issue)?;
         if before.fence == fence {
             return Ok(before);
         }

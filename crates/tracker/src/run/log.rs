@@ -44,20 +44,19 @@ fn folder(control: &Path, issue: IssueId) -> PathBuf {
 }
 
 /// The logs of an issue, the oldest first. The first part of a long one has a name of its own, behind it.
-#[must_use]
-pub fn logs(sys: &Sys, control: &Path, issue: IssueId) -> Vec<PathBuf> {
+///
+/// # Errors
+/// When they cannot be listed.
+pub fn logs(sys: &Sys, control: &Path, issue: IssueId) -> holdfast_sys::Result<Vec<PathBuf>> {
     let folder = folder(control, issue);
-    let mut names: Vec<PathBuf> =
-        sys.files.list(&folder).unwrap_or_default().into_iter().map(|name| folder.join(name)).collect();
-    names.retain(|path| path.extension().is_some_and(|extension| extension == "log"));
-    names.sort();
-    names
-}
-
-/// The newest log of an issue.
-#[must_use]
-pub fn newest(sys: &Sys, control: &Path, issue: IssueId) -> Option<PathBuf> {
-    logs(sys, control, issue).pop()
+    let names = match sys.files.list(&folder) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        names => names?,
+    };
+    let mut paths: Vec<PathBuf> = names.into_iter().map(|name| folder.join(name)).collect();
+    paths.retain(|path| path.extension().is_some_and(|extension| extension == "log"));
+    paths.sort();
+    Ok(paths)
 }
 
 /// The name of the first part of a log that became too long.
@@ -169,7 +168,7 @@ impl Rotating {
 /// When that is not possible.
 pub fn prepare(sys: &Sys, control: &Path, issue: IssueId, directory: u32) -> holdfast_sys::Result<()> {
     crate::durable::make_dirs(sys, &folder(control, issue), directory)?;
-    let all = logs(sys, control, issue);
+    let all = logs(sys, control, issue)?;
     for old in all.iter().take(all.len().saturating_sub(KEPT - 1)) {
         // Somebody else may have been faster.
         let _ = sys.files.remove_file(old);
@@ -210,9 +209,19 @@ mod tests {
             prepare(&sys, dir.path(), issue, 0o700).unwrap();
             Rotating::new(&sys, &Bound::of(dir.path(), issue, fence, 0o600, 100)).write(&[b'x'; 500]);
         }
-        let left = logs(&sys, dir.path(), issue);
+        let left = logs(&sys, dir.path(), issue).unwrap();
         assert_eq!(left.len(), KEPT, "{left:?}");
-        assert_eq!(newest(&sys, dir.path(), issue), Some(Bound::of(dir.path(), issue, 12, 0, 0).path));
+        assert_eq!(left.last(), Some(&Bound::of(dir.path(), issue, 12, 0, 0).path));
         assert_eq!(std::fs::read_dir(folder(dir.path(), issue)).unwrap().count(), 2 * KEPT);
+    }
+
+    #[test]
+    fn logs_that_cannot_be_listed_are_not_none() {
+        let (sys, dir) = (Sys::os(), tempfile::tempdir().unwrap());
+        let issue = IssueId::parse("01K8ZQ00000000000000000000").unwrap();
+        assert!(logs(&sys, dir.path(), issue).unwrap().is_empty());
+        std::fs::create_dir(dir.path().join("logs")).unwrap();
+        std::fs::write(folder(dir.path(), issue), "").unwrap();
+        assert!(logs(&sys, dir.path(), issue).is_err());
     }
 }

@@ -16,6 +16,8 @@ export class FakeOpfs {
   readonly removals: (Promise<void> | Error)[] = [];
   /** What the next files cannot be made for. */
   readonly failures: Error[] = [];
+  /** What the next openings for synchronous access fail with. */
+  readonly openings: Error[] = [];
 
   text(name: string): string | undefined {
     const file = this.files.get(name);
@@ -75,6 +77,8 @@ export class FakeWorker {
   async #open(name: string): Promise<object> {
     await turn();
     const file = this.#find(name);
+    const failure = this.#opfs.openings.shift();
+    if (failure) throw failure;
     if (file.owner) throw refused('NoModificationAllowedError');
     file.owner = this;
     this.opened.push(name);

@@ -42,10 +42,15 @@ class Tab {
   }
 
   /** Asks, and lets everything happen that can. */
-  async ask(ask: Ask): Promise<Reply | undefined> {
+  async ask(ask: Ask, patienceMs = 0): Promise<Reply | undefined> {
     const before = this.replies.length;
-    void this.#keeper.ask(ask, 0, (reply) => this.replies.push(reply));
+    void this.#keeper.ask(ask, patienceMs, (reply) => this.replies.push(reply));
     await settle();
+    // The last pause may go beyond that.
+    for (let ms = 0; patienceMs > 0 && ms < patienceMs + 50; ms += 10) {
+      await vi.advanceTimersByTimeAsync(10);
+      await settle();
+    }
     return this.replies[before];
   }
 
@@ -103,6 +108,18 @@ it('a tab that dies before the removal is in nobody\'s way', async () => {
   const got = await next.acquire(id(2), null);
   expect(got?.type === 'done' && got.fence).toBeGreaterThan((acquired?.type === 'done' && acquired.fence) || 0);
   expect(JSON.parse(opfs.text(RECORD) as string).leaseId).toBe(id(2));
+});
+
+it('a browser that fails for a while, because a process has died, is asked again', async () => {
+  const opfs = new FakeOpfs();
+  const tab = await Tab.open(opfs);
+  const ask: Ask = { type: 'acquire', leaseId: id(1), ttl: 15_000, webSince: null, mine: [] };
+  const fail = (times: number) => opfs.openings.push(...Array(times).fill(new DOMException('Unknown failure', 'UnknownError')));
+  fail(100);
+  expect(await tab.ask(ask, 200)).toMatchObject({ type: 'failed', stage: 'open' });
+  opfs.openings.length = 0;
+  fail(3);
+  expect(await tab.ask(ask, 1000)).toMatchObject({ type: 'done' });
 });
 
 it('a removal that fails after the answer harms nobody', async () => {

@@ -400,9 +400,8 @@ impl<'a> Pool<'a> {
     fn tidy(&mut self) -> Result<()> {
         for entry in self.session.worktrees()?.iter().filter(|entry| !entry.gone) {
             let Some(lane) = Lane::of_place(self.session, &self.plan.name, entry) else { continue };
-            let is_held = lane.asking(self.session, &entry.root).is_ok_and(|there| {
-                run::busy(&there).is_err() || land::held_here(&there).map_or(true, |held| !held.is_empty())
-            });
+            let there = lane.asking(self.session, &entry.root);
+            let is_held = there.is_ok_and(|there| is_held(&there).unwrap_or(true));
             if is_held || !place::take_away(self.session, &entry.root)? {
                 self.summary.kept.push(entry.root.to_string_lossy().into_owned());
             }
@@ -441,4 +440,14 @@ impl<'a> Pool<'a> {
             workers: self.lanes.iter().map(worker).collect(),
         }
     }
+}
+
+/// Whether somebody is at work in a worktree, or has a claim there. One on an issue that is over is given back: whoever
+/// finished it was killed before it could, and nothing may be left to begin that would come across it.
+fn is_held(there: &Session) -> Result<bool> {
+    run::busy(there)?;
+    for (id, lease) in land::held_here(there)? {
+        run::close_over(there, id, &lease)?;
+    }
+    Ok(!land::held_here(there)?.is_empty())
 }

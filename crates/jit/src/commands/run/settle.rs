@@ -5,13 +5,13 @@ use std::os::unix::ffi::OsStrExt as _;
 use holdfast_tracker::error::Result;
 use holdfast_tracker::ids::IssueId;
 use holdfast_tracker::issues::{Issues, Scope, Standing, State};
-use holdfast_tracker::run::{Attempts, Ended, Input, NEEDS_ATTENTION, Start, Why, end_marked, lost};
+use holdfast_tracker::run::{self, Attempts, Ended, Input, NEEDS_ATTENTION, Start, Why, end_marked, lost};
 use holdfast_tracker::writes::Writer;
 use holdfast_tracker::{durable, keep, land, worktrees};
 use serde_json::Value;
 
 use super::guarded::Fate;
-use super::{Outcome, Ran, Work, internal, is_held};
+use super::{Outcome, Ran, Work, internal};
 use crate::commands::guardian::Landing;
 use crate::vars;
 
@@ -69,7 +69,7 @@ impl Work<'_> {
     }
 
     fn is_held(&self) -> Result<bool> {
-        is_held(&self.session, &self.begun.taken.lease)
+        run::is_held(&self.session, &self.begun.taken.lease)
     }
 
     /// What the command has made of the issue by itself, if it was not somebody else.
@@ -156,8 +156,7 @@ impl Work<'_> {
         let (id, fence) = (self.id()?, ran.fence);
         let mut ran = Ran { outcome: Outcome::Dropped, reason: Some(why.to_owned()), ..ran };
         if failed {
-            ran.failed_attempts = Attempts::count(&self.session, id, fence)?.failed;
-            ran.needs_attention = self.typed.attempts.is_some_and(|most| ran.failed_attempts >= most);
+            ran = self.counted(ran, id, fence);
         }
         if ran.needs_attention {
             let writer = Writer::open(&self.session)?;
@@ -176,6 +175,25 @@ impl Work<'_> {
         Ok(ran)
     }
 
+    /// Counts a failed attempt. An issue that nobody can tell how often it failed on needs attention: it could be offered
+    /// for ever.
+    fn counted(&self, mut ran: Ran, id: IssueId, fence: u64) -> Ran {
+        match Attempts::count(&self.session, id, fence) {
+            Ok(Attempts { failed, .. }) => {
+                ran.failed_attempts = failed;
+                ran.needs_attention = self.typed.attempts.is_some_and(|most| failed >= most);
+            }
+            Err(error) => {
+                self.context
+                    .printer
+                    .warn(&format!("nobody can tell how often {} has failed: {error}", ran.handle));
+                ran.failed_attempts = 1;
+                ran.needs_attention = self.typed.attempts.is_some();
+            }
+        }
+        ran
+    }
+
     /// What whoever comes next has to know. It is pushed, so it says where output is and not what it says.
     fn note(&self, ran: &Ran, why: &str) -> String {
         let mut note = format!("{}: {why}", ran.agent_id);
@@ -185,9 +203,14 @@ impl Work<'_> {
         if let Some(branch) = &ran.branch {
             note.push_str(&format!("\nbranch: {branch}"));
         }
-        let dirty = self.dirty();
-        if !dirty.is_empty() {
-            note.push_str(&format!("\nnot committed in its worktree: {}", dirty.join(", ")));
+        match self.dirty() {
+            Ok(dirty) if dirty.is_empty() => {}
+            Ok(dirty) => {
+                note.push_str(&format!("\nnot committed in its worktree: {}", dirty.join(", ")));
+            }
+            Err(error) => {
+                note.push_str(&format!("\nwhat is not committed in its worktree cannot be told: {error}"));
+            }
         }
         if let Some(log) = &self.log {
             let path = log.path.strip_prefix(self.session.control()).unwrap_or(&log.path);
@@ -200,18 +223,18 @@ impl Work<'_> {
         note
     }
 
-    /// The files of the worktree that are in no commit; none that can be told if it is gone.
-    fn dirty(&self) -> Vec<String> {
+    /// The files of the worktree that are in no commit.
+    fn dirty(&self) -> Result<Vec<String>> {
         if self.session.repository().is_none() {
-            return Vec::new();
+            return Ok(Vec::new());
         }
-        let mut named = worktrees::uncommitted(&self.root).unwrap_or_default();
+        let mut named = worktrees::uncommitted(&self.root)?;
         let more = named.len().saturating_sub(MOST_NAMED);
         named.truncate(MOST_NAMED);
         if more > 0 {
             named.push(format!("and {more} more"));
         }
-        named
+        Ok(named)
     }
 }
 
