@@ -24,7 +24,7 @@ fn is_held(bench: &Bench, pattern: &str, agent: &str) -> bool {
 }
 
 fn versions(bytes: &[u8]) -> Vec<u8> {
-    let version = |line: &[u8]| line.strip_prefix(b"{\"schema_version\":").unwrap()[0] - b'0';
+    let version = |line: &[u8]| line.strip_prefix(b"{\"schema_version\":").unwrap().first().unwrap() - b'0';
     bytes.split_inclusive(|byte| *byte == b'\n').map(version).collect()
 }
 
