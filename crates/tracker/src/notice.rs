@@ -116,6 +116,8 @@ pub enum Notice {
         /// And for whom.
         agent: String,
     },
+    /// Whoever finished an issue here was cut off after it had landed; now its claim is given back.
+    CutOff(String),
     /// A claim was granted, but its issue is not in this worktree.
     NotBrought {
         /// The issue.
@@ -253,6 +255,9 @@ impl fmt::Display for Notice {
                 f,
                 "the lock {path} has been held for {secs} s by process {pid} ({agent}): if it hangs, end it"
             ),
+            Self::CutOff(handle) => {
+                write!(f, "{handle} has landed, and was cut off before its claim was given back; now it is")
+            }
             Self::NotBrought { issue, why } => {
                 write!(f, "{issue} could not be brought into this worktree: {why}")
             }

@@ -4,7 +4,7 @@ use holdfast_kernel::Lease;
 
 use super::checkout::Checkout;
 use super::started::Started;
-use super::{Briefing, begun, held_here};
+use super::{Briefing, begun, held_here, over};
 use crate::claims::Terms;
 use crate::error::{Error, LandError, Result};
 use crate::ids::IssueId;
@@ -51,6 +51,7 @@ pub fn start(
     terms: &Terms,
     patience: Option<&Patience<'_>>,
 ) -> Result<Begun> {
+    over::go_on(session, wanted.issue)?;
     let taken = match resumed(session, wanted)? {
         Some(taken) => taken,
         None => {
