@@ -218,10 +218,7 @@ impl fmt::Display for Notice {
                 "claims are this clone's alone: another clone of {remote} may be given the same issue; \
                  to share them: jit engine init git"
             ),
-            Self::LandedGone(commit) => {
-                let short = commit.get(..10).unwrap_or(commit);
-                write!(f, "{short} was landed and is not on the target any more: somebody set it back")
-            }
+            Self::LandedGone(commit) => landed_gone(f, commit),
             Self::BranchesUnknown(why) => write!(f, "cannot read the branches: {why}"),
             Self::WorktreesUnknown(why) => write!(f, "cannot list the worktrees: {why}"),
             Self::NotFollowed { root, why } => {
@@ -278,4 +275,9 @@ impl fmt::Display for Notice {
             Self::GateRuns { issue, gate } => write!(f, "running gate '{gate}' of {issue}"),
         }
     }
+}
+
+fn landed_gone(f: &mut fmt::Formatter<'_>, commit: &str) -> fmt::Result {
+    let short = commit.get(..10).unwrap_or(commit);
+    write!(f, "{short} was landed and is not on the target any more: somebody set it back")
 }
