@@ -62,7 +62,7 @@ impl Worker {
         let id = self.sys.entropy.lease_id(&self.sys.clock.now()?)?;
         let acquire = Acquire {
             id,
-            resource: self.resource.clone(),
+            resource: self.resource.clone().into(),
             holder: self.holder.clone(),
             mode: Mode::Exclusive,
             request: Request::Finite(Millis::from_secs(600)),

@@ -22,6 +22,7 @@ mod landing;
 mod machines;
 mod named;
 mod open;
+mod patterns;
 mod rebuild;
 mod run;
 mod simulation;
@@ -40,12 +41,13 @@ pub struct Bench {
 }
 
 /// All benchmarks, in the order of the table.
-pub const BENCHES: [Bench; 16] = [
+pub const BENCHES: [Bench; 17] = [
     Bench { name: "acquire", run: acquire::run },
     Bench { name: "group", run: group::run },
     Bench { name: "depth", run: depth::run },
     Bench { name: "open", run: open::run },
     Bench { name: "rebuild", run: rebuild::run },
+    Bench { name: "patterns", run: patterns::run },
     Bench { name: "jit", run: jit::run },
     Bench { name: "landing", run: landing::run },
     Bench { name: "machines", run: machines::run },

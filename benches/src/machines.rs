@@ -135,7 +135,7 @@ impl Site {
         let id = LeaseId::new(Sys::os().entropy.nonce()?);
         let acquire = Ask::Acquire(Acquire {
             id,
-            resource: name("one")?,
+            resource: name("one")?.into(),
             holder: holder.clone(),
             mode: Mode::Exclusive,
             request: Request::Finite(span(600)),

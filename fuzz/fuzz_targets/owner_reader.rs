@@ -45,7 +45,7 @@ fn read(sys: &Sys) {
 }
 
 fn goes_on(sys: &Sys, before: &View) {
-    let there = before.table.on(&name(LOCK)).next();
+    let there = before.table.on(&name(LOCK).into()).next();
     assert!(there.is_none_or(|lease| lease.fence < before.next), "no lease has a number that is to come");
     if exhausted(locks(sys).transact(&policy(), &wants(OTHER)), "a lock that nobody has") {
         return;
@@ -71,8 +71,8 @@ fn evict(sys: &Sys, lease: holdfast_kernel::LeaseId) {
         return;
     }
     let view = locks(sys).view().expect("the rest can be read");
-    assert_eq!(view.table.on(&name(LOCK)).count(), 0, "what was evicted is gone");
-    assert_eq!(view.table.on(&name(OTHER)).count(), 1, "and nothing else is");
+    assert_eq!(view.table.on(&name(LOCK).into()).count(), 0, "what was evicted is gone");
+    assert_eq!(view.table.on(&name(OTHER).into()).count(), 1, "and nothing else is");
 }
 
 /// Whether the counter is used up; anything else but success is a finding.

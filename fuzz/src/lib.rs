@@ -5,5 +5,6 @@
 pub mod chain;
 pub mod machine;
 pub mod pair;
+pub mod paths;
 pub mod referee;
 pub mod script;

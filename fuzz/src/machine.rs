@@ -101,7 +101,7 @@ pub fn wanted(id: u128, resource: &str, agent: &str, mode: Mode, request: Reques
 fn acquire(id: u128, resource: &str, holder: Holder, mode: Mode, request: Request) -> Command {
     Command::Acquire(Acquire {
         id: LeaseId::new(id),
-        resource: name(resource),
+        resource: name(resource).into(),
         holder,
         mode,
         request,

@@ -3,7 +3,7 @@
 
 use holdfast_kernel::{
     Acquire, Again, Boot, BootId, Claim, Command, Fence, Holder, KindRule, LeaseId, Limits, Millis, Mode,
-    Name, Policy, Request, Stamp, Tags, Text, Transfer, TtlRange,
+    Name, Pattern, Policy, Request, Resource, Stamp, Tags, Text, Transfer, TtlRange,
 };
 use libfuzzer_sys::arbitrary::{self, Arbitrary};
 
@@ -177,7 +177,7 @@ impl Step {
         match &self.act {
             Act::Acquire { id: new, resource, who, shared, ttl, reason, dead } => Command::Acquire(Acquire {
                 id: id(*new),
-                resource: name("resource", resource % 3),
+                resource: thing(*resource),
                 holder: who.holder(),
                 mode: if *shared { Mode::Shared } else { Mode::Exclusive },
                 request: ttl.map_or(Request::Indefinite, |ttl| Request::Finite(ttl.get())),
@@ -203,7 +203,7 @@ impl Step {
             }
             Act::Sweep => Command::Sweep,
             Act::Check { id: lease, resource, who, fence } => Command::Check(Claim {
-                resource: name("resource", resource % 3),
+                resource: thing(*resource),
                 lease: id(*lease),
                 holder: who.holder(),
                 fence: Fence::new(u64::from(*fence).max(1)).unwrap_or(Fence::FIRST),
@@ -216,6 +216,15 @@ impl Who {
     fn holder(self) -> Holder {
         let kind = if self.agent.is_multiple_of(2) { "bot:" } else { "person:" };
         Holder { agent: name(kind, self.agent % 4), place: name("place", self.place % 2) }
+    }
+}
+
+/// What can be held: two names, and patterns of which some have a path in common.
+fn thing(number: u8) -> Resource {
+    const PATTERNS: [&str; 5] = ["a/*", "**", "a/b", "c/**", "?/*b"];
+    match PATTERNS.get(usize::from(number % 7)).map(|text| Pattern::new(text)) {
+        Some(Ok(pattern)) => pattern.into(),
+        _ => name("resource", number % 2).into(),
     }
 }
 

@@ -198,7 +198,7 @@ impl Locks {
     /// Whether a lock is held by this very grant.
     pub(crate) fn is_held(&self, lock: &str, lease: &str) -> bool {
         let Ok(resource) = Name::new(lock) else { return false };
-        let held = self.look(&LockName::of(resource)).ok().flatten();
+        let held = self.look(&LockName::of(resource.into())).ok().flatten();
         held.is_some_and(|held| held.lease().to_string() == lease)
     }
 }

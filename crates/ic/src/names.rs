@@ -3,7 +3,7 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use holdfast_kernel::Name;
+use holdfast_kernel::{Name, Resource};
 use holdfast_store::directory;
 
 const LONGEST: usize = 128;
@@ -22,7 +22,7 @@ pub struct BadName {
 /// The name of a lock: `<name>/<scope>`.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct LockName {
-    resource: Name,
+    resource: Resource,
 }
 
 impl LockName {
@@ -35,25 +35,25 @@ impl LockName {
         part("name", name, directory::is_reserved_name)?;
         part("scope", scope, directory::is_reserved_scope)?;
         let resource = Name::new(&format!("{name}/{scope}"));
-        resource.map(|resource| Self { resource }).map_err(|_| bad("scope", scope))
+        resource.map(|resource| Self { resource: resource.into() }).map_err(|_| bad("scope", scope))
     }
 
     /// The lock that a lease is on.
     #[must_use]
-    pub const fn of(resource: Name) -> Self {
+    pub const fn of(resource: Resource) -> Self {
         Self { resource }
     }
 
     /// The lock as the medium knows it.
     #[must_use]
-    pub const fn resource(&self) -> &Name {
+    pub const fn resource(&self) -> &Resource {
         &self.resource
     }
 
     /// What stands before and behind the slash.
     #[must_use]
     pub fn parts(&self) -> (&str, &str) {
-        self.resource.as_str().split_once('/').unwrap_or((self.resource.as_str(), ""))
+        self.resource.text().split_once('/').unwrap_or((self.resource.text(), ""))
     }
 
     /// The directory that is there while the lock is held, to see whether something has changed.

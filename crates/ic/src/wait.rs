@@ -328,7 +328,7 @@ impl<'a> Taker<'a> {
     /// Notes the wait where others look for circles.
     fn note(&self) -> Result<Waiting<'a>> {
         let holder_of = |lock: &holdfast_kernel::Name| {
-            Ok(self.locks.look(&LockName::of(lock.clone()))?.map(|held| held.owner))
+            Ok(self.locks.look(&LockName::of(lock.clone().into()))?.map(|held| held.owner))
         };
         self.locks.waits.begin(self.owner, self.lock, &holder_of)
     }

@@ -96,7 +96,7 @@ impl Lock {
         let ms = lease_ms.unwrap_or(policy.lease_duration_ms);
         let wanted = Acquire {
             id: session.lock_id,
-            resource: self.resource.clone(),
+            resource: self.resource.clone().into(),
             holder: session.holder()?,
             mode: Mode::Exclusive,
             request: Request::Finite(Millis::new(ms)),

@@ -141,7 +141,7 @@ impl From<Refusal> for Error {
             Refusal::ClockSkew { blocker, .. } => Self::held(*blocker, None),
             Refusal::AlreadyHeld { lease } => Self::held(*lease, None),
             Refusal::DeadlineTooFar { ttl } => Self::TooLate(ttl),
-            Refusal::Expired { lease, .. } => Self::TokenExpired(lease.resource.as_str().to_owned()),
+            Refusal::Expired { lease, .. } => Self::TokenExpired(lease.resource.text().to_owned()),
             Refusal::DuplicateId { .. } | Refusal::FencesExhausted | Refusal::CounterBehind { .. } => {
                 Self::Store(refusal.into())
             }
@@ -242,7 +242,7 @@ impl Error {
     fn details(&self) -> Value {
         match self {
             Self::Held(blocker) => json!({
-                "doc_id": blocker.lease.resource.as_str(),
+                "doc_id": blocker.lease.resource.text(),
                 "owner": blocker.lease.holder.agent.as_str(),
                 "acquired_at_ms": blocker.lease.granted.wall_ms(),
                 "expires_at_ms": blocker.lease.deadline().map(|at| at.wall_ms()),

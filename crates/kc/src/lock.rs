@@ -40,7 +40,7 @@ pub fn lineage_lock_acquire(
     let wanted = Command::Acquire(Acquire {
         // The counter moves with every grant, so no two get the same id, and a replay gets the same ones.
         id: LeaseId::from_parts(now.wall_ms(), u128::from(section.position()?.next.get())),
-        resource: doc,
+        resource: doc.into(),
         holder: Holder { agent: owner, place: name("place", PLACE)? },
         mode: Mode::Exclusive,
         request: Request::Finite(LEASE),
@@ -90,7 +90,7 @@ pub fn lineage_lock_status(conn: &mut Database, doc_id: &str, now_ms: i64) -> Re
 pub fn lineage_lock_status_all(conn: &mut Database, now_ms: i64) -> Result<Vec<wire::Lock>> {
     let now = moment(now_ms)?;
     let (table, docs) = conn.look(|section| Ok::<_, Error>((section.all()?, documents(section)?)))?;
-    let leases: BTreeMap<&str, &Lease> = table.iter().map(|lease| (lease.resource.as_str(), lease)).collect();
+    let leases: BTreeMap<&str, &Lease> = table.iter().map(|lease| (lease.resource.text(), lease)).collect();
     Ok(docs.iter().map(|doc| shown(doc, leases.get(doc.as_str()).copied(), &now)).collect())
 }
 
@@ -122,7 +122,8 @@ pub(crate) fn under<T>(
 fn proven<'f>(section: &Section<'_>, found: &'f Found, doc: &Name, token: &str) -> Result<&'f Lease> {
     let ended = |error: fn(String) -> Error| Err(error(doc.as_str().to_owned()));
     let token = Token::parse(token);
-    let lease = found.table.on(doc).find(|lease| token.is_some_and(|token| section.proves(&token, lease)));
+    // What was found is about the document and nothing else.
+    let lease = found.table.iter().find(|lease| token.is_some_and(|token| section.proves(&token, lease)));
     match (lease, token) {
         (Some(lease), _) => Ok(lease),
         _ if !found.is_known => ended(Error::DocNotFound),
@@ -133,7 +134,7 @@ fn proven<'f>(section: &Section<'_>, found: &'f Found, doc: &Name, token: &str) 
 
 fn granted(section: &Section<'_>, lease: &Lease) -> wire::Lease {
     wire::Lease {
-        doc_id: lease.resource.as_str().to_owned(),
+        doc_id: lease.resource.text().to_owned(),
         owner: lease.holder.agent.as_str().to_owned(),
         token: section.token(lease).to_string(),
         fence: lease.fence.get(),

@@ -155,7 +155,7 @@ fn insert(section: &Section<'_>, held: &Held<'_>, unfenced: Overlay) -> Result<O
 /// The lease that is held is the one on the overlay's document.
 fn delete(section: &Section<'_>, held: &Held<'_>, overlay_id: &str) -> Result<()> {
     let statement = "DELETE FROM lineage_overlays WHERE overlay_id = ?1 AND doc_id = ?2";
-    let doc = held.lease().resource.as_str();
+    let doc = held.lease().resource.text();
     match section.tx().execute(statement, [overlay_id, doc]).map_err(section.failed("write"))? {
         0 => Err(Error::OverlayNotFound(overlay_id.to_owned())),
         _ => Ok(()),

@@ -72,7 +72,7 @@ fn pages(section: &Section<'_>) -> Result<Option<String>> {
 }
 
 fn by_document(table: &Table) -> BTreeMap<&str, &Lease> {
-    table.iter().map(|lease| (lease.resource.as_str(), lease)).collect()
+    table.iter().map(|lease| (lease.resource.text(), lease)).collect()
 }
 
 fn count(section: &Section<'_>, query: &str) -> Result<u64> {

@@ -28,6 +28,22 @@ pub enum Answer {
 }
 
 impl Answer {
+    /// The leases that it shows.
+    #[must_use]
+    pub const fn leases(&self) -> &[Lease] {
+        match self {
+            Self::Granted(lease)
+            | Self::AlreadyHeld(lease)
+            | Self::Renewed(lease)
+            | Self::Beaten(lease)
+            | Self::Released(lease)
+            | Self::Transferred(lease)
+            | Self::Evicted(lease)
+            | Self::Valid(lease) => core::slice::from_ref(lease),
+            Self::Swept(leases) => leases.as_slice(),
+        }
+    }
+
     /// Which answer it is, without the leases that it shows: those of some doors are secret.
     #[must_use]
     pub const fn name(&self) -> &'static str {

@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use crate::{Fence, Holder, Lease, LeaseId, Millis, Mode, Name, Tags, Text};
+use crate::{Fence, Holder, Lease, LeaseId, Millis, Mode, Resource, Tags, Text};
 
 /// How long a lease is asked for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -19,7 +19,7 @@ pub struct Acquire {
     /// The id that the grant will have.
     pub id: LeaseId,
     /// What is wanted.
-    pub resource: Name,
+    pub resource: Resource,
     /// For whom.
     pub holder: Holder,
     /// Whether others may hold it too.
@@ -56,7 +56,7 @@ pub struct Transfer {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Claim {
     /// What is about to be written.
-    pub resource: Name,
+    pub resource: Resource,
     /// The grant.
     pub lease: LeaseId,
     /// Who writes.

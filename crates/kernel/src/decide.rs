@@ -5,6 +5,7 @@ mod grant;
 mod keep;
 mod limits;
 mod transfer;
+mod way;
 
 use alloc::boxed::Box;
 use alloc::vec;
@@ -73,7 +74,7 @@ pub fn check<'a>(table: &'a Table, claim: &Claim, now: &Stamp) -> Result<&'a Lea
         table.get(claim.lease).filter(|held| held.resource == claim.resource && held.fence == claim.fence);
     if granted.is_none() {
         let held = |lease: &&Lease| !lease.standing(now).is_over();
-        let current = table.on(&claim.resource).filter(held).cloned().collect();
+        let current = table.overlapping(&claim.resource).filter(held).cloned().collect();
         return Err(Refusal::FencedOut { resource: claim.resource.clone(), presented: claim.fence, current });
     }
     let lease = in_force(table, claim.lease, &claim.holder, now)?;

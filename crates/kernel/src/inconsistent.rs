@@ -1,6 +1,6 @@
 //! Why a history is not believed.
 
-use crate::{LeaseId, Name};
+use crate::{LeaseId, Resource};
 
 /// An event that cannot have happened to this table.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -21,7 +21,7 @@ pub enum Inconsistent {
     #[error("it grants {resource}, which is held by the lease {by}")]
     TwoHolders {
         /// The resource.
-        resource: Name,
+        resource: Resource,
         /// The lease that is in the table.
         by: LeaseId,
     },
@@ -29,7 +29,7 @@ pub enum Inconsistent {
     #[error("it grants {resource} with a fence that is not larger than an earlier one")]
     FenceNotRising {
         /// The resource.
-        resource: Name,
+        resource: Resource,
     },
     /// It renews an indefinite lease or beats a finite one.
     #[error("it does not fit the term of the lease {lease}")]

@@ -1,7 +1,7 @@
 //! One lease, and what its own terms say of it at a moment. A lease is judged by what it was granted
 //! with, never by today's policy: a promise does not change because somebody edited a setting.
 
-use crate::{Elapsed, Fence, Holder, LeaseId, Millis, Name, Stamp, Tags, Text};
+use crate::{Elapsed, Fence, Holder, LeaseId, Millis, Resource, Stamp, Tags, Text};
 
 /// Whether others may hold the resource at the same time.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -62,7 +62,7 @@ pub struct Lease {
     /// The id of this grant.
     pub id: LeaseId,
     /// What is held.
-    pub resource: Name,
+    pub resource: Resource,
     /// Who holds it.
     pub holder: Holder,
     /// Whether others may hold it too.

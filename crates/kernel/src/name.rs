@@ -8,11 +8,11 @@ use core::str::FromStr;
 
 use ulid::Ulid;
 
-const LONGEST_NAME: usize = 512;
+pub(crate) const LONGEST_NAME: usize = 512;
 const LONGEST_TEXT: usize = 1_024;
 const MOST_TAGS: usize = 16;
 
-fn checked(text: &str, longest: usize) -> Result<Arc<str>, NameError> {
+pub(crate) fn checked(text: &str, longest: usize) -> Result<Arc<str>, NameError> {
     if text.is_empty() {
         return Err(NameError::Empty);
     }

@@ -6,7 +6,7 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::fmt;
 
-use crate::{Fence, Lease, LeaseId, Millis, Name, RefusalKind, TtlRange};
+use crate::{Fence, Lease, LeaseId, Millis, RefusalKind, Resource, TtlRange};
 
 /// Which limit was reached.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -102,7 +102,7 @@ pub enum Refusal {
     #[error("fence {presented} on {resource} is not in force: {}", Holders(current))]
     FencedOut {
         /// What was about to be written.
-        resource: Name,
+        resource: Resource,
         /// The fence that was presented.
         presented: Fence,
         /// Whoever holds the resource by now.

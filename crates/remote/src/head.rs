@@ -12,8 +12,11 @@ use serde_json::value::RawValue;
 
 use crate::answers;
 
-/// The version of the format that is written and read.
+/// The version of what can be said with names alone.
 pub const FORMAT: u64 = 1;
+
+/// The version of what speaks of patterns.
+const NEWEST: u64 = 2;
 
 /// The most bytes that a head may have.
 pub const LARGEST: usize = 1 << 20;
@@ -385,8 +388,10 @@ impl Head {
             State::Sealed => ("sealed", None),
             State::Moved(to) => ("moved", Some(to.clone())),
         };
+        let answers = self.sessions.values().flat_map(|session| session.answers.iter());
+        let answered = answers.flat_map(|(_, answer)| answer.leases());
         Ok(Wire {
-            format: FORMAT,
+            format: format_of(self.entries.values().map(|entry| &entry.lease).chain(answered)),
             counter: self.counter.to_string(),
             next: self.next.get(),
             height: self.height,
@@ -414,7 +419,7 @@ impl Head {
         }
         let Versioned { format } =
             serde_json::from_slice(bytes).map_err(|error| damaged(error.to_string()))?;
-        if format > FORMAT {
+        if format > NEWEST {
             return Err(Error::Newer { path: place.to_path_buf(), version: format });
         }
         let wire: Wire = serde_json::from_slice(bytes).map_err(|error| damaged(error.to_string()))?;
@@ -464,6 +469,11 @@ impl Head {
     }
 }
 
+/// The version that these leases can be written in.
+fn format_of<'a>(mut leases: impl Iterator<Item = &'a Lease>) -> u64 {
+    if leases.any(|lease| lease.resource.pattern().is_some()) { NEWEST } else { FORMAT }
+}
+
 /// The leases that an event stamps.
 fn stamped(events: &[Event]) -> Vec<LeaseId> {
     let stamped = events.iter().filter_map(|event| match event {
@@ -498,7 +508,12 @@ fn step_bytes(
         raw.push(RawValue::from_string(text).map_err(|error| impossible(error.to_string()))?);
     }
     let Author { clone, op, at_ms } = *author;
-    let wire = StepWire { format: FORMAT, height, clone, op, at_ms, events: raw, notes: notes.to_vec() };
+    let granted = events.iter().filter_map(|event| match event {
+        Event::Granted { lease } | Event::Transferred { lease, .. } => Some(lease),
+        Event::Renewed { .. } | Event::Beaten { .. } | Event::Released { .. } | Event::Evicted { .. } => None,
+    });
+    let format = format_of(granted);
+    let wire = StepWire { format, height, clone, op, at_ms, events: raw, notes: notes.to_vec() };
     let mut bytes = serde_json::to_vec(&wire).map_err(|error| impossible(error.to_string()))?;
     bytes.push(b'\n');
     Ok(bytes)

@@ -5,14 +5,14 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use holdfast_kernel::{
-    Acquire, Answer, Claim, Command, Holder, Lease, LeaseId, Millis, Mode, Name, Refusal, Request, Tags,
+    Acquire, Answer, Claim, Command, Holder, Lease, LeaseId, Millis, Mode, Refusal, Request, Resource, Tags,
     Text, Transfer,
 };
 use holdfast_store::{Error, Medium, Result, Trouble, liveness};
 use holdfast_sys::{Liveness, Open, Processes, Sys};
 
 use crate::history::{Actor, Asked, CallId, Told};
-use crate::plan::{Plan, Script, Step, resource};
+use crate::plan::{Plan, Script, Step};
 use crate::recorder::{Presence, Recorder};
 use crate::subject::Subject;
 
@@ -48,7 +48,7 @@ pub(crate) struct Performer<'a> {
     number: usize,
     leases: u64,
     /// The leases that it was last told it has.
-    mine: BTreeMap<Name, Lease>,
+    mine: BTreeMap<Resource, Lease>,
     /// The leases that it last saw.
     seen: Vec<Lease>,
 }
@@ -65,7 +65,7 @@ impl<'a> Performer<'a> {
     pub(crate) fn perform(&mut self, step: &Step) {
         match *step {
             Step::Acquire { resource: number, mode, ttl_ms } => {
-                self.acquire(&resource(number), mode, ttl_ms);
+                self.acquire(&self.stage.subject.resource(number), mode, ttl_ms);
             }
             Step::Sleep(ms) => self.sys.clock.sleep(Millis::new(ms)),
             Step::Reopen => self.medium = None,
@@ -75,12 +75,14 @@ impl<'a> Performer<'a> {
                 // A failure here is like any other: what counts is what callers are told afterwards.
                 let _ = self.stage.subject.keep_up(&self.sys, &self.stage.plan.policy);
             }
-            Step::Write(number) => self.write(&resource(number)),
-            Step::Evict(number) => self.evict(&resource(number)),
+            Step::Write(number) => self.write(&self.stage.subject.resource(number)),
+            Step::Evict(number) => self.evict(&self.stage.subject.resource(number)),
             Step::Renew(number) | Step::Beat(number) | Step::Release(number) => {
-                self.keep(step, &resource(number));
+                self.keep(step, &self.stage.subject.resource(number));
             }
-            Step::Transfer { resource: number, to } => self.transfer(&resource(number), to),
+            Step::Transfer { resource: number, to } => {
+                self.transfer(&self.stage.subject.resource(number), to)
+            }
         }
     }
 
@@ -105,7 +107,7 @@ impl<'a> Performer<'a> {
         Some((tags, dead))
     }
 
-    fn acquire(&mut self, resource: &Name, mode: Mode, ttl_ms: Option<u64>) {
+    fn acquire(&mut self, resource: &Resource, mode: Mode, ttl_ms: Option<u64>) {
         let Some((tags, dead)) = self.liveness() else { return };
         let request = ttl_ms.map_or(Request::Indefinite, |ms| Request::Finite(Millis::new(ms)));
         let wanted = Acquire {
@@ -121,7 +123,7 @@ impl<'a> Performer<'a> {
         self.command(Command::Acquire(wanted));
     }
 
-    fn keep(&mut self, step: &Step, resource: &Name) {
+    fn keep(&mut self, step: &Step, resource: &Resource) {
         let Some(Lease { id: lease, .. }) = self.mine.get(resource).cloned() else { return };
         let holder = self.holder.clone();
         self.command(match step {
@@ -131,15 +133,15 @@ impl<'a> Performer<'a> {
         });
     }
 
-    fn transfer(&mut self, resource: &Name, to: usize) {
+    fn transfer(&mut self, resource: &Resource, to: usize) {
         let Some(lease) = self.mine.get(resource).map(|lease| lease.id) else { return };
         let (holder, id, to) = (self.holder.clone(), self.fresh_id(), self.stage.plan.holder(to));
         let wanted = Transfer { lease, holder, id, to, reason: because(), tags: Tags::none() };
         self.command(Command::Transfer(wanted));
     }
 
-    pub(crate) fn evict(&mut self, resource: &Name) {
-        let seen = self.seen.iter().rev().find(|lease| lease.resource == *resource);
+    pub(crate) fn evict(&mut self, resource: &Resource) {
+        let seen = self.seen.iter().rev().find(|lease| lease.resource.overlaps(resource));
         let Some(lease) = seen.map(|lease| lease.id) else { return };
         self.command(Command::Evict { lease, by: self.holder.clone(), reason: because() });
     }
@@ -155,7 +157,7 @@ impl<'a> Performer<'a> {
         self.call(Asked::View, |medium, _, _| medium.view().map(Told::View))
     }
 
-    fn write(&mut self, resource: &Name) {
+    fn write(&mut self, resource: &Resource) {
         let Some(lease) = self.mine.get(resource) else { return };
         let claim = Claim {
             resource: resource.clone(),
@@ -248,7 +250,7 @@ fn because() -> Text {
 /// Writes the fence to what the resource stands for. The calls are there to give others a chance to come in
 /// between; whether they fail does not matter.
 fn leave_mark(sys: &Sys, lease: &Lease) {
-    let path = PathBuf::from(PROTECTED).join(lease.resource.as_str().replace('/', "-"));
+    let path = PathBuf::from(PROTECTED).join(lease.resource.text().replace('/', "-"));
     if let Ok(file) = sys.files.open(&path, Open::Create { mode: 0o644 }) {
         let _ = file.write_all_at(&lease.fence.get().to_le_bytes(), 0);
     }

@@ -76,7 +76,7 @@ fn write_lease(text: &mut String, lease: &Lease) {
 
 fn read_lease<'a>(id: &str, words: &mut impl Iterator<Item = &'a str>) -> Option<Lease> {
     let id: LeaseId = id.parse().ok()?;
-    let resource = Name::new(words.next()?).ok()?;
+    let resource = Name::new(words.next()?).ok()?.into();
     let holder = Holder { agent: Name::new(words.next()?).ok()?, place: Name::new(words.next()?).ok()? };
     let mode = if words.next()? == "shared" { Mode::Shared } else { Mode::Exclusive };
     let fence = Fence::new(words.next()?.parse().ok()?).ok()?;

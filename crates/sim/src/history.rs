@@ -1,7 +1,7 @@
 //! What every caller asked, what it was told, and when by true time. A history only remembers; it never
 //! judges, and it never touches the run that it describes.
 
-use holdfast_kernel::{Answer, Claim, Command, Holder, Lease, LeaseId, Name, Refusal, Stamp, Transfer};
+use holdfast_kernel::{Answer, Claim, Command, Holder, Lease, LeaseId, Refusal, Resource, Stamp, Transfer};
 use holdfast_store::View;
 
 /// A place in the one order of everything that happened in a run, and the true time there.
@@ -362,7 +362,7 @@ impl History {
 
     /// The resource of every lease that was ever asked for.
     #[must_use]
-    pub fn resource_of(&self, lease: LeaseId) -> Option<&Name> {
+    pub fn resource_of(&self, lease: LeaseId) -> Option<&Resource> {
         let made = self.calls.iter().find(|call| call.makes() == Some(lease))?;
         match &made.asked {
             Asked::Command(Command::Acquire(wanted)) => Some(&wanted.resource),

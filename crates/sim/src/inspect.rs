@@ -7,7 +7,7 @@ use holdfast_sys::Sys;
 
 use crate::actor::{Performer, Stage};
 use crate::history::Actor;
-use crate::plan::{Step, resource};
+use crate::plan::Step;
 
 /// Longer than any lease of any plan, its skew and its grace.
 const LONG_MS: u64 = 7_200_000;
@@ -29,7 +29,7 @@ pub(crate) fn take_everything(stage: &Stage, sys: &Sys, number: usize) {
         let mine = Step::Acquire { resource: number, mode: Mode::Exclusive, ttl_ms: Some(1_000) };
         inspector.perform(&mine);
         // Whoever holds it without end has to be moved.
-        inspector.evict(&resource(number));
+        inspector.evict(&stage.subject.resource(number));
         inspector.perform(&mine);
         inspector.perform(&Step::Write(number));
         inspector.perform(&Step::Release(number));

@@ -14,6 +14,7 @@ pub mod model;
 pub mod plan;
 pub mod recorder;
 pub mod reference;
+pub mod resources;
 pub mod run;
 pub mod shrink;
 pub mod subject;

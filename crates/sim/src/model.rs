@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use holdfast_kernel::{
-    Answer, Command, Decision, Event, Fence, Lease, LeaseId, Millis, Name, Policy, Refusal, Stamp, Table,
+    Answer, Command, Decision, Event, Fence, Lease, LeaseId, Millis, Policy, Refusal, Resource, Stamp, Table,
     Term, apply, decide,
 };
 use holdfast_store::View;
@@ -41,7 +41,7 @@ pub struct Known<'a> {
     /// The rules in force.
     pub policy: &'a Policy,
     /// What this partition of the history is about; everything if there is none.
-    pub resource: Option<&'a Name>,
+    pub resource: Option<&'a Resource>,
     /// Every lease that anybody ever saw, as it was first seen.
     pub seen: &'a BTreeMap<LeaseId, &'a Lease>,
 }

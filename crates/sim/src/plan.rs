@@ -101,12 +101,6 @@ impl Plan {
     }
 }
 
-/// The name of a resource.
-#[must_use]
-pub fn resource(number: usize) -> Name {
-    name("lock/r", number)
-}
-
 #[expect(clippy::expect_used, reason = "a word and a number are a name")]
 fn name(word: &str, number: usize) -> Name {
     Name::new(&format!("{word}-{number}")).expect("a name")

@@ -3,9 +3,11 @@
 use std::fmt;
 use std::sync::Arc;
 
-use holdfast_kernel::Policy;
+use holdfast_kernel::{Policy, Resource};
 use holdfast_store::{Medium, Result, View};
 use holdfast_sys::Sys;
+
+use crate::resources;
 
 /// Opens a medium as a process does.
 pub type Opener = dyn Fn(&Sys) -> Result<Box<dyn Medium>> + Send + Sync;
@@ -26,6 +28,7 @@ pub struct Subject {
     resources: usize,
     shared: bool,
     remote: bool,
+    patterns: bool,
 }
 
 impl Subject {
@@ -42,6 +45,7 @@ impl Subject {
             resources: usize::MAX,
             shared: true,
             remote: false,
+            patterns: false,
         }
     }
 
@@ -71,6 +75,20 @@ impl Subject {
     pub const fn of_one_resource(mut self) -> Self {
         self.resources = 1;
         self
+    }
+
+    /// The same with patterns in the place of names.
+    #[must_use]
+    pub const fn of_patterns(mut self, name: &'static str) -> Self {
+        self.name = name;
+        self.patterns = true;
+        self
+    }
+
+    /// What a number stands for.
+    #[must_use]
+    pub fn resource(&self, number: usize) -> Resource {
+        if self.patterns { resources::pattern(number) } else { resources::named(number) }
     }
 
     /// One that is kept elsewhere: what was sent may arrive after its sender has died, and a guarded write is checked

@@ -15,7 +15,7 @@ use holdfast_store::{Error, JournaledMedium as _, Medium as _, Result, View, dir
 use holdfast_sys::Sys;
 
 use crate::broken::register_twins::{self, Twin};
-use crate::plan::resource;
+use crate::resources::named as resource_named;
 use crate::scaffold::ROOT;
 use crate::subject::Subject;
 use crate::{broken, reference};
@@ -86,6 +86,18 @@ pub fn shared() -> Subject {
     Subject::new("shared", |sys| Ok(Box::new(open_shared(sys)?))).replaying(replay_shared).far_away()
 }
 
+/// The log with patterns that overlap.
+#[must_use]
+pub fn log_of_patterns() -> Subject {
+    log().of_patterns("log-of-patterns")
+}
+
+/// The shared medium with patterns that overlap.
+#[must_use]
+pub fn shared_of_patterns() -> Subject {
+    shared().of_patterns("shared-of-patterns")
+}
+
 /// Every wrong way to use a register.
 #[must_use]
 pub fn register_twins() -> Vec<Subject> {
@@ -98,7 +110,8 @@ pub fn register_twins() -> Vec<Subject> {
 /// The medium or the protocol with this name.
 #[must_use]
 pub fn named(name: &str) -> Option<Subject> {
-    let all = all().into_iter().chain([reference(), shared()]).chain(broken()).chain(register_twins());
+    let others = [reference(), shared(), log_of_patterns(), shared_of_patterns()];
+    let all = all().into_iter().chain(others).chain(broken()).chain(register_twins());
     all.into_iter().find(|subject| subject.name() == name)
 }
 
@@ -158,7 +171,7 @@ fn replay_shared(sys: &Sys) -> Result<View> {
 
 fn open_record(sys: &Sys) -> Record {
     let paths = record::Paths::new(Path::new(ROOT), "main");
-    Record::new(sys.clone(), paths, resource(0), record::Settings::default())
+    Record::new(sys.clone(), paths, resource_named(0), record::Settings::default())
 }
 
 fn open_directory(sys: &Sys) -> Directory {

@@ -32,6 +32,11 @@ fn log_with_durable_index() {
 }
 
 #[test]
+fn log_of_patterns() {
+    nothing_breaks(subjects::log_of_patterns());
+}
+
+#[test]
 fn record() {
     nothing_breaks(subjects::record());
 }

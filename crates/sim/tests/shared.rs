@@ -21,6 +21,13 @@ fn no_seed_breaks_the_shared_medium() {
 }
 
 #[test]
+#[expect(clippy::disallowed_methods, reason = "the test command says how many seeds")]
+fn no_seed_breaks_patterns_in_the_shared_medium() {
+    let seeds = if std::env::var_os("HOLDFAST_LONG").is_some() { 20_000 } else { 300 };
+    nothing_breaks(subjects::shared_of_patterns(), seeds);
+}
+
+#[test]
 fn every_wrong_way_to_use_a_register_is_found_and_the_right_one_is_not() {
     for subject in subjects::register_twins() {
         let name = subject.name();

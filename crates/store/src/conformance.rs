@@ -61,6 +61,7 @@ const CLAUSES: &[(&str, Clause)] = &[
     ("an indefinite lease needs a reason and never ends by itself", grant::indefinite),
     ("resources do not know each other", grant::independent),
     ("shared leases are kept together or refused", grant::shared),
+    ("patterns are kept apart or refused", grant::patterns),
     ("a renewal prolongs from now", keep::renew),
     ("over is over", keep::over),
     ("a beat keeps an indefinite lease from going stale", keep::beat),

@@ -54,7 +54,7 @@ mod tests {
         let granted = Stamp::new(1, None).unwrap();
         Lease {
             id: LeaseId::new(1),
-            resource: name("sprint"),
+            resource: name("sprint").into(),
             holder: Holder { agent: name("ann"), place: name("here") },
             mode: Mode::Exclusive,
             fence: Fence::new(7).unwrap(),
@@ -96,7 +96,7 @@ mod tests {
             catch_unwind(|| check_decision(&command, next, &decision)).is_err()
         };
         assert!(breaks(lease.fence.plus(1).unwrap(), granted(&lease)), "another number");
-        let other = Lease { resource: name("another"), ..lease.clone() };
+        let other = Lease { resource: name("another").into(), ..lease.clone() };
         assert!(breaks(lease.fence, granted(&other)), "another resource");
         let silent = Decision { events: Vec::new(), ..granted(&lease) };
         assert!(breaks(lease.fence, silent), "a grant that nothing records");

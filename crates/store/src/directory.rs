@@ -30,7 +30,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use holdfast_kernel::{
-    Answer, Claim, Command, Decision, Fence, LeaseId, Limits, Millis, Mode, Name, Policy, Refusal, check,
+    Answer, Claim, Command, Decision, Fence, LeaseId, Limits, Millis, Mode, Policy, Refusal, Resource, check,
     decide,
 };
 use holdfast_sys::Sys;
@@ -125,7 +125,7 @@ struct Inner {
 }
 
 /// Where the leases were that this handle has seen, so that not every lock has to be read to find one.
-type Known = BTreeMap<LeaseId, Name>;
+type Known = BTreeMap<LeaseId, Resource>;
 
 /// The owners' files that this handle knows to be durable, by the lock's directory.
 type Settled = BTreeMap<PathBuf, Vec<u8>>;
@@ -154,7 +154,7 @@ impl Directory {
     ///
     /// # Errors
     /// When it cannot be read.
-    pub fn look(&self, resource: &Name) -> Result<View> {
+    pub fn look(&self, resource: &Resource) -> Result<View> {
         self.view_of(|scan| scan.one(resource))
     }
 
@@ -162,7 +162,7 @@ impl Directory {
     ///
     /// # Errors
     /// When the root cannot be read.
-    pub fn names(&self) -> Result<Vec<Name>> {
+    pub fn names(&self) -> Result<Vec<Resource>> {
         let spots = scan::spots(&self.sys, &self.root)?;
         Ok(spots.into_iter().map(|spot| spot.resource).collect())
     }

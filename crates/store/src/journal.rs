@@ -2,7 +2,9 @@
 
 use std::path::PathBuf;
 
-use holdfast_kernel::{Answer, Command, Event, Fence, Holder, Lease, LeaseId, Name, Policy, Refusal, Table};
+use holdfast_kernel::{
+    Answer, Command, Event, Fence, Holder, Lease, LeaseId, Policy, Refusal, Resource, Table,
+};
 
 use crate::{CounterId, Medium, Result};
 
@@ -95,7 +97,7 @@ pub struct Lost {
     /// The lease that is lost.
     pub lease: LeaseId,
     /// What it was on and who held it, if anything still says so.
-    pub resource: Option<(Name, Holder)>,
+    pub resource: Option<(Resource, Holder)>,
 }
 
 impl From<&Lease> for Lost {

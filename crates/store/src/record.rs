@@ -22,7 +22,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use holdfast_kernel::{
-    Answer, Claim, Command, Event, Fence, Lease, Mode, Name, Policy, Table, apply, check, decide,
+    Answer, Claim, Command, Event, Fence, Lease, Mode, Policy, Resource, Table, apply, check, decide,
 };
 use holdfast_sys::Sys;
 
@@ -74,7 +74,7 @@ impl Default for Settings {
 pub struct Record {
     sys: Sys,
     paths: Paths,
-    resource: Name,
+    resource: Resource,
     settings: Settings,
     counter: Counter,
     inner: Mutex<Inner>,
@@ -98,11 +98,11 @@ impl Record {
     /// A handle on the record of `resource` at `paths`, whose directories must be there. Nothing is read or
     /// written yet.
     #[must_use]
-    pub fn new(sys: Sys, paths: Paths, resource: Name, settings: Settings) -> Self {
+    pub fn new(sys: Sys, paths: Paths, resource: impl Into<Resource>, settings: Settings) -> Self {
         let counter = Counter::new(paths.fence.clone(), settings.mode, settings.floor);
         let gate = Gate::new(paths.guard.clone(), settings.mode);
         let inner = Mutex::new(Inner { gate, settled: None });
-        Self { sys, paths, resource, settings, counter, inner }
+        Self { sys, paths, resource: resource.into(), settings, counter, inner }
     }
 
     /// The files that crashes left behind. They never block anybody.

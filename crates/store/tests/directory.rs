@@ -31,7 +31,7 @@ fn fresh() -> (Sys, TempDir, Directory) {
 
 /// What is in the table for a lock.
 fn seen(medium: &Directory, resource: &str) -> Lease {
-    medium.view().unwrap().table.on(&name(resource)).next().unwrap().clone()
+    medium.view().unwrap().table.on(&name(resource).into()).next().unwrap().clone()
 }
 
 /// Lets the locks without an owner grow old enough to be taken over.
@@ -228,7 +228,7 @@ fn a_hostile_root_hides_no_lock_and_leads_nowhere() {
         let (path, _) = damage(acquire(&sys, &medium, resource, "anna"));
         assert_eq!(Some(path.as_path()), root.path().join(resource).parent());
     }
-    let through_the_link = Claim { resource: name("link/x"), ..lease.claim() };
+    let through_the_link = Claim { resource: name("link/x").into(), ..lease.claim() };
     let result = medium.guarded(&through_the_link, &mut |_| panic!("not ours"));
     let Err(Error::Refused(Refusal::FencedOut { current, .. })) = result else { panic!("{result:?}") };
     assert_eq!(current, [], "what is behind a link is no lock");

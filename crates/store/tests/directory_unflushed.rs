@@ -54,7 +54,7 @@ fn many_processes_take_turns_on_unflushed_locks() {
 /// Takes a lock from whoever died, or cannot be told.
 fn inherit(sys: &Sys, medium: &Directory, resource: &str) -> Fence {
     let tags = liveness::describe(&sys.processes.me().unwrap(), Tags::none()).unwrap();
-    let view = medium.look(&name(resource)).unwrap();
+    let view = medium.look(&name(resource).into()).unwrap();
     let is_dead = |process| sys.processes.liveness(&process) == Liveness::Dead;
     let dead = view.table.iter().filter(|lease| liveness::process(lease).is_some_and(is_dead));
     let dead: Vec<LeaseId> = dead.map(|lease| lease.id).collect();
@@ -80,7 +80,7 @@ fn fences_rise_across_a_power_loss_and_nothing_is_stuck_after_it() {
                 for resource in ["sprint/1", "sprint/2", "sprint/1"] {
                     if resource == "sprint/1" {
                         // The one that is held by now is this process's own.
-                        let view = medium.look(&name(resource)).unwrap();
+                        let view = medium.look(&name(resource).into()).unwrap();
                         if let Some(lease) = view
                             .table
                             .iter()
@@ -153,10 +153,10 @@ fn a_look_at_one_lock_sees_that_one() {
     let medium = unflushed(&sys, root.path());
     let lease = grant(&sys, &medium, "sprint/7", "anna");
     grant(&sys, &medium, "sprint/8", "anna");
-    let view = medium.look(&name("sprint/7")).unwrap();
+    let view = medium.look(&name("sprint/7").into()).unwrap();
     assert_eq!(view.table.iter().collect::<Vec<_>>(), [&lease]);
-    assert!(medium.look(&name("sprint/9")).unwrap().table.is_empty());
+    assert!(medium.look(&name("sprint/9").into()).unwrap().table.is_empty());
     // Another handle has not seen it and finds it all the same.
     release(&unflushed(&sys, root.path()), &lease).unwrap();
-    assert!(medium.look(&name("sprint/7")).unwrap().table.is_empty());
+    assert!(medium.look(&name("sprint/7").into()).unwrap().table.is_empty());
 }

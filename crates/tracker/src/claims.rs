@@ -21,8 +21,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use holdfast_kernel::{
-    Acquire, Answer, Command, Holder, Lease, LeaseId, Millis, Mode, Name, Policy, Refusal, Request, Tags,
-    Text,
+    Acquire, Answer, Command, Holder, Lease, LeaseId, Millis, Mode, Name, Policy, Refusal, Request, Resource,
+    Tags, Text,
 };
 use holdfast_store::{JournaledMedium, View, liveness};
 use holdfast_sys::Sys;
@@ -242,7 +242,7 @@ impl Claims {
 /// The lease that was meant: by its own id or the issue's, complete or not.
 fn meant(typed: &Typed, table: &holdfast_kernel::Table) -> Result<Lease> {
     let is_meant = |lease: &&Lease| {
-        let issue = IssueId::parse(lease.resource.as_str());
+        let issue = IssueId::of(&lease.resource);
         lease.id.to_string().starts_with(typed.as_str()) || issue.is_some_and(|issue| typed.names(issue))
     };
     let mut found = table.iter().filter(|lease| lease::Kind::Issue.has(lease)).filter(is_meant);
@@ -262,8 +262,8 @@ fn meant(typed: &Typed, table: &holdfast_kernel::Table) -> Result<Lease> {
 ///
 /// # Errors
 /// Never for an id.
-pub fn resource(issue: IssueId) -> Result<Name> {
-    Name::new(&issue.to_string()).map_err(|_| Error::BadId(issue.to_string()))
+pub fn resource(issue: IssueId) -> Result<Resource> {
+    Name::new(&issue.to_string()).map(Resource::from).map_err(|_| Error::BadId(issue.to_string()))
 }
 
 /// What is kept beside a lease. A branch whose name cannot be kept is left out.

@@ -36,7 +36,7 @@ mod tests {
         let now = Stamp::new(0, None).unwrap();
         Lease {
             id: LeaseId::new(1),
-            resource: Name::new("issue").unwrap(),
+            resource: Name::new("issue").unwrap().into(),
             holder: Holder { agent: Name::new("agent:a").unwrap(), place: Name::new("wt:00000001").unwrap() },
             mode: Mode::Exclusive,
             fence: Fence::FIRST,

@@ -34,7 +34,7 @@ pub(crate) fn lease_on(message: &[u8], issue: crate::ids::IssueId) -> Option<Str
 pub(crate) fn naming(message: &[u8], lease: &Lease) -> Vec<u8> {
     let style = Style::default();
     let mut named = trailers::read(message, &style);
-    named.retain(|named| named.issue != lease.resource.as_str());
+    named.retain(|named| named.issue != lease.resource.text());
     named.push(trailers::Named::of(lease));
     named.sort_by(|a, b| a.issue.cmp(&b.issue));
     trailers::replace(message, &style, &named)

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
-use holdfast_kernel::LeaseId;
+use holdfast_kernel::{LeaseId, Resource};
 
 use crate::error::{Error, Result};
 
@@ -23,6 +23,12 @@ impl IssueId {
     #[must_use]
     pub const fn new(id: LeaseId) -> Self {
         Self(id)
+    }
+
+    /// The issue that a resource is; a pattern is none, whatever it looks like.
+    #[must_use]
+    pub fn of(resource: &Resource) -> Option<Self> {
+        resource.name().and_then(|name| Self::parse(name.as_str()))
     }
 
     /// The id that a complete text is.

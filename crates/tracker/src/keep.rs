@@ -52,7 +52,7 @@ pub fn release(session: &Session, lease: &str) -> Result<Kept> {
     if lease.holder == holder {
         give_up_finished(session, &lease)?;
     }
-    if let Some(id) = IssueId::parse(lease.resource.as_str()) {
+    if let Some(id) = IssueId::of(&lease.resource) {
         notes::forget_landed(session, id);
     }
     carry_out(session, &Command::Release { lease: lease.id, holder })
@@ -61,7 +61,7 @@ pub fn release(session: &Session, lease: &str) -> Result<Kept> {
 /// Notes that finished work is given back by its holder and not left behind by one that is gone. That comes first:
 /// whoever is cut off in between meant to.
 fn give_up_finished(session: &Session, lease: &Lease) -> Result<()> {
-    let Some(id) = IssueId::parse(lease.resource.as_str()) else { return Ok(()) };
+    let Some(id) = IssueId::of(&lease.resource) else { return Ok(()) };
     let noted = FinishedNote::read(session, id).filter(|note| note.fence == lease.fence.get());
     let Some(note) = noted else { return Ok(()) };
     let issues = Issues::new(session);

@@ -17,6 +17,7 @@ mod gates;
 mod give;
 mod looked;
 mod moving;
+mod over;
 mod plumbing;
 mod publish;
 mod push;
@@ -39,6 +40,7 @@ pub use briefing::{Briefing, landed_as};
 pub use finish::{Asked, How, ONTO, Outcome, finish, land};
 pub use follow::settle;
 pub use give::{Dropped, give_back};
+pub use over::{close_over, is_held};
 pub use push::{Pushed, push};
 pub use reopen::{Decided, Ending, close, reopen};
 pub use sync::{Synced, sync};
@@ -66,7 +68,7 @@ pub fn held_here(session: &Session) -> Result<Vec<(IssueId, Lease)>> {
     };
     let mine = view.table.iter().filter(lives);
     let mut held: Vec<(IssueId, Lease)> =
-        mine.filter_map(|lease| Some((IssueId::parse(lease.resource.as_str())?, lease.clone()))).collect();
+        mine.filter_map(|lease| Some((IssueId::of(&lease.resource)?, lease.clone()))).collect();
     held.sort_by_key(|(id, _)| *id);
     Ok(held)
 }

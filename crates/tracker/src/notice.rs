@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use holdfast_kernel::{Holder, Lease, LeaseId, Millis, Name};
+use holdfast_kernel::{Holder, Lease, LeaseId, Millis, Resource};
 
 use crate::times::span;
 
@@ -60,7 +60,7 @@ pub enum Notice {
         /// The lease.
         lease: LeaseId,
         /// The issue that it is on.
-        issue: Name,
+        issue: Resource,
         /// How much of it is left.
         left: Millis,
         /// The same in percent of its length.
@@ -116,6 +116,8 @@ pub enum Notice {
         /// And for whom.
         agent: String,
     },
+    /// Whoever finished an issue here was cut off after it had landed; now its claim is given back.
+    CutOff(String),
     /// A claim was granted, but its issue is not in this worktree.
     NotBrought {
         /// The issue.
@@ -128,7 +130,7 @@ pub enum Notice {
         /// The holder.
         holder: Holder,
         /// The issue.
-        issue: Name,
+        issue: Resource,
     },
     /// A hook found something that does not stop it.
     HookWarning {
@@ -216,10 +218,7 @@ impl fmt::Display for Notice {
                 "claims are this clone's alone: another clone of {remote} may be given the same issue; \
                  to share them: jit engine init git"
             ),
-            Self::LandedGone(commit) => {
-                let short = commit.get(..10).unwrap_or(commit);
-                write!(f, "{short} was landed and is not on the target any more: somebody set it back")
-            }
+            Self::LandedGone(commit) => landed_gone(f, commit),
             Self::BranchesUnknown(why) => write!(f, "cannot read the branches: {why}"),
             Self::WorktreesUnknown(why) => write!(f, "cannot list the worktrees: {why}"),
             Self::NotFollowed { root, why } => {
@@ -253,6 +252,9 @@ impl fmt::Display for Notice {
                 f,
                 "the lock {path} has been held for {secs} s by process {pid} ({agent}): if it hangs, end it"
             ),
+            Self::CutOff(handle) => {
+                write!(f, "{handle} has landed, and was cut off before its claim was given back; now it is")
+            }
             Self::NotBrought { issue, why } => {
                 write!(f, "{issue} could not be brought into this worktree: {why}")
             }
@@ -273,4 +275,9 @@ impl fmt::Display for Notice {
             Self::GateRuns { issue, gate } => write!(f, "running gate '{gate}' of {issue}"),
         }
     }
+}
+
+fn landed_gone(f: &mut fmt::Formatter<'_>, commit: &str) -> fmt::Result {
+    let short = commit.get(..10).unwrap_or(commit);
+    write!(f, "{short} was landed and is not on the target any more: somebody set it back")
 }

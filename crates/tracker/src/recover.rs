@@ -3,7 +3,7 @@
 use std::fmt;
 use std::io::ErrorKind;
 
-use holdfast_kernel::{Holder, Name};
+use holdfast_kernel::{Holder, Resource};
 use holdfast_store::Finding;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -185,14 +185,14 @@ impl From<&Finding> for Found {
             Finding::Damage { what, leases } => Self::Damage { what: what.clone(), leases: *leases },
             Finding::Missing { records } => Self::MissingRecords { records: *records },
             Finding::Lost(lost) => {
-                let of = |part: fn(&(Name, Holder)) -> &Name| {
-                    lost.resource.as_ref().map(|it| part(it).to_string())
+                let of = |part: fn(&(Resource, Holder)) -> &str| {
+                    lost.resource.as_ref().map(|it| part(it).to_owned())
                 };
                 Self::Lost {
                     lease_id: lost.lease.to_string(),
-                    issue_id: of(|(resource, _)| resource),
-                    agent_id: of(|(_, holder)| &holder.agent),
-                    worktree_id: of(|(_, holder)| &holder.place),
+                    issue_id: of(|(resource, _)| resource.text()),
+                    agent_id: of(|(_, holder)| holder.agent.as_str()),
+                    worktree_id: of(|(_, holder)| holder.place.as_str()),
                 }
             }
             Finding::Segment { path, what } => {

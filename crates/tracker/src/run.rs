@@ -11,7 +11,6 @@ mod keeping;
 mod leftovers;
 mod log;
 mod message;
-mod over;
 pub mod place;
 pub mod pool;
 mod record;
@@ -21,7 +20,6 @@ pub use guardian::guard;
 pub use keeping::lost;
 pub use log::{Bound, first_part, logs, prepare};
 pub use message::{Ended, Input, Order, Start, Why, Word};
-pub use over::{close_over, is_held};
 pub use record::{MARKER, Record, busy, end_marked, sweep};
 
 /// The label of issues that no pool takes, because commands failed on them too often.

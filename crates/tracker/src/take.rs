@@ -197,7 +197,7 @@ fn next_once(
         dead.extend(claims.without_keeper(&who)?);
         let table = claims.view()?.table;
         let mine = |lease: &&Lease| lease.holder == who.holder;
-        let held = table.iter().filter(mine).filter_map(|lease| IssueId::parse(lease.resource.as_str()));
+        let held = table.iter().filter(mine).filter_map(|lease| IssueId::of(&lease.resource));
         candidates.splice(..0, held);
     }
     // What this agent holds already is not available, not even to itself.
@@ -272,7 +272,7 @@ fn taken(session: &Session, answer: Answer, between: Option<Between<'_>>) -> Res
         return Err(error);
     }
     if between.is_none()
-        && let Some(id) = IssueId::parse(lease.resource.as_str())
+        && let Some(id) = IssueId::of(&lease.resource)
     {
         let brought = Writer::open(session).and_then(|writer| writer.bring(id));
         if let Err(error) = brought {

@@ -130,7 +130,7 @@ fn has_issue(session: &Session, worktrees: &[Entry], lease: &Lease) -> Result<bo
         return Ok(true);
     }
     for entry in worktrees {
-        let directory = entry.root.join(DATA).join("issues").join(lease.resource.as_str());
+        let directory = entry.root.join(DATA).join("issues").join(lease.resource.text());
         if crate::durable::is_dir(session.sys(), &directory).map_err(Error::from)? {
             return Ok(true);
         }

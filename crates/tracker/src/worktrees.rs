@@ -174,8 +174,7 @@ pub fn remove(session: &Session, name: &str, insist: bool) -> Result<Removed> {
     if !others.is_empty() {
         let issues = Issues::new(session);
         let handle = |lease: &Lease| {
-            let resource = lease.resource.as_str();
-            IssueId::parse(resource).map_or_else(|| resource.to_owned(), |id| issues.handle(id))
+            IssueId::of(&lease.resource).map_or_else(|| lease.resource.to_string(), |id| issues.handle(id))
         };
         let mut holders: Vec<String> = others.iter().map(|lease| lease.holder.agent.to_string()).collect();
         holders.dedup();

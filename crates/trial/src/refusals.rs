@@ -53,7 +53,7 @@ pub fn lease() -> Lease {
     let stamp = Stamp::new(1_700_000_000_000, None).unwrap();
     Lease {
         id: LeaseId::new(7),
-        resource: name("resource"),
+        resource: name("resource").into(),
         holder: Holder { agent: name("agent:anna"), place: name("place") },
         mode: Mode::Exclusive,
         fence: Fence::new(3).unwrap(),

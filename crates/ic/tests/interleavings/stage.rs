@@ -6,7 +6,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use holdfast_ic::locks;
 use holdfast_ic::names::LockName;
 use holdfast_ic::owner::{self, Owner, Said};
-use holdfast_kernel::{Acquire, Command, Holder, LeaseId, Millis, Mode, Name, Policy, Request, Text};
+use holdfast_kernel::{
+    Acquire, Command, Holder, LeaseId, Millis, Mode, Name, Policy, Request, Resource, Text,
+};
 use holdfast_sim::explore::exhaustive::Once;
 use holdfast_store::directory::Directory;
 use holdfast_store::{Medium, liveness};
@@ -52,7 +54,7 @@ pub(crate) fn lock() -> LockName {
     LockName::new("sprint", "7").unwrap()
 }
 
-pub(crate) fn resource() -> Name {
+pub(crate) fn resource() -> Resource {
     lock().resource().clone()
 }
 

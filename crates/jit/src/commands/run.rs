@@ -278,7 +278,7 @@ fn start(context: &Context, session: &Session, typed: &cli::Run, terms: &Terms) 
 /// Goes on with a claim that is held here. The guardian of this run is the only one in this worktree, so whoever had it
 /// before is through with it, or was cut off.
 fn go_on(session: &Session, typed: &cli::Run, terms: &Terms, id: IssueId, lease: &Lease) -> Result<()> {
-    if run::close_over(session, id, lease)? || !keeper::is_gone(session.sys(), lease) {
+    if land::close_over(session, id, lease)? || !keeper::is_gone(session.sys(), lease) {
         return Ok(());
     }
     // Whoever comes back is the same holder; its claim has to name the guardian that is there now.

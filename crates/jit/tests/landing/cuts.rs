@@ -143,6 +143,53 @@ fn whoever_is_killed_on_the_way_to_a_remote_goes_on() {
     assert_eq!(ground.main(&["rev-parse", "main"]), ground.git(&["rev-parse", "main"], &ground.origin()));
 }
 
+/// An agent that is killed while it finishes and begins anew is never sent to do again what has landed, and gives nothing
+/// back that has.
+#[test]
+fn what_has_landed_is_neither_begun_again_nor_given_back() {
+    let ground = Ground::new();
+    let (cut, agent) = (Cut::new(), ground.agent("a"));
+    let finished = |step: u32, name: &str| {
+        let file = format!("f-{step}-{name}");
+        let id = ground.issue(&file, &[]);
+        agent.begin(&id, &file);
+        let message = format!("landed {file}");
+        let (struck, _) = cut.run(&agent, &["finish", &id, "-a", "-m", &message], step, Strike::KillAfter);
+        (struck, id, file)
+    };
+    let mut landed_at = Vec::new();
+    for step in steps() {
+        let (struck, id, file) = finished(step, "next");
+        if !struck {
+            break;
+        }
+        let has_landed = ground.landed().contains(&format!("landed {file}"));
+        if has_landed && ground.is_held(&id) {
+            landed_at.push(step);
+        }
+        let again = agent.run(&["start"]);
+        if has_landed {
+            assert_eq!(again.code, Some(3), "step {step}: there is nothing else to do: {again}");
+        } else {
+            again.ok();
+            agent.run(&["finish", &id, "-a", "-m", &format!("landed {file}")]).ok();
+        }
+        lands_once(&ground, &id, &file, &format!("step {step}"));
+        assert_eq!(ground.told(&id), pair("done", "landed"), "step {step}");
+        assert!(!ground.is_held(&id), "step {step}");
+    }
+    let step = *landed_at.first().expect("a step between landing and giving back");
+    for (name, command) in [("again", "start"), ("drop", "drop")] {
+        let (_, id, file) = finished(step, name);
+        let refused = agent.run(&[command, &id]);
+        assert_eq!(refused.code, Some(3), "{refused}");
+        assert!(refused.stderr.contains("has landed"), "{refused}");
+        lands_once(&ground, &id, &file, name);
+        assert_eq!(ground.told(&id), pair("done", "landed"), "{name}");
+        assert!(!ground.is_held(&id) && ground.is_clean(), "{name}");
+    }
+}
+
 /// Work that is kept on its branch is kept once, however often that is typed.
 #[test]
 fn whoever_is_killed_on_the_way_to_a_review_goes_on() {

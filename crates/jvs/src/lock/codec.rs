@@ -101,7 +101,7 @@ impl LockRecord {
         let ttl = Millis::new(self.lease_duration_ms);
         let lease = Lease {
             id: self.lock_id.parse().ok()?,
-            resource: Name::new(&self.worktree_id).ok()?,
+            resource: Name::new(&self.worktree_id).ok()?.into(),
             holder: Holder {
                 agent: Name::new(&self.holder_nonce).ok()?,
                 place: Name::new(&self.session_id).ok()?,
@@ -172,7 +172,7 @@ mod tests {
         let text = |text: &str| Text::new(text).unwrap();
         Lease {
             id: LeaseId::new(7),
-            resource: Name::new("01ARZ3NDEKTSV4RRFFQ69G5FAV").unwrap(),
+            resource: Name::new("01ARZ3NDEKTSV4RRFFQ69G5FAV").unwrap().into(),
             holder: Holder { agent: Name::new("00ff").unwrap(), place: Name::new("s1").unwrap() },
             mode: Mode::Exclusive,
             fence: Fence::new(9).unwrap(),

@@ -280,7 +280,7 @@ impl Session {
             Error::new(Class::LockNotHeld, "this session has no token")
                 .hint("run `jvs lock acquire` once more; if the lock is yours, it says so")
         })?;
-        Ok(Claim { resource: resource.clone(), lease: self.lock_id, holder: self.holder()?, fence })
+        Ok(Claim { resource: resource.clone().into(), lease: self.lock_id, holder: self.holder()?, fence })
     }
 
     /// Whether the shell that it belongs to is known to be gone.

@@ -55,11 +55,11 @@ impl Entry {
         Ok(Self {
             sequence: sequence.get(),
             event: word.to_owned(),
-            doc_id: lease.resource.as_str().to_owned(),
+            doc_id: lease.resource.text().to_owned(),
             // Only whoever let a lease run out is told so; every other token that ended proves nothing.
             expired_token: (word == EXPIRED).then(|| token(lease, secret).to_string()),
             record: String::from_utf8(write_event(event, sequence)).map_err(|error| error.to_string())?,
-            previous: last.of(lease.resource.as_str()),
+            previous: last.of(lease.resource.text()),
         })
     }
 

@@ -156,7 +156,7 @@ impl Columns {
             expires_at_ms: lease.deadline().map(|at| at.wall_ms()),
             lease_id: Some(lease.id.to_string()),
             record: Some(String::from_utf8(Json.write(lease, counter)).map_err(|error| error.to_string())?),
-            ..Self::after(lease.resource.as_str().to_owned(), lease.fence.get(), last)
+            ..Self::after(lease.resource.text().to_owned(), lease.fence.get(), last)
         })
     }
 
@@ -201,7 +201,7 @@ impl Columns {
 
     /// Whether the columns say what the record says.
     fn agrees(&self, lease: &Lease) -> bool {
-        self.doc_id == lease.resource.as_str()
+        self.doc_id == lease.resource.text()
             && self.owner.as_deref() == Some(lease.holder.agent.as_str())
             && self.fence == lease.fence.get()
             && self.acquired_at_ms == Some(lease.granted.wall_ms())
@@ -214,5 +214,5 @@ const DISAGREE: &str = "its columns and its record say different things";
 
 /// The token that proves a lease.
 pub(super) fn token(lease: &Lease, secret: &Secret) -> Token {
-    secret.token(&lease.resource, &lease.holder.agent, lease.granted.wall_ms(), lease.fence)
+    secret.token(lease.resource.text(), &lease.holder.agent, lease.granted.wall_ms(), lease.fence)
 }

@@ -8,8 +8,8 @@ use std::cell::{Cell, RefCell};
 use std::path::Path;
 
 use holdfast_kernel::{
-    Answer, Claim, Command, Event, Fence, Lease, LeaseId, Limits, Mode, Name, Policy, Stamp, Table, apply,
-    check, decide,
+    Answer, Claim, Command, Event, Fence, Lease, LeaseId, Limits, Mode, Name, Policy, Resource, Stamp, Table,
+    apply, check, decide,
 };
 use holdfast_store::{Error, Held, Result, check_decision, read_event};
 use rusqlite::{Connection, Params};
@@ -136,7 +136,10 @@ impl<'c> Section<'c> {
     /// When they cannot be read.
     pub fn about(&self, command: &Command, limits: Limits) -> Result<Table> {
         let by_id = |id: LeaseId| self.leases(BY_ID, [id.to_string()]);
-        let on = |doc: &Name| Ok::<_, Error>(self.on(doc)?.table.iter().cloned().collect());
+        let on = |resource: &Resource| match resource.name() {
+            Some(doc) => Ok::<_, Error>(self.on(doc)?.table.iter().cloned().collect()),
+            None => Ok(Vec::new()),
+        };
         let mut found: Vec<Lease> = match command {
             _ if limits != Limits::NONE => return self.all(),
             Command::Sweep => return self.all(),
@@ -168,8 +171,13 @@ impl<'c> Section<'c> {
     /// # Errors
     /// The refusal if it is not allowed; otherwise what failed.
     pub fn decide(&self, before: &Table, policy: &Policy, command: &Command, now: &Stamp) -> Result<Answer> {
-        if matches!(command, Command::Acquire(wanted) if wanted.mode == Mode::Shared) {
-            return Err(Error::Unsupported { path: self.path.to_path_buf(), what: "a shared lease" });
+        let unsupported = match command {
+            Command::Acquire(wanted) if wanted.mode == Mode::Shared => Some("a shared lease"),
+            Command::Acquire(wanted) if wanted.resource.name().is_none() => Some("a lease on a pattern"),
+            _ => None,
+        };
+        if let Some(what) = unsupported {
+            return Err(Error::Unsupported { path: self.path.to_path_buf(), what });
         }
         let position = self.position()?;
         let decision = decide(before, policy, command, now, position.next)?;
@@ -300,7 +308,7 @@ impl<'c> Section<'c> {
         doc: &str,
         position: &Position,
     ) -> std::result::Result<Columns, String> {
-        let on = |table: &'_ Table| table.iter().find(|lease| lease.resource.as_str() == doc).cloned();
+        let on = |table: &'_ Table| table.iter().find(|lease| lease.resource.text() == doc).cloned();
         let last = self.last.borrow().of(doc);
         match (on(after), on(before)) {
             (Some(lease), _) => Columns::of(&lease, position.counter, self.secret, last),

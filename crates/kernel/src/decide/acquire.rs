@@ -1,13 +1,11 @@
-//! Taking a resource: what stands in the way, what may be moved out of it, and what is granted then.
+//! Taking a resource: whether the caller has it already, and what is granted once the way is clear.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
-use super::{expired, grant, limits};
-use crate::{
-    Acquire, Again, Answer, Cause, Decision, Event, Fence, Lease, Millis, Policy, Refusal, Stamp, Standing,
-    Table,
-};
+use super::way::Way;
+use super::{grant, limits};
+use crate::{Acquire, Again, Answer, Decision, Event, Fence, Lease, Millis, Policy, Refusal, Stamp, Table};
 
 pub(super) fn acquire(
     table: &Table,
@@ -24,7 +22,14 @@ pub(super) fn acquire(
     if table.get(wanted.id).is_some() {
         return Err(Refusal::DuplicateId { lease: wanted.id });
     }
-    let out_of_the_way = clear_the_way(table, wanted, now)?;
+    let way = Way {
+        resource: &wanted.resource,
+        mode: wanted.mode,
+        holder: &wanted.holder,
+        dead: &wanted.dead,
+        leaving: None,
+    };
+    let out_of_the_way = way.clear(table, now)?;
     let ending = out_of_the_way.iter().map(|(lease, _)| lease.id).collect();
     limits::check(table, policy, &wanted.holder, wanted.request, now, &ending)?;
 
@@ -58,58 +63,6 @@ fn again(policy: &Policy, wanted: &Acquire, mine: &Lease) -> Result<Decision, Re
     }
 }
 
-/// The leases that make room for the grant and how each of them ends, or the one that cannot be moved.
-fn clear_the_way<'a>(
-    table: &'a Table,
-    wanted: &Acquire,
-    now: &Stamp,
-) -> Result<Vec<(&'a Lease, Event)>, Refusal> {
-    let mut evictions = Vec::new();
-    let mut blockers: Vec<(&Lease, Option<Millis>)> = Vec::new();
-    for lease in table.on(&wanted.resource) {
-        if is_dead(wanted, lease) {
-            evictions.push((lease, Event::Evicted { lease: lease.id, at: *now, cause: Cause::Dead }));
-        } else if lease.holder == wanted.holder {
-            evictions.push((lease, expired(lease, now)));
-        } else if !lease.mode.admits(wanted.mode) {
-            match wait(lease, now)? {
-                Wait::None => evictions.push((lease, expired(lease, now))),
-                Wait::For(span) => blockers.push((lease, Some(span))),
-                Wait::Forever => blockers.push((lease, None)),
-            }
-        }
-    }
-    // An indefinite lease stands in the way longer than every finite one.
-    let longest = blockers.iter().max_by_key(|(_, wait)| (wait.is_none(), *wait));
-    match longest {
-        None => Ok(evictions),
-        Some((lease, retry_after)) => Err(Refusal::Held {
-            blocker: Box::new((*lease).clone()),
-            others: blockers.len().saturating_sub(1),
-            retry_after: *retry_after,
-        }),
-    }
-}
-
 fn is_dead(wanted: &Acquire, lease: &Lease) -> bool {
     wanted.dead.contains(&lease.id)
-}
-
-enum Wait {
-    None,
-    For(Millis),
-    Forever,
-}
-
-/// How long another holder's lease stands in the way.
-fn wait(lease: &Lease, now: &Stamp) -> Result<Wait, Refusal> {
-    match lease.standing(now) {
-        Standing::Beating | Standing::Stale { .. } => Ok(Wait::Forever),
-        Standing::Live { left } => match lease.ahead_of(now) {
-            Some(ahead) => Err(Refusal::ClockSkew { blocker: Box::new(lease.clone()), ahead }),
-            None => Ok(Wait::For(left.plus(lease.skew).plus(lease.grace))),
-        },
-        Standing::Lapsed { takeover_in, .. } => Ok(Wait::For(takeover_in)),
-        Standing::Open { .. } => Ok(Wait::None),
-    }
 }

@@ -1,6 +1,6 @@
 //! What a grant is made of: the term that its holder may have, and the fence that nobody had before.
 
-use crate::{Fence, Holder, Millis, Name, Policy, Refusal, Request, Stamp, Table, Term};
+use crate::{Fence, Holder, Millis, Policy, Refusal, Request, Resource, Stamp, Table, Term};
 
 /// The term from now on, if this holder may have it.
 pub(super) fn term(
@@ -29,8 +29,13 @@ pub(super) fn term(
 
 /// The position of a grant that comes after `before` other events. A counter that was set back would give
 /// a number out twice, so it is compared with what the resource was granted with.
-pub(super) fn fence(table: &Table, resource: &Name, next: Fence, before: usize) -> Result<Fence, Refusal> {
-    if let Some(ahead) = table.on(resource).find(|lease| lease.fence >= next) {
+pub(super) fn fence(
+    table: &Table,
+    resource: &Resource,
+    next: Fence,
+    before: usize,
+) -> Result<Fence, Refusal> {
+    if let Some(ahead) = table.overlapping(resource).find(|lease| lease.fence >= next) {
         return Err(Refusal::CounterBehind { next, lease: ahead.clone().into() });
     }
     next.plus(before as u64).ok_or(Refusal::FencesExhausted)

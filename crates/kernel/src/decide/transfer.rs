@@ -4,7 +4,8 @@ use alloc::boxed::Box;
 use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 
-use super::{expired, grant, in_force, limits};
+use super::way::Way;
+use super::{grant, in_force, limits};
 use crate::{
     Answer, Decision, Event, Fence, Lease, LeaseId, Millis, Policy, Refusal, Request, Stamp, Table, Term,
     Transfer,
@@ -18,7 +19,7 @@ pub(super) fn transfer(
     next: Fence,
 ) -> Result<Decision, Refusal> {
     let old = in_force(table, wanted.lease, &wanted.holder, now)?;
-    let theirs = receivers(table, old, wanted, now)?;
+    receiver_has_none(table, old, wanted, now)?;
     if table.get(wanted.id).is_some() {
         return Err(Refusal::DuplicateId { lease: wanted.id });
     }
@@ -27,10 +28,14 @@ pub(super) fn transfer(
         Term::Indefinite { .. } => Request::Indefinite,
     };
     let term = grant::term(policy, &wanted.to, request, old.reason.is_some(), now)?;
-    let ending: BTreeSet<LeaseId> = [old.id].into_iter().chain(theirs.map(|lease| lease.id)).collect();
+    let way =
+        Way { resource: &old.resource, mode: old.mode, holder: &wanted.to, dead: &[], leaving: Some(old.id) };
+    let out_of_the_way = way.clear(table, now)?;
+    let ended = out_of_the_way.iter().map(|(lease, _)| lease.id);
+    let ending: BTreeSet<LeaseId> = [old.id].into_iter().chain(ended).collect();
     limits::check(table, policy, &wanted.to, request, now, &ending)?;
 
-    let mut events: Vec<Event> = theirs.map(|lease| expired(lease, now)).into_iter().collect();
+    let mut events: Vec<Event> = out_of_the_way.into_iter().map(|(_, eviction)| eviction).collect();
     let lease = Lease {
         id: wanted.id,
         holder: wanted.to.clone(),
@@ -46,17 +51,12 @@ pub(super) fn transfer(
     Ok(Decision { events, answer: Answer::Transferred(lease) })
 }
 
-/// What the receiver has on the resource: only what is over may be there, and it ends with the hand-over.
-fn receivers<'a>(
-    table: &'a Table,
-    old: &Lease,
-    wanted: &Transfer,
-    now: &Stamp,
-) -> Result<Option<&'a Lease>, Refusal> {
+/// Nobody is handed what it holds already. What it held and is over ends with the hand-over.
+fn receiver_has_none(table: &Table, old: &Lease, wanted: &Transfer, now: &Stamp) -> Result<(), Refusal> {
     match table.held_by(&old.resource, &wanted.to) {
         Some(lease) if !lease.standing(now).is_over() => {
             Err(Refusal::SameHolder { lease: Box::new(lease.clone()) })
         }
-        theirs => Ok(theirs),
+        _ => Ok(()),
     }
 }

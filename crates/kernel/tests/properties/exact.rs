@@ -8,7 +8,7 @@ use holdfast_kernel::{
 use proptest::prelude::*;
 
 use crate::config;
-use crate::support::make::{boot, fence, holder, id, ms, name, text, wall};
+use crate::support::make::{boot, fence, holder, id, ms, named, text, wall};
 use crate::world::{history, run};
 
 /// What would have caused the event, if anything could.
@@ -38,11 +38,9 @@ fn cause_of(table: &Table, event: &Event) -> Option<(Policy, Command, Stamp, Fen
         }
         // The holder itself comes back.
         Event::Evicted { lease, cause: Cause::Expired, .. } => Command::Acquire(for_good(table.get(*lease)?)),
-        Event::Evicted { lease, cause: Cause::Dead, .. } => Command::Acquire(Acquire {
-            holder: holder("agent:nobody@nowhere"),
-            dead: vec![*lease],
-            ..for_good(table.get(*lease)?)
-        }),
+        Event::Evicted { lease, cause: Cause::Dead, .. } => {
+            Command::Acquire(Acquire { dead: vec![*lease], ..for_good(table.get(*lease)?) })
+        }
     };
     Some((plain, command, *event.at(), late))
 }
@@ -122,11 +120,17 @@ fn leases() -> impl Strategy<Value = Lease> {
     let span = || prop_oneof![6 => 0..4_u64, 1 => Just(Millis::LONGEST.get() + 1)];
     let who = prop::sample::select(vec!["agent:a@1", "agent:a@2", "agent:b@1", "human:c@1"]);
     let position = prop_oneof![30 => 1..60_u64, 1 => Just(Fence::LAST.get())];
-    let names = (1..4_u128, prop::sample::select(vec!["x", "y", "z"]), who, any::<bool>(), position);
+    let names = (
+        1..4_u128,
+        prop::sample::select(vec!["x", "a/b", "z", "~a/*", "~**", "~a/b", "~c/**"]),
+        who,
+        any::<bool>(),
+        position,
+    );
     (names, stamps(), prop::bool::weighted(0.8), terms(), span(), span(), any::<bool>()).prop_map(
         |((number, what, who, shared, position), granted, begins, term, skew, grace, reason)| Lease {
             id: id(number),
-            resource: name(what),
+            resource: named(what),
             holder: holder(who),
             mode: if shared { Mode::Shared } else { Mode::Exclusive },
             fence: fence(position),

@@ -11,7 +11,7 @@ use proptest::test_runner::TestRunner;
 
 use crate::at_least;
 use crate::invariants;
-use crate::support::make::{holder, id, name, text};
+use crate::support::make::{holder, id, named, text};
 use crate::world::Taken;
 
 const LATEST: i64 = 253_402_300_799_999;
@@ -66,7 +66,7 @@ fn policies() -> impl Strategy<Value = Policy> {
 fn commands() -> impl Strategy<Value = Command> {
     let ids = || (1..4_u128).prop_map(id);
     let who = || prop::sample::select(vec!["agent:a@1", "b@1", ":@2"]).prop_map(holder);
-    let what = || prop::sample::select(vec!["x", "y"]).prop_map(name);
+    let what = || prop::sample::select(vec!["x", "y", "~a/*", "~**"]).prop_map(named);
     let request = prop_oneof![4 => spans().prop_map(Request::Finite), 1 => Just(Request::Indefinite)];
     let acquire = (ids(), what(), who(), any::<bool>(), request, prop::collection::vec(ids(), 0..2))
         .prop_map(|(id, resource, holder, shared, request, dead)| {

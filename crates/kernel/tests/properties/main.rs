@@ -19,6 +19,7 @@ mod hostile;
 mod invariants;
 mod model;
 mod naive;
+mod patterns;
 mod world;
 
 use proptest::test_runner::{Config, RngSeed};

@@ -10,7 +10,7 @@ use holdfast_kernel::{
 };
 
 use crate::invariants;
-use crate::support::make::{boot, fence, holder, id, ms, name, range, text, wall};
+use crate::support::make::{boot, fence, holder, id, ms, named, range, text, wall};
 use crate::world::Taken;
 
 const HOLDERS: [&str; 3] = ["agent:a@1", "agent:a@2", "agent:b@1"];
@@ -61,7 +61,7 @@ impl Small {
                 for request in &self.requests {
                     all.push(Command::Acquire(Acquire {
                         id: free_id(n, table),
-                        resource: name("x"),
+                        resource: named("x"),
                         holder: holder(HOLDERS[n]),
                         mode,
                         request: *request,

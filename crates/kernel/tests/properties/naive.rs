@@ -2,12 +2,13 @@
 //! be: a list, loops and signed numbers. Random histories must come to the same under both.
 
 use holdfast_kernel::{
-    Acquire, Again, Answer, Command, Decision, Holder, LeaseId, Limits, Policy, Refusal, Request, Stamp,
-    Transfer,
+    Acquire, Again, Answer, Command, Decision, Holder, LeaseId, Limits, Policy, Refusal, Request, Resource,
+    Stamp, Transfer,
 };
 use proptest::prelude::*;
 
 use crate::config;
+use crate::invariants::meet;
 use crate::world::{History, Op, World, history};
 
 const LATEST_WALL: i128 = 253_402_300_799_999;
@@ -15,7 +16,7 @@ const CENTURY: i128 = 100 * 366 * 24 * 3_600_000;
 
 struct Row {
     id: LeaseId,
-    resource: String,
+    resource: Resource,
     holder: Holder,
     fence: u64,
     ttl: i128,
@@ -76,9 +77,7 @@ impl Naive {
             }
             Command::Check(claim) => {
                 let shown = |row: &&Row| {
-                    row.id == claim.lease
-                        && row.fence == claim.fence.get()
-                        && row.resource == claim.resource.as_str()
+                    row.id == claim.lease && row.fence == claim.fence.get() && row.resource == claim.resource
                 };
                 match self.rows.iter().find(shown) {
                     None => says("FENCED_OUT"),
@@ -121,14 +120,14 @@ impl Naive {
         &mut self,
         policy: &Policy,
         id: LeaseId,
-        what: &str,
+        what: &Resource,
         holder: &Holder,
         ttl: i128,
         now: &Stamp,
     ) -> String {
         self.count += 1;
         let (skew, grace) = (i128::from(policy.skew.get()), i128::from(policy.grace.get()));
-        let (resource, holder, fence) = (what.to_owned(), holder.clone(), self.count);
+        let (resource, holder, fence) = (what.clone(), holder.clone(), self.count);
         self.rows.push(Row { id, resource, holder, fence, ttl, from: *now, wait: skew + grace, skew });
         format!("with fence {fence} for {ttl}")
     }
@@ -136,10 +135,10 @@ impl Naive {
     fn acquire(&mut self, policy: &Policy, wanted: &Acquire, now: &Stamp) -> String {
         let Request::Finite(ttl) = wanted.request else { panic!("only finite leases here") };
         let ttl = i128::from(ttl.get());
-        let holding = self.rows.iter().position(|row| row.resource == wanted.resource.as_str());
-        if let Some(row) = holding.map(|at| &self.rows[at]) {
+        let mine = |row: &&Row| row.resource == wanted.resource && row.holder == wanted.holder;
+        if let Some(row) = self.rows.iter().find(mine) {
             let dead = wanted.dead.contains(&row.id);
-            if row.holder == wanted.holder && row.over(now) < 0 && !dead {
+            if row.over(now) < 0 && !dead {
                 return says(if policy.again == Again::Return { "already held" } else { "ALREADY_HELD" });
             }
         }
@@ -149,24 +148,45 @@ impl Naive {
         if self.rows.iter().any(|row| row.id == wanted.id) {
             return says("DUPLICATE_ID");
         }
-        if let Some(at) = holding {
-            let row = &self.rows[at];
-            let moves =
-                wanted.dead.contains(&row.id) || row.holder == wanted.holder || row.over(now) >= row.wait;
-            if !moves {
-                let ahead = passed(now, &row.from);
-                let left = row.wait - row.over(now);
-                return if ahead > row.skew {
-                    format!("CLOCK_SKEW by {ahead}")
-                } else {
-                    format!("HELD for {left}")
-                };
-            }
-            self.rows.remove(at);
-            self.count += 1;
+        if let Err(code) = self.make_way(&wanted.resource, &wanted.holder, &wanted.dead, None, now) {
+            return code;
         }
-        let grant = self.grant(policy, wanted.id, wanted.resource.as_str(), &wanted.holder, ttl, now);
+        let grant = self.grant(policy, wanted.id, &wanted.resource, &wanted.holder, ttl, now);
         format!("granted {grant}")
+    }
+
+    /// L-14, L-15, L-18, L-19, L-43, L-44: removes what makes room, or says what does not.
+    fn make_way(
+        &mut self,
+        what: &Resource,
+        holder: &Holder,
+        dead: &[LeaseId],
+        leaving: Option<LeaseId>,
+        now: &Stamp,
+    ) -> Result<(), String> {
+        let (mut longest, mut gone) = (None, Vec::new());
+        self.rows.sort_by_key(|row| row.id);
+        for row in self.rows.iter().filter(|row| meet(&row.resource, what) && Some(row.id) != leaving) {
+            let own = row.holder == *holder;
+            if own && row.resource != *what && !dead.contains(&row.id) {
+                continue;
+            }
+            if dead.contains(&row.id) || own || row.over(now) >= row.wait {
+                gone.push(row.id);
+                continue;
+            }
+            let ahead = passed(now, &row.from);
+            if ahead > row.skew {
+                return Err(format!("CLOCK_SKEW by {ahead}"));
+            }
+            longest = longest.max(Some(row.wait - row.over(now)));
+        }
+        if let Some(left) = longest {
+            return Err(format!("HELD for {left}"));
+        }
+        self.rows.retain(|row| !gone.contains(&row.id));
+        self.count += gone.len() as u64;
+        Ok(())
     }
 
     fn renew(
@@ -202,6 +222,11 @@ impl Naive {
         if let Err(code) = Self::length(policy, &wanted.to, ttl, now) {
             return code;
         }
+        let what = self.rows[at].resource.clone();
+        if let Err(code) = self.make_way(&what, &wanted.to, &[], Some(wanted.lease), now) {
+            return code;
+        }
+        let at = self.rows.iter().position(|row| row.id == wanted.lease).unwrap();
         let old = self.rows.remove(at);
         format!("transferred {}", self.grant(policy, wanted.id, &old.resource, &wanted.to, ttl, now))
     }

@@ -8,10 +8,11 @@ use holdfast_kernel::{
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-use crate::support::make::{fence, holder, ms, name, text};
+use crate::support::make::{fence, holder, ms, named, text};
 
 const HOLDERS: [&str; 4] = ["agent:a@1", "agent:a@2", "agent:b@1", "human:c@1"];
-const RESOURCES: [&str; 2] = ["x", "y"];
+/// Two names, and patterns of which each but the last two has something in common with every other.
+pub(crate) const RESOURCES: [&str; 6] = ["x", "a/b", "~a/*", "~**", "~a/b", "~c/**"];
 
 /// How the clocks move before a step.
 #[derive(Clone, Debug)]
@@ -92,7 +93,7 @@ fn op() -> impl Strategy<Value = Op> {
     let ttl = || prop_oneof![3 => Just(None), 2 => (0..24_u64).prop_map(Some)];
     let wanted = (
         0..4_usize,
-        0..2_usize,
+        prop_oneof![2 => 0..2_usize, 3 => 2..RESOURCES.len()],
         any::<bool>(),
         prop_oneof![4 => (0..24_u64).prop_map(Some), 1 => Just(None)],
     );
@@ -233,7 +234,7 @@ impl World {
         match *op {
             Op::Acquire { who, what, shared, ttl, reason, taken, dead } => Command::Acquire(Acquire {
                 id: self.id(taken, dead),
-                resource: name(RESOURCES[what]),
+                resource: named(RESOURCES[what]),
                 holder: holder(HOLDERS[who]),
                 mode: if shared { Mode::Shared } else { Mode::Exclusive },
                 request: ttl.map_or(Request::Indefinite, |ttl| Request::Finite(ms(ttl))),
@@ -281,7 +282,7 @@ impl World {
     fn check(&self, pick: usize, who: Option<usize>, off: u64) -> Command {
         let (lease, holder) = self.claimed(pick, who);
         let held = self.table.get(lease);
-        let resource = held.map_or_else(|| name(RESOURCES[0]), |held| held.resource.clone());
+        let resource = held.map_or_else(|| named(RESOURCES[0]), |held| held.resource.clone());
         let number = held.map_or(1, |held| held.fence.get()) + off;
         Command::Check(Claim { resource, lease, holder, fence: fence(number) })
     }

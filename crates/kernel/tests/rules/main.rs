@@ -13,5 +13,6 @@ mod support;
 mod errors;
 mod moments;
 mod names;
+mod patterns;
 mod spec;
 mod texts;

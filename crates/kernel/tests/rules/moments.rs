@@ -4,7 +4,7 @@ use holdfast_kernel::{
     Boot, BootId, Elapsed, Inconsistent, Lease, Millis, Mode, Stamp, Table, Tags, Term, TimeError,
 };
 
-use crate::support::make::{boot, fence, holder, id, ms, name, wall};
+use crate::support::make::{boot, fence, holder, id, ms, named, wall};
 
 const LATEST: u64 = 253_402_300_799_999;
 const LAST_BOOT: u64 = (1 << 53) - 1;
@@ -60,7 +60,7 @@ fn spans_are_told_in_seconds_where_they_are_whole() {
 fn shared(number: u128, who: &str, position: u64) -> Lease {
     Lease {
         id: id(number),
-        resource: name("doc"),
+        resource: named("doc"),
         holder: holder(who),
         mode: Mode::Shared,
         fence: fence(position),
@@ -81,7 +81,7 @@ fn a_table_is_restored_in_any_order_or_not_at_all() {
     assert_eq!(Table::restore([two.clone(), one.clone()]), Ok(table.clone()));
     assert_eq!(table.iter().collect::<Vec<_>>(), [&one, &two]);
     let with = |lease: Lease| Table::restore([one.clone(), lease]).unwrap_err();
-    let resource = || name("doc");
+    let resource = || named("doc");
     assert_eq!(with(Lease { id: id(1), ..two.clone() }), Inconsistent::Duplicate { lease: id(1) });
     assert_eq!(
         with(Lease { fence: fence(7), ..two.clone() }),

@@ -2,7 +2,8 @@
 
 use holdfast_kernel::{
     Acquire, Again, Answer, Cause, Claim, Command, Event, Holder, Inconsistent, KindRule, Lease, LimitKind,
-    Limits, Millis, Mode, Policy, Refusal, Request, Stamp, Standing, Tags, Term, Transfer, TtlRange,
+    Limits, Millis, Mode, Policy, Refusal, Request, Resource, Stamp, Standing, Tags, Term, Transfer,
+    TtlRange,
 };
 
 use super::json::Json;
@@ -21,6 +22,13 @@ fn millis(span: Millis) -> Json {
 
 fn holder(holder: &Holder) -> Json {
     Json::object([("agent", Json::text(&holder.agent)), ("place", Json::text(&holder.place))])
+}
+
+fn resource(resource: &Resource) -> Json {
+    match resource {
+        Resource::Name(name) => Json::text(name),
+        Resource::Pattern(pattern) => Json::object([("pattern", Json::text(pattern))]),
+    }
 }
 
 fn mode(mode: Mode) -> Json {
@@ -45,7 +53,7 @@ pub(crate) fn lease(lease: &Lease) -> Json {
     };
     Json::object([
         ("id", Json::text(lease.id)),
-        ("resource", Json::text(&lease.resource)),
+        ("resource", resource(&lease.resource)),
         ("holder", holder(&lease.holder)),
         ("mode", mode(lease.mode)),
         ("fence", Json::Number(lease.fence.get())),
@@ -121,7 +129,7 @@ fn acquire(wanted: &Acquire) -> Json {
         "acquire",
         [
             ("id", Json::text(wanted.id)),
-            ("resource", Json::text(&wanted.resource)),
+            ("resource", resource(&wanted.resource)),
             ("holder", holder(&wanted.holder)),
             ("mode", mode(wanted.mode)),
             ("request", request),
@@ -150,7 +158,7 @@ fn check(claim: &Claim) -> Json {
     Json::tagged(
         "check",
         [
-            ("resource", Json::text(&claim.resource)),
+            ("resource", resource(&claim.resource)),
             ("lease", Json::text(claim.lease)),
             ("holder", holder(&claim.holder)),
             ("fence", Json::Number(claim.fence.get())),

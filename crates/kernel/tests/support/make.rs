@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use holdfast_kernel::{
     Acquire, Again, Boot, BootId, Claim, Command, Fence, Holder, KindRule, LeaseId, Limits, Millis, Mode,
-    Name, Policy, Request, Stamp, Tags, Text, Transfer, TtlRange,
+    Name, Pattern, Policy, Request, Resource, Stamp, Tags, Text, Transfer, TtlRange,
 };
 
 pub(crate) const fn ms(ms: u64) -> Millis {
@@ -13,6 +13,14 @@ pub(crate) const fn ms(ms: u64) -> Millis {
 
 pub(crate) fn name(text: &str) -> Name {
     Name::new(text).unwrap()
+}
+
+/// A resource: a name, or behind a `~` a pattern.
+pub(crate) fn named(text: &str) -> Resource {
+    match text.strip_prefix('~') {
+        Some(pattern) => Pattern::new(pattern).unwrap().into(),
+        None => name(text).into(),
+    }
 }
 
 pub(crate) fn text(text: &str) -> Text {
@@ -64,7 +72,7 @@ pub(crate) const fn range(min: u64, max: u64) -> TtlRange {
 pub(crate) fn acquire(number: u128, who: &str) -> Acquire {
     Acquire {
         id: id(number),
-        resource: name("doc"),
+        resource: named("doc"),
         holder: holder(who),
         mode: Mode::Exclusive,
         request: Request::Finite(ms(10_000)),
@@ -87,7 +95,7 @@ pub(crate) fn lasting(ttl: u64, acquire: Acquire) -> Acquire {
 }
 
 pub(crate) fn on(resource: &str, acquire: Acquire) -> Acquire {
-    Acquire { resource: name(resource), ..acquire }
+    Acquire { resource: named(resource), ..acquire }
 }
 
 pub(crate) fn transfer(lease: u128, who: &str, number: u128, to: &str) -> Transfer {
@@ -120,7 +128,7 @@ pub(crate) fn evict(lease: u128, by: &str) -> Command {
 /// Claims `doc`.
 pub(crate) fn check(lease: u128, who: &str, number: u64) -> Command {
     Command::Check(Claim {
-        resource: name("doc"),
+        resource: named("doc"),
         lease: id(lease),
         holder: holder(who),
         fence: fence(number),

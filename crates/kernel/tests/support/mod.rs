@@ -5,3 +5,4 @@ pub(crate) mod encode;
 pub(crate) mod files;
 pub(crate) mod json;
 pub(crate) mod make;
+pub(crate) mod paths;

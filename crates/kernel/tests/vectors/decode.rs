@@ -2,7 +2,8 @@
 
 use holdfast_kernel::{
     Acquire, Again, Boot, BootId, Cause, Claim, Command, Event, Fence, Holder, KindRule, Lease, LeaseId,
-    Limits, Millis, Mode, Name, Policy, Request, Stamp, Tags, Term, Text, Transfer, TtlRange,
+    Limits, Millis, Mode, Name, Pattern, Policy, Request, Resource, Stamp, Tags, Term, Text, Transfer,
+    TtlRange,
 };
 use serde_json::Value;
 
@@ -20,6 +21,13 @@ fn millis(value: &Value) -> Millis {
 
 fn optional<T>(value: &Value, decode: impl Fn(&Value) -> T) -> Option<T> {
     (!value.is_null()).then(|| decode(value))
+}
+
+fn resource(value: &Value) -> Resource {
+    match value.get("pattern") {
+        Some(pattern) => Pattern::new(string(pattern)).unwrap().into(),
+        None => name(value).into(),
+    }
 }
 
 fn name(value: &Value) -> Name {
@@ -121,7 +129,7 @@ pub(crate) fn command(value: &Value) -> Command {
         }
         "sweep" => Command::Sweep,
         "check" => Command::Check(Claim {
-            resource: name(&value["resource"]),
+            resource: resource(&value["resource"]),
             lease: lease(),
             holder: by(),
             fence: fence(&value["fence"]),
@@ -134,7 +142,7 @@ fn acquire(value: &Value) -> Acquire {
     let request = &value["request"];
     Acquire {
         id: id(&value["id"]),
-        resource: name(&value["resource"]),
+        resource: resource(&value["resource"]),
         holder: holder(&value["holder"]),
         mode: mode(&value["mode"]),
         request: match string(&request["type"]) {
@@ -152,7 +160,7 @@ fn lease(value: &Value) -> Lease {
     let term = &value["term"];
     Lease {
         id: id(&value["id"]),
-        resource: name(&value["resource"]),
+        resource: resource(&value["resource"]),
         holder: holder(&value["holder"]),
         mode: mode(&value["mode"]),
         fence: fence(&value["fence"]),

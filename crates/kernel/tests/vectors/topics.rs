@@ -11,6 +11,7 @@ mod guard;
 mod indefinite;
 mod keep;
 mod limits;
+mod overlap;
 mod shared;
 mod takeover;
 mod terms;
@@ -54,6 +55,7 @@ pub(crate) fn all() -> Vec<Topic> {
         indefinite::topic(),
         keep::topic(),
         limits::topic(),
+        overlap::topic(),
         shared::topic(),
         takeover::topic(),
         terms::topic(),

@@ -26,7 +26,7 @@ fn head(wall_ms: u64) -> Head {
     let stamp = at(wall_ms, 77);
     let lease = Lease {
         id: LeaseId::new(5),
-        resource: name("one"),
+        resource: name("one").into(),
         holder: Holder { agent: name("bob"), place: name("there") },
         mode: Mode::Exclusive,
         fence: Fence::FIRST,

@@ -108,7 +108,7 @@ pub(crate) fn policy() -> Policy {
 pub(crate) fn wanted(resource: &str, who: &str) -> Command {
     Command::Acquire(Acquire {
         id: LeaseId::new(Sys::os().entropy.nonce().unwrap()),
-        resource: name(resource),
+        resource: name(resource).into(),
         holder: Holder { agent: name(who), place: name(who) },
         mode: Mode::Exclusive,
         request: Request::Finite(Millis::from_secs(600)),

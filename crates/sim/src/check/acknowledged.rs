@@ -57,13 +57,14 @@ fn may_end(call: &Call, lease: &Lease) -> bool {
         },
         Asked::Command(Command::Acquire(wanted)) => {
             let took = call.is_open() || call.granted().is_some();
-            let same = wanted.id != lease.id && wanted.resource == lease.resource;
+            let same = wanted.id != lease.id && wanted.resource.overlaps(&lease.resource);
             let in_the_way = !lease.mode.admits(wanted.mode) || lease.holder == wanted.holder;
             took && same && (in_the_way || wanted.dead.contains(&lease.id))
         }
         Asked::Command(Command::Transfer(wanted)) => {
-            // What its receiver had before and let run out makes room.
-            wanted.lease == lease.id || wanted.to == lease.holder
+            // What was in the way and ran out makes room.
+            let other = lease.resource.pattern().is_some() || wanted.to == lease.holder;
+            wanted.lease == lease.id || other
         }
         Asked::Command(_) => call.ends() == Some(lease.id),
         Asked::Write(_) | Asked::View => false,

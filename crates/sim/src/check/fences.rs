@@ -67,7 +67,7 @@ fn asked_at(history: &History, id: LeaseId) -> Option<Moment> {
 
 fn not_rising(history: &History, earlier: &Grant<'_>, later: &Grant<'_>) -> Option<String> {
     let (first, second) = (earlier.lease, later.lease);
-    let same = first.resource == second.resource && first.id != second.id;
+    let same = first.resource.overlaps(&second.resource) && first.id != second.id;
     let in_sequence = later.asked.is_some_and(|asked| earlier.seen < asked);
     let wrong = in_sequence && first.fence >= second.fence
         || first.fence == second.fence && earlier.seen <= later.seen;

@@ -87,7 +87,7 @@ impl Book {
     pub(crate) fn acquire(&self, actor: ActorId, id: u128, mode: Mode, ttl: u64) -> Asked {
         Asked::Command(Command::Acquire(Acquire {
             id: LeaseId::new(id),
-            resource: name("r"),
+            resource: name("r").into(),
             holder: self.holder(actor),
             mode,
             request: Request::Finite(Millis::new(ttl)),
@@ -101,7 +101,7 @@ impl Book {
     pub(crate) fn lease(&self, actor: ActorId, id: u128, fence: u64, mode: Mode, ttl: u64) -> Lease {
         Lease {
             id: LeaseId::new(id),
-            resource: name("r"),
+            resource: name("r").into(),
             holder: self.holder(actor),
             mode,
             fence: Fence::new(fence).unwrap(),

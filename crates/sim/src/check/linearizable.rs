@@ -2,12 +2,12 @@
 //! have given every answer. Calls of unknown outcome may have taken effect or not; and as long as nobody
 //! was told yes on top of it, a power loss may take that effect back.
 //!
-//! The search is Wing and Gong's with memoisation. Where no limit ties resources together, each has a
-//! history of its own; that keeps the search short.
+//! The search is Wing and Gong's with memoisation. Where no limit ties resources together and none overlaps another,
+//! each has a history of its own; that keeps the search short.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use holdfast_kernel::{Command, Lease, LeaseId, Limits, Name, Policy};
+use holdfast_kernel::{Command, Lease, LeaseId, Limits, Policy, Resource};
 
 use crate::history::{Asked, Call, History, Moment, Told};
 use crate::model::{Key, Known, Model};
@@ -21,7 +21,8 @@ const MOST_STATES: usize = 200_000;
 pub fn find(history: &History, policy: &Policy) -> Option<String> {
     let seen = first_seen(history);
     let about = |resource| Known { policy, resource, seen: &seen };
-    if policy.limits == Limits::NONE {
+    let patterns = resources(history).iter().any(|resource| resource.pattern().is_some());
+    if policy.limits == Limits::NONE && !patterns {
         resources(history).into_iter().find_map(|resource| judge(history, &about(Some(resource))))
     } else {
         judge(history, &about(None))
@@ -36,7 +37,7 @@ fn first_seen(history: &History) -> BTreeMap<LeaseId, &Lease> {
     seen
 }
 
-fn resources(history: &History) -> BTreeSet<&Name> {
+fn resources(history: &History) -> BTreeSet<&Resource> {
     let wanted = history.calls().iter().filter_map(|call| match &call.asked {
         Asked::Command(Command::Acquire(wanted)) => Some(&wanted.resource),
         _ => None,
@@ -106,7 +107,7 @@ fn last_chance(history: &History, call: &Call) -> Option<Moment> {
     power_loss.or_else(|| history.actor_end(call.by).filter(|_| call.told == Told::Nothing))
 }
 
-fn is_about(history: &History, call: &Call, resource: &Name) -> bool {
+fn is_about(history: &History, call: &Call, resource: &Resource) -> bool {
     let lease = match &call.asked {
         Asked::View | Asked::Command(Command::Sweep) => return true,
         Asked::Write(claim) | Asked::Command(Command::Check(claim)) => return claim.resource == *resource,

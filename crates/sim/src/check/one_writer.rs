@@ -87,7 +87,7 @@ impl<'a> Beliefs<'a> {
     fn clash(&self, earlier: &Belief<'_>, later: &Belief<'_>) -> bool {
         earlier.from < later.from
             && earlier.lease.holder != later.lease.holder
-            && earlier.lease.resource == later.lease.resource
+            && earlier.lease.resource.overlaps(&later.lease.resource)
             && !earlier.lease.mode.admits(later.lease.mode)
             && self.stands(earlier, later.from)
             && self.stands(later, later.from)

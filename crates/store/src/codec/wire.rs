@@ -91,7 +91,7 @@ pub(crate) mod samples {
         let tags = |tags: Tags, (key, value)| tags.with(key, text(value)).unwrap();
         Lease {
             id: LeaseId::new(1),
-            resource: Name::new("sprint/1").unwrap(),
+            resource: Name::new("sprint/1").unwrap().into(),
             holder: Holder { agent: Name::new("jvs:a").unwrap(), place: Name::new("här \"\\").unwrap() },
             mode: Mode::Exclusive,
             fence: Fence::new(7).unwrap(),

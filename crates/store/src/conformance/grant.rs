@@ -1,6 +1,8 @@
 //! Who gets a resource, and who does not.
 
-use holdfast_kernel::{Acquire, Again, Answer, Command, Millis, Mode, Policy, Refusal, Request, Term};
+use holdfast_kernel::{
+    Acquire, Again, Answer, Command, Millis, Mode, Pattern, Policy, Refusal, Request, Term,
+};
 
 use super::stage::{
     GRACE, SKEW, STALE, Stage, TTL, evicting, granted, holder, name, only, policy, refused, releasing, text,
@@ -117,7 +119,7 @@ pub(super) fn independent(stage: &Stage) {
     let medium = stage.open();
     let Some(other) = stage.subject.resources.get(1) else { return refuses_others(stage) };
     let first = stage.grant(&*medium, "anna");
-    let wanted = Acquire { resource: name(other), ..stage.wanted("berta") };
+    let wanted = Acquire { resource: name(other).into(), ..stage.wanted("berta") };
     let second = granted(medium.transact(&policy(), &Command::Acquire(wanted)));
     assert!(second.fence > first.fence);
     assert_eq!(view(&*medium).table.len(), 2);
@@ -130,10 +132,38 @@ pub(super) fn independent(stage: &Stage) {
 /// A medium of one resource says so and changes nothing.
 fn refuses_others(stage: &Stage) {
     let medium = stage.open();
-    let wanted = Acquire { resource: name("something else"), ..stage.wanted("anna") };
+    let wanted = Acquire { resource: name("something else").into(), ..stage.wanted("anna") };
     let result = medium.transact(&policy(), &Command::Acquire(wanted));
     assert!(matches!(result, Err(Error::Unsupported { .. })), "{result:?}");
     assert!(view(&*medium).table.is_empty());
+}
+
+/// What keeps many holders of a thing keeps patterns too; others say that they do not, and change nothing.
+pub(super) fn patterns(stage: &Stage) {
+    let medium = stage.open();
+    let ask = |who, pattern: &str| {
+        let resource = Pattern::new(pattern).expect("a pattern").into();
+        Command::Acquire(Acquire { resource, ..stage.wanted(who) })
+    };
+    let first = medium.transact(&policy(), &ask("anna", "sprint/*"));
+    if !stage.subject.shared {
+        assert!(matches!(first, Err(Error::Unsupported { .. })), "{first:?}");
+        assert!(view(&*medium).table.is_empty());
+        return;
+    }
+    let first = granted(first);
+    let refusal = refused(medium.transact(&policy(), &ask("berta", "**/7")));
+    assert!(matches!(refusal, Refusal::Held { others: 0, .. }), "{refusal:?}");
+    let other = granted(medium.transact(&policy(), &ask("berta", "sprint")));
+    let own = granted(medium.transact(&policy(), &ask("anna", "*/7")));
+    assert_eq!(view(&*stage.open()).table.iter().count(), 3, "another handle sees them");
+    medium.transact(&policy(), &releasing(&first)).expect("anna's release");
+    let refusal = refused(medium.transact(&policy(), &ask("berta", "**/7")));
+    assert!(matches!(refusal, Refusal::Held { others: 0, .. }), "{refusal:?}");
+    for lease in [&own, &other] {
+        medium.transact(&policy(), &releasing(lease)).expect("a release");
+    }
+    granted(medium.transact(&policy(), &ask("berta", "**/7")));
 }
 
 pub(super) fn shared(stage: &Stage) {

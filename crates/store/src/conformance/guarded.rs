@@ -32,7 +32,7 @@ fn refused_to_others(medium: &dyn Medium, lease: &Lease) {
     let later = lease.fence.plus(1).expect("a larger fence");
     let wrong_fence = Claim { fence: later, ..right.clone() };
     assert!(matches!(turned_away(medium, &wrong_fence), Refusal::FencedOut { .. }));
-    let wrong_resource = Claim { resource: name("no/such-thing"), ..right.clone() };
+    let wrong_resource = Claim { resource: name("no/such-thing").into(), ..right.clone() };
     assert!(matches!(turned_away(medium, &wrong_resource), Refusal::FencedOut { .. }));
     let wrong_holder = Claim { holder: holder("mallory"), ..right };
     assert!(matches!(turned_away(medium, &wrong_holder), Refusal::NotHolder { .. }));

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use holdfast_kernel::{
     Acquire, Again, Answer, Command, Holder, KindRule, Lease, LeaseId, Limits, Millis, Mode, Name, Policy,
-    Refusal, Request, Tags, Text, TtlRange,
+    Refusal, Request, Resource, Tags, Text, TtlRange,
 };
 use holdfast_sys::{Kind, Open, Sys};
 
@@ -52,8 +52,8 @@ impl Stage {
     }
 
     /// The first resource.
-    pub(super) fn resource(&self) -> Name {
-        name(self.subject.resources.first().expect("a resource"))
+    pub(super) fn resource(&self) -> Resource {
+        name(self.subject.resources.first().expect("a resource")).into()
     }
 
     /// What `who` asks for to get the first resource.

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::io::ErrorKind;
 use std::path::Path;
 
-use holdfast_kernel::{Event, Fence, Lease, Name, Table, apply};
+use holdfast_kernel::{Event, Fence, Lease, Resource, Table, apply};
 use holdfast_sys::{Files, Kind, Open, Stat};
 
 use super::layout::{OWNER, Spot};
@@ -48,7 +48,12 @@ impl Directory {
     }
 
     /// Makes the events durable, and says for which locks it could not, because a script was faster.
-    pub(super) fn commit(&self, settled: &mut Settled, locks: &Locks, events: &[Event]) -> Result<Vec<Name>> {
+    pub(super) fn commit(
+        &self,
+        settled: &mut Settled,
+        locks: &Locks,
+        events: &[Event],
+    ) -> Result<Vec<Resource>> {
         let counter = locks.position.counter(&self.sys)?;
         let changes = self.changes(locks, events, counter)?;
         for change in changes.iter().filter(|change| change.after.is_some()) {
@@ -222,7 +227,7 @@ impl Directory {
 }
 
 /// What an event is about, on a table that knows the lease.
-fn resource<'a>(table: &'a Table, event: &'a Event) -> Option<&'a Name> {
+fn resource<'a>(table: &'a Table, event: &'a Event) -> Option<&'a Resource> {
     match event {
         Event::Granted { lease } | Event::Transferred { lease, .. } => Some(&lease.resource),
         Event::Renewed { lease, .. }

@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use holdfast_kernel::Name;
+use holdfast_kernel::Resource;
 
 use crate::whole;
 
@@ -28,7 +28,7 @@ const LONGEST_PART: usize = 128;
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Spot {
     /// What is locked: `<name>/<scope>`.
-    pub(super) resource: Name,
+    pub(super) resource: Resource,
     /// `<root>/<name>`, the directory that the lock's directory is in. It stays once it is there.
     pub(super) family: PathBuf,
     /// `<root>/<name>/<scope>`, the lock's directory: there while the resource is held.
@@ -37,8 +37,8 @@ pub(super) struct Spot {
 
 impl Spot {
     /// The place for a resource, if it can be a lock.
-    pub(super) fn new(root: &Path, resource: &Name) -> Option<Self> {
-        let (name, scope) = resource.as_str().split_once('/')?;
+    pub(super) fn new(root: &Path, resource: &Resource) -> Option<Self> {
+        let (name, scope) = resource.name()?.as_str().split_once('/')?;
         (is_name(name) && is_scope(scope)).then(|| {
             let family = root.join(name);
             Self { resource: resource.clone(), dir: family.join(scope), family }
@@ -102,7 +102,7 @@ mod tests {
     use super::Spot;
 
     fn dir(resource: &str) -> Option<String> {
-        let spot = Spot::new(Path::new("/locks"), &Name::new(resource).unwrap())?;
+        let spot = Spot::new(Path::new("/locks"), &Name::new(resource).unwrap().into())?;
         Some(spot.dir.to_str().unwrap().to_owned())
     }
 

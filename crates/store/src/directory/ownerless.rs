@@ -73,7 +73,7 @@ fn incarnation(spot: &Spot, stat: &Stat) -> LeaseId {
     for number in [stat.identity.device, stat.identity.inode, stat.modified_ms.cast_unsigned()] {
         hasher.update(&number.to_le_bytes());
     }
-    hasher.update(spot.resource.as_str().as_bytes());
+    hasher.update(spot.resource.text().as_bytes());
     let mut bits = [0; 16];
     hasher.finalize_xof().fill(&mut bits);
     LeaseId::new(u128::from_le_bytes(bits))

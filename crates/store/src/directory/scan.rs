@@ -6,7 +6,7 @@ use std::ffi::OsString;
 use std::io::ErrorKind;
 use std::path::Path;
 
-use holdfast_kernel::{Lease, LeaseId, Mode, Name, Table};
+use holdfast_kernel::{Lease, LeaseId, Mode, Name, Resource, Table};
 use holdfast_sys::{Kind, Stat, Sys};
 
 use super::foreign::Foreign;
@@ -53,7 +53,7 @@ impl Locks {
     }
 
     /// The lock on a resource. There is at most one: it is one directory.
-    pub(super) fn on(&self, resource: &Name) -> Option<&Lock> {
+    pub(super) fn on(&self, resource: &Resource) -> Option<&Lock> {
         self.table.on(resource).next().and_then(|lease| self.get(lease.id))
     }
 }
@@ -77,7 +77,7 @@ impl Scan<'_> {
     }
 
     /// The lock on one resource.
-    pub(super) fn one(&self, resource: &Name) -> Result<Locks> {
+    pub(super) fn one(&self, resource: &Resource) -> Result<Locks> {
         let spot = Spot::new(self.root, resource);
         let lock = spot.map(|spot| self.lock(spot)).transpose()?.flatten();
         self.table(lock.into_iter().collect())
@@ -180,7 +180,7 @@ pub(super) fn spots(sys: &Sys, root: &Path) -> Result<Vec<Spot>> {
 /// Where locks can be in a family, by the names that are there.
 pub(super) fn spots_in(root: &Path, family: &str, scopes: &[String]) -> Vec<Spot> {
     let resources = scopes.iter().filter_map(|scope| Name::new(&format!("{family}/{scope}")).ok());
-    resources.filter_map(|resource| Spot::new(root, &resource)).collect()
+    resources.filter_map(|resource| Spot::new(root, &resource.into())).collect()
 }
 
 /// The directories in the root that can be families of locks.

@@ -9,6 +9,7 @@ use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, Visitor};
 
 use super::words::Words;
+use super::write::PATTERN;
 
 /// A string, borrowed where it needs no unescaping.
 #[derive(Deserialize)]
@@ -61,6 +62,7 @@ pub(crate) struct Fields<'a> {
     pub(crate) lease: Option<Cow<'a, str>>,
     pub(crate) from_lease: Option<Cow<'a, str>>,
     pub(crate) resource: Option<Cow<'a, str>>,
+    pub(crate) pattern: Option<Cow<'a, str>>,
     pub(crate) agent: Option<Cow<'a, str>>,
     pub(crate) place: Option<Cow<'a, str>>,
     pub(crate) tags: Vec<(Cow<'a, str>, Cow<'a, str>)>,
@@ -137,6 +139,7 @@ impl Naming<'_> {
             "op" => text(&mut fields.op, &key, map),
             "lease_id" => text(&mut fields.lease, &key, map),
             "from_lease_id" => text(&mut fields.from_lease, &key, map),
+            PATTERN => text(&mut fields.pattern, &key, map),
             "mode" => text(&mut fields.mode, &key, map),
             "reason" => text(&mut fields.reason, &key, map),
             "transfer_reason" => text(&mut fields.transfer_reason, &key, map),

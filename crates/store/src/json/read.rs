@@ -4,14 +4,15 @@
 use std::borrow::Cow;
 
 use holdfast_kernel::{
-    Boot, BootId, Cause, Event, Fence, Holder, Lease, LeaseId, Millis, Mode, Name, Stamp, Tags, Term, Text,
+    Boot, BootId, Cause, Event, Fence, Holder, Lease, LeaseId, Millis, Mode, Name, Pattern, Resource, Stamp,
+    Tags, Term, Text,
 };
 use serde::de::{Deserialize, DeserializeSeed, Deserializer};
 
 use super::fields::{Fields, Fill, Naming};
 use super::moment;
 use super::words::Words;
-use super::write::VERSION;
+use super::write::{NEWEST, PATTERN, VERSION, version_of};
 
 /// What is wrong with an object, for a person.
 pub(crate) type Problem = String;
@@ -30,7 +31,7 @@ pub(crate) struct Entry {
 pub(crate) fn entry(line: &[u8], words: &Words) -> Result<Entry, Problem> {
     let mut fields = Fields::default();
     parse(line, &mut fields, Naming { words, standing: false })?;
-    version(fields.version)?;
+    let version = version(fields.version)?;
     let sequence = fence(fields.sequence, "sequence")?;
     let batch = fields.batch.map_or(Ok(sequence), |batch| fence(Some(batch), "batch"))?;
     if batch > sequence {
@@ -38,6 +39,9 @@ pub(crate) fn entry(line: &[u8], words: &Words) -> Result<Entry, Problem> {
     }
     let op = required(fields.op.take(), "op")?;
     let event = event(&op, &mut fields, sequence)?;
+    if version_of(&event) != version {
+        return Err(format!("what it says is not of format version {version}"));
+    }
     Ok(Entry { sequence, batch, event })
 }
 
@@ -55,10 +59,10 @@ fn parse<'a>(json: &'a [u8], fields: &mut Fields<'a>, naming: Naming<'_>) -> Res
     deserializer.end().map_err(|error| error.to_string())
 }
 
-pub(crate) fn version(version: Option<u64>) -> Result<(), Problem> {
+pub(crate) fn version(version: Option<u64>) -> Result<u64, Problem> {
     match required(version, "schema_version")? {
-        VERSION => Ok(()),
-        other => Err(format!("its format version is {other}, not {VERSION}")),
+        known @ VERSION..=NEWEST => Ok(known),
+        other => Err(format!("its format version is {other}, not {VERSION} to {NEWEST}")),
     }
 }
 
@@ -164,7 +168,7 @@ fn terms(fields: &mut Fields<'_>, fence: Fence, granted: Stamp, last: Stamp) -> 
     };
     Ok(Lease {
         id: lease_id(fields.lease.take(), "lease_id")?,
-        resource: name(fields.resource.take(), "the resource")?,
+        resource: resource(fields)?,
         holder: Holder {
             agent: name(fields.agent.take(), "the agent")?,
             place: name(fields.place.take(), "the place")?,
@@ -178,6 +182,18 @@ fn terms(fields: &mut Fields<'_>, fence: Fence, granted: Stamp, last: Stamp) -> 
         reason: fields.reason.take().map(|reason| words_of(Some(reason), "reason")).transpose()?,
         tags: tags(&fields.tags)?,
     })
+}
+
+fn resource(fields: &mut Fields<'_>) -> Result<Resource, Problem> {
+    match (fields.resource.take(), fields.pattern.take()) {
+        (named, None) => Ok(name(named, "the resource")?.into()),
+        (None, Some(pattern)) => {
+            let pattern =
+                Pattern::new(&pattern).map_err(|error| format!("`{PATTERN}` cannot be used: {error}"))?;
+            Ok(pattern.into())
+        }
+        (Some(_), Some(_)) => Err(format!("it is on a name and on a `{PATTERN}`")),
+    }
 }
 
 fn tags(fields: &[(Cow<'_, str>, Cow<'_, str>)]) -> Result<Tags, Problem> {

@@ -2,13 +2,37 @@
 
 use std::io::Write;
 
-use holdfast_kernel::{Cause, Event, Fence, Holder, Lease, Millis, Mode, Stamp, Standing, Term};
+use holdfast_kernel::{
+    Cause, Event, Fence, Holder, Lease, Millis, Mode, Resource, Stamp, Standing, Table, Term,
+};
 
 use super::moment;
 use super::words::Words;
 
-/// The version of the format that is written and read.
+/// The version of what can be said with names alone.
 pub(crate) const VERSION: u64 = 1;
+
+/// The version of what speaks of patterns: a program that knows none of them must not take it for damage.
+pub(crate) const NEWEST: u64 = 2;
+
+/// What a pattern stands under, in the place of the door's word for a resource.
+pub(crate) const PATTERN: &str = "pattern";
+
+/// The version of an event's line.
+pub(crate) const fn version_of(event: &Event) -> u64 {
+    match event {
+        Event::Granted { lease } | Event::Transferred { lease, .. } if lease.resource.pattern().is_some() => {
+            NEWEST
+        }
+        _ => VERSION,
+    }
+}
+
+/// The version of an object with all leases of a table.
+pub(crate) fn version_of_all(table: &Table) -> u64 {
+    let patterns = table.iter().any(|lease| lease.resource.pattern().is_some());
+    if patterns { NEWEST } else { VERSION }
+}
 
 /// An object that is being written; it is left open for whoever closes it.
 pub(crate) struct Object<'o> {
@@ -112,7 +136,7 @@ fn string(out: &mut Vec<u8>, value: &str) {
 /// Writes the body of an event's line: an object that is not closed, because the chain's hash follows.
 pub(crate) fn event(out: &mut Vec<u8>, words: &Words, event: &Event, sequence: Fence, batch: Fence) {
     let mut line = Object::open(out);
-    line.number("schema_version", VERSION);
+    line.number("schema_version", version_of(event));
     line.number("sequence", sequence.get());
     if batch != sequence {
         line.number("batch", batch.get());
@@ -186,7 +210,10 @@ fn holder(line: &mut Object<'_>, words: &Words, holder: &Holder) {
 /// The fields of a lease that do not change while it is held.
 fn terms(line: &mut Object<'_>, words: &Words, lease: &Lease) {
     line.plain("lease_id", &lease.id);
-    line.text(words.resource, lease.resource.as_str());
+    match &lease.resource {
+        Resource::Name(name) => line.text(words.resource, name.as_str()),
+        Resource::Pattern(pattern) => line.text(PATTERN, pattern.as_str()),
+    }
     holder(line, words, &lease.holder);
     for (key, value) in lease.tags.iter().filter(|(key, _)| words.tags.contains(key)) {
         line.text(key, value.as_str());

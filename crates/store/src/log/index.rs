@@ -16,7 +16,7 @@ use super::chain::{self, Link};
 use super::scan::Cursor;
 use super::segment;
 use crate::json::Words;
-use crate::json::write::{Object, VERSION};
+use crate::json::write::{NEWEST, Object, VERSION, version_of_all};
 use crate::{CounterId, Result};
 
 /// An index larger than this is not read but made anew.
@@ -81,13 +81,13 @@ fn verified(bytes: &[u8]) -> Option<Wire<'_>> {
     let line = bytes.split(|byte| *byte == b'\n').next()?.trim_ascii_end();
     chain::verify(line, Link::START)?;
     let wire: Wire<'_> = serde_json::from_slice(line).ok()?;
-    (wire.schema_version == VERSION).then_some(wire)
+    (VERSION..=NEWEST).contains(&wire.schema_version).then_some(wire)
 }
 
 fn content(cursor: &Cursor, words: &Words, stale_after: Millis, now: &Stamp) -> Vec<u8> {
     let mut out = Vec::with_capacity(BLOCK);
     let mut object = Object::open(&mut out);
-    object.number("schema_version", VERSION);
+    object.number("schema_version", version_of_all(&cursor.table));
     object.date("generated_at", now);
     object.number("sequence", cursor.sequence);
     object.span("stale_threshold_secs", stale_after);

@@ -285,7 +285,8 @@ impl Salvage {
                 continue;
             }
             let clashes = |held: &Lease| {
-                excludes(&lease, held) || (held.resource == lease.resource && held.fence == lease.fence)
+                excludes(&lease, held)
+                    || (held.resource.overlaps(&lease.resource) && held.fence == lease.fence)
             };
             if self.leases.values().any(clashes) {
                 self.lost.push(Lost::from(&lease));
@@ -302,7 +303,10 @@ impl Salvage {
 
 /// Whether the grant of `lease` shows that `other` had ended.
 fn excludes(lease: &Lease, other: &Lease) -> bool {
-    other.resource == lease.resource && !(other.mode.admits(lease.mode) && other.holder != lease.holder)
+    if other.holder == lease.holder {
+        return other.resource == lease.resource;
+    }
+    !other.mode.admits(lease.mode) && other.resource.overlaps(&lease.resource)
 }
 
 /// Whether a table can hold this lease at all.

@@ -10,7 +10,7 @@ use serde_json::value::RawValue;
 use super::chain::{self, Link};
 use crate::json::Words;
 use crate::json::read::{self, Problem};
-use crate::json::write::{self, Object, VERSION};
+use crate::json::write::{self, NEWEST, Object, version_of_all};
 use crate::{CounterId, Error, Result};
 
 /// What the first line of a segment says.
@@ -48,7 +48,7 @@ impl Header {
     pub(super) fn line(&self, words: &Words, now: &Stamp) -> (Vec<u8>, Link) {
         let mut out = Vec::new();
         let mut line = Object::open(&mut out);
-        line.number("schema_version", VERSION);
+        line.number("schema_version", version_of_all(&self.table));
         line.number("sequence", self.sequence);
         line.text("op", "open");
         line.plain("log_id", &self.log);
@@ -75,17 +75,21 @@ impl Header {
 
 impl Wire<'_> {
     fn header(&self, words: &Words) -> std::result::Result<Header, Problem> {
-        read::version(Some(self.schema_version))?;
+        let version = read::version(Some(self.schema_version))?;
         if self.op != "open" {
             return Err("it does not open a log".into());
         }
         countable(self.segment, self.sequence)?;
+        let table = table(&self.active, words, self.sequence)?;
+        if version_of_all(&table) != version {
+            return Err(format!("what it carries over is not of format version {version}"));
+        }
         Ok(Header {
             log: self.log_id.parse().map_err(|error| format!("`log_id`: {error}"))?,
             segment: self.segment,
             sequence: self.sequence,
             before: Link::parse(self.previous.as_bytes()).ok_or("`previous` is no hash")?,
-            table: table(&self.active, words, self.sequence)?,
+            table,
         })
     }
 }
@@ -108,7 +112,7 @@ pub(super) fn newer_version(line: &[u8]) -> Option<u64> {
         schema_version: u64,
     }
     let Version { schema_version: version } = serde_json::from_slice(line).ok()?;
-    (version > VERSION).then_some(version)
+    (version > NEWEST).then_some(version)
 }
 
 /// Writes an array of all leases of a table.

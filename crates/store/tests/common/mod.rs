@@ -48,7 +48,7 @@ pub(crate) fn holder(who: &str) -> Holder {
 pub(crate) fn wanted(sys: &Sys, resource: &str, who: &str) -> Acquire {
     Acquire {
         id: LeaseId::new(sys.entropy.nonce().unwrap()),
-        resource: name(resource),
+        resource: name(resource).into(),
         holder: holder(who),
         mode: Mode::Exclusive,
         request: Request::Finite(Millis::new(30_000)),

@@ -127,7 +127,7 @@ fn lines_with_hostile_values_are_named() {
 }
 
 /// Gives every line the hash that it needs, as an attacker would.
-fn reseal(log: &str) -> String {
+pub(crate) fn reseal(log: &str) -> String {
     let mut before = [0_u8; 16];
     let mut out = String::new();
     for line in log.lines() {
@@ -146,14 +146,14 @@ fn a_later_format_is_named_and_left_alone() {
     bench.grant("one", "agent:a");
     let log = String::from_utf8(bench.bytes("claims.jsonl")).unwrap();
     for newer in [
-        log.replacen("\"schema_version\":1,\"sequence\":1", "\"schema_version\":2,\"sequence\":1", 1),
-        log.replacen("\"schema_version\":1,\"sequence\":0", "\"schema_version\":3,\"sequence\":0,\"x\":1", 1),
+        log.replacen("\"schema_version\":1,\"sequence\":1", "\"schema_version\":3,\"sequence\":1", 1),
+        log.replacen("\"schema_version\":1,\"sequence\":0", "\"schema_version\":4,\"sequence\":0,\"x\":1", 1),
     ] {
         bench.put("claims.jsonl", reseal(&newer).as_bytes());
         bench.put("claims.index.json", b"");
         bench.reopen();
         let failed = bench.log.view();
-        assert!(matches!(failed, Err(Error::Newer { version: 2 | 3, .. })), "{failed:?}");
+        assert!(matches!(failed, Err(Error::Newer { version: 3 | 4, .. })), "{failed:?}");
     }
 }
 

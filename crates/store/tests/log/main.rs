@@ -5,6 +5,7 @@
 mod damage;
 mod index;
 mod observer;
+mod patterns;
 mod segments;
 mod support;
 mod writing;

@@ -68,7 +68,7 @@ fn the_first_command_that_is_not_passed_over_is_the_one() {
     let wanted = [ask("one"), ask("two"), ask("three"), ask("four")];
     let first = bench.log.transact_first(&bench.policy, &wanted, &held).unwrap();
     let (at, answer) = first.unwrap();
-    assert_eq!((at, granted(answer).resource.as_str()), (2, "three"));
+    assert_eq!((at, granted(answer).resource.text()), (2, "three"));
     assert_eq!(bench.table().len(), 3, "only one of them is granted");
     assert!(bench.log.transact_first(&bench.policy, &wanted[..2], &held).unwrap().is_none());
     assert!(matches!(

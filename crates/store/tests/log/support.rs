@@ -83,7 +83,7 @@ impl Bench {
     pub(crate) fn acquiring(&self, issue: &str, agent: &str, request: Request) -> Command {
         Command::Acquire(Acquire {
             id: self.id(),
-            resource: name(issue),
+            resource: name(issue).into(),
             holder: holder(agent),
             mode: Mode::Exclusive,
             request,

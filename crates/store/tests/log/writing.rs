@@ -85,7 +85,7 @@ fn many_threads_share_writes_and_get_their_own_answers() {
                 for round in 0..25 {
                     let issue = format!("{thread}-{round}");
                     let lease = bench.grant(&issue, "agent:a");
-                    assert_eq!(lease.resource.as_str(), issue);
+                    assert_eq!(lease.resource.text(), issue);
                     if round % 2 == 0 {
                         bench.release(&lease).unwrap();
                     }

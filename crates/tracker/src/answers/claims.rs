@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use holdfast_kernel::{Lease, Name, Stamp};
+use holdfast_kernel::{Lease, Resource, Stamp};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -68,7 +68,7 @@ pub struct Looked {
 pub fn status(session: &Session, wanted: &Wanted<'_>) -> Result<Looked> {
     let agent = wanted.agent.map(AgentId::new).transpose()?;
     let view = session.claims().view()?;
-    let ids = view.table.iter().filter_map(|lease| IssueId::parse(lease.resource.as_str()));
+    let ids = view.table.iter().filter_map(|lease| IssueId::of(&lease.resource));
     let issue = wanted.issue.map(|typed| meant(session, typed, ids.collect())).transpose()?;
     let is_wanted = |lease: &&Lease| {
         !lease.standing(&view.now).is_over()
@@ -86,7 +86,7 @@ pub fn status(session: &Session, wanted: &Wanted<'_>) -> Result<Looked> {
 }
 
 /// The issue that was meant, among those that are claimed and those that can be seen.
-fn meant(session: &Session, typed: &str, claimed: Vec<IssueId>) -> Result<Name> {
+fn meant(session: &Session, typed: &str, claimed: Vec<IssueId>) -> Result<Resource> {
     let among_claimed = Typed::new(typed)?.issue(&claimed);
     match Issues::new(session).resolve(typed) {
         Ok(issue) => resource(issue),
@@ -109,7 +109,7 @@ pub fn history(session: &Session, issue: Option<&str>) -> Result<ClaimHistoryOut
     if let Some(typed) = issue {
         let known = events.iter().filter_map(|event| IssueId::parse(event.subject())).collect();
         let issue = meant(session, typed, known)?;
-        events.retain(|event| event.subject() == issue.as_str());
+        events.retain(|event| event.subject() == issue.text());
     }
     let issues = Issues::new(session);
     let mut titles = BTreeMap::new();

@@ -20,9 +20,8 @@ impl Called {
     /// What the issue of a lease is called.
     #[must_use]
     pub fn of(issues: &Issues<'_>, lease: &Lease) -> Self {
-        let resource = lease.resource.as_str();
-        let Some(id) = IssueId::parse(resource) else {
-            return Self { handle: resource.to_owned(), title: None };
+        let Some(id) = IssueId::of(&lease.resource) else {
+            return Self { handle: lease.resource.to_string(), title: None };
         };
         let title = issues.see(id, Scope::Nearest, |seen| seen.issue.title.to_string()).ok();
         Self { handle: issues.handle(id), title }

@@ -171,7 +171,7 @@ fn actor(record: &Record) -> Actor {
 
 fn payload(record: &Record) -> Payload {
     let on = |lease: &Lease| Some(lease.resource.to_string());
-    let is_issue = |lease: &Lease| IssueId::parse(lease.resource.as_str()).is_some();
+    let is_issue = |lease: &Lease| IssueId::of(&lease.resource).is_some();
     let about = |lease: &Lease| Payload {
         lease_id: lease.id.to_string(),
         issue_id: on(lease).filter(|_| is_issue(lease)),

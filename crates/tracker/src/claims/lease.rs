@@ -77,7 +77,7 @@ impl Shown {
             Term::Finite { ttl, .. } => (ttl.get() / 1_000, None),
             Term::Indefinite { beat, .. } => (0, Some(rfc3339(beat))),
         };
-        let (issue_id, resource) = match IssueId::parse(lease.resource.as_str()) {
+        let (issue_id, resource) = match IssueId::of(&lease.resource) {
             Some(_) => (Some(lease.resource.to_string()), None),
             None => (None, Some(lease.resource.to_string())),
         };
@@ -127,10 +127,9 @@ impl Kind {
     /// Whether a lease is of this kind.
     #[must_use]
     pub fn has(self, lease: &Lease) -> bool {
-        let resource = lease.resource.as_str();
         match self {
-            Self::Issue => IssueId::parse(resource).is_some(),
-            Self::Branch => resource.starts_with("branch:"),
+            Self::Issue => IssueId::of(&lease.resource).is_some(),
+            Self::Branch => lease.resource.name().is_some_and(|name| name.as_str().starts_with("branch:")),
             Self::All => true,
         }
     }

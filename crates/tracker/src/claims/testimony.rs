@@ -94,7 +94,7 @@ impl Line<'_> {
         let tags: Tags = branch_tags(self.text("branch"));
         Some(Lease {
             id: self.text("lease_id")?.parse().ok()?,
-            resource: Name::new(self.text("issue_id").or_else(|| self.text("resource"))?).ok()?,
+            resource: Name::new(self.text("issue_id").or_else(|| self.text("resource"))?).ok()?.into(),
             holder: Holder {
                 agent: Name::new(self.text("agent_id")?).ok()?,
                 place: Name::new(self.text("worktree_id")?).ok()?,

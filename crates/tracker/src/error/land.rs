@@ -76,6 +76,9 @@ pub enum LandError {
     /// There is nothing that could land.
     #[error("{0} has no finished work on a branch")]
     NothingToLand(String),
+    /// It was finished here, and has landed.
+    #[error("{0} has landed")]
+    Landed(String),
     /// There is nothing on the target that could be taken back.
     #[error("nothing has landed for {0} that could be taken back")]
     NothingLanded(String),
@@ -118,7 +121,7 @@ impl LandError {
             Self::TargetDirty { .. } => Code::TargetDirty,
             Self::GateFailed { .. } => Code::GateFailed,
             Self::PushRefused { .. } => Code::PushRefused,
-            Self::NothingToLand(_) | Self::NothingLanded(_) => Code::NothingToLand,
+            Self::NothingToLand(_) | Self::NothingLanded(_) | Self::Landed(_) => Code::NothingToLand,
             Self::Moving { .. } => Code::TargetMoving,
         }
     }
@@ -146,6 +149,9 @@ impl LandError {
                 "jit config set landing.via review, if the branch takes no pushes".into()
             }
             Self::NothingLanded(handle) => format!("jit reopen {handle}, without --revert"),
+            Self::Landed(handle) => {
+                format!("jit start begins the next one; jit reopen {handle} opens it again")
+            }
             Self::NothingToLand(_) => "jit list shows where finished work is".into(),
             Self::Moving { .. } => "jit finish again".into(),
         })
@@ -169,6 +175,7 @@ impl LandError {
             | Self::PushRefused { .. }
             | Self::NothingToLand(_)
             | Self::NothingLanded(_)
+            | Self::Landed(_)
             | Self::Moving { .. } => json!({}),
         }
     }

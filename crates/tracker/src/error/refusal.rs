@@ -2,7 +2,7 @@
 //! has a code, a hint and details.
 #![deny(clippy::wildcard_enum_match_arm)]
 
-use holdfast_kernel::{Lease, LeaseId, Refusal, RefusalKind};
+use holdfast_kernel::{Lease, LeaseId, Refusal, RefusalKind, Resource};
 use serde_json::{Value, json};
 
 use crate::code::Code;
@@ -79,11 +79,15 @@ pub(super) fn hint(refusal: &Refusal) -> Option<String> {
 
 /// A lease, as far as whoever is refused may go on with it.
 pub(crate) fn shown(lease: &Lease) -> Value {
-    // What is no issue says what it is, `branch:main`.
-    let subject = if lease.resource.as_str().contains(':') { "resource" } else { "issue_id" };
+    let subject = match &lease.resource {
+        Resource::Pattern(_) => "pattern",
+        // What is no issue says what it is, `branch:main`.
+        Resource::Name(name) if name.as_str().contains(':') => "resource",
+        Resource::Name(_) => "issue_id",
+    };
     json!({
         "lease_id": lease.id.to_string(),
-        subject: lease.resource.as_str(),
+        subject: lease.resource.text(),
         "agent_id": lease.holder.agent.as_str(),
         "worktree_id": lease.holder.place.as_str(),
         "fence": lease.fence.get(),

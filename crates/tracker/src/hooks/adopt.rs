@@ -124,7 +124,7 @@ impl Adoption<'_> {
             Name::new(&name).map_err(|why| Error::Internal(format!("'{name}' cannot be leased: {why}")))?;
         let command = Command::Acquire(Acquire {
             id: self.claims.fresh_id()?,
-            resource,
+            resource: resource.into(),
             holder: self.holder()?.clone(),
             mode: Mode::Exclusive,
             request: Request::Finite(self.moment()?),

@@ -17,7 +17,7 @@ pub(super) fn is_as_written(
     version: Version,
     fence: u64,
 ) -> Result<bool> {
-    let granted = log.granted(fence)?.filter(|lease| lease.resource.as_str() == issue.to_string());
+    let granted = log.granted(fence)?.filter(|lease| lease.resource.text() == issue.to_string());
     let Some(lease) = granted else { return Ok(false) };
     if log.successor(lease)?.is_some() {
         return Ok(false);

@@ -3,7 +3,7 @@
 
 use holdfast_git::changes::{Change, Version};
 use holdfast_git::{Git, Objects};
-use holdfast_kernel::{Claim, Fence, Holder, Lease, Name, Refusal, check};
+use holdfast_kernel::{Claim, Fence, Holder, Lease, Refusal, Resource, check};
 use holdfast_store::View;
 
 use super::brought::is_as_written;
@@ -114,7 +114,7 @@ impl Committer<'_> {
         }
     }
 
-    fn without(&self, issue: IssueId, name: &Name) -> Problem {
+    fn without(&self, issue: IssueId, name: &Resource) -> Problem {
         let now = &self.view.now;
         let current = self.view.table.on(name).find(|lease| !lease.standing(now).is_over());
         let (message, hint) = match current {

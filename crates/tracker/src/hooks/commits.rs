@@ -234,7 +234,7 @@ impl CommitCheck<'_> {
             findings.add(self.foreign, foreign(issue, fence, log));
             return Ok(());
         };
-        let granted = known.granted(fence)?.filter(|lease| lease.resource.as_str() == issue.to_string());
+        let granted = known.granted(fence)?.filter(|lease| lease.resource.text() == issue.to_string());
         match (granted, named) {
             // Whoever commits under a later lease may bring what an earlier holder wrote.
             (Some(_), Some(Some((log, own)))) if *log == known.id && *own >= fence => {}
@@ -276,7 +276,7 @@ impl PushedCommit<'_> {
     }
 
     fn too_late(&self, lease: &Lease, successor: Option<&Lease>) -> Problem {
-        let issue = lease.resource.as_str();
+        let issue = lease.resource.text();
         let since = match successor {
             Some(next) => format!(
                 "; {} holds it since {} (fence {})",

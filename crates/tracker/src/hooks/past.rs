@@ -102,7 +102,10 @@ impl Past {
 
     /// Whether something was ever granted.
     pub(super) fn has_granted(&self, resource: &str) -> bool {
-        self.leases.values().flatten().any(|stretch| stretch.lease.resource.as_str() == resource)
+        self.leases
+            .values()
+            .flatten()
+            .any(|stretch| stretch.lease.resource.name().is_some_and(|name| name.as_str() == resource))
     }
 
     /// The lease with this id, as it stood last.

@@ -153,7 +153,7 @@ fn held_by(session: &Session) -> Result<Vec<IssueId>> {
     }
     let holder = session.holder()?;
     let lives = |lease: &&Lease| lease.holder == *holder && !lease.standing(&view.now).is_over();
-    Ok(view.table.iter().filter(lives).filter_map(|lease| IssueId::parse(lease.resource.as_str())).collect())
+    Ok(view.table.iter().filter(lives).filter_map(|lease| IssueId::of(&lease.resource)).collect())
 }
 
 /// The control planes that a server may look into: its own, and those that it was told of.
@@ -307,7 +307,7 @@ impl PushCheck<'_> {
             issues.extend(held);
         }
         let in_force = under.iter().filter(|(log, lease)| log.in_force_now(lease.id).is_some());
-        issues.extend(in_force.filter_map(|(_, lease)| IssueId::parse(lease.resource.as_str())));
+        issues.extend(in_force.filter_map(|(_, lease)| IssueId::of(&lease.resource)));
         for issue in issues {
             let message =
                 format!("issue {issue} is claimed, and a plain push does not show the claim to the server");

@@ -4,7 +4,7 @@ use holdfast_kernel::Lease;
 
 use super::checkout::Checkout;
 use super::started::Started;
-use super::{Briefing, begun, held_here};
+use super::{Briefing, begun, held_here, over};
 use crate::claims::Terms;
 use crate::error::{Error, LandError, Result};
 use crate::ids::IssueId;
@@ -51,6 +51,7 @@ pub fn start(
     terms: &Terms,
     patience: Option<&Patience<'_>>,
 ) -> Result<Begun> {
+    over::go_on(session, wanted.issue)?;
     let taken = match resumed(session, wanted)? {
         Some(taken) => taken,
         None => {
@@ -74,7 +75,7 @@ pub fn start(
 /// # Errors
 /// When git cannot.
 pub fn go_to_branch(session: &Session, lease: &Lease) -> Result<()> {
-    let id = IssueId::parse(lease.resource.as_str());
+    let id = IssueId::of(&lease.resource);
     if id.is_none() || begun(session, &Issues::new(session))? == id {
         return Ok(());
     }
@@ -105,7 +106,7 @@ fn resumed(session: &Session, wanted: &Wanted<'_>) -> Result<Option<Taken>> {
 }
 
 fn begin(session: &Session, taken: Taken) -> Result<Begun> {
-    let resource = taken.lease.resource.as_str();
+    let resource = taken.lease.resource.text();
     let id = IssueId::parse(resource)
         .ok_or_else(|| Error::Internal(format!("{resource} was claimed as an issue")))?;
     let writer = Writer::open(session)?;

@@ -58,7 +58,7 @@ impl<'a> Checkout<'a> {
 
     /// Goes to the branch of an issue that was just granted.
     pub(super) fn switch(&self, lease: &Lease) -> Result<()> {
-        let Some(id) = IssueId::parse(lease.resource.as_str()) else { return Ok(()) };
+        let Some(id) = IssueId::of(&lease.resource) else { return Ok(()) };
         let issues = Issues::new(self.session);
         let name = format!("jit/{}", issues.handle(id));
         // What is finished and has not landed is gone on with, wherever it is: somebody wants it otherwise.

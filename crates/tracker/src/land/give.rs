@@ -1,10 +1,10 @@
 //! Giving an issue back that is not finished: it stands as it did before, and what was done stays where it is.
 
-use super::own_lease;
 use super::started::Started;
-use crate::error::Result;
+use super::{over, own_lease};
+use crate::error::{LandError, Result};
 use crate::ids::IssueId;
-use crate::issues::State;
+use crate::issues::{Issues, State};
 use crate::keep;
 use crate::notes;
 use crate::session::Session;
@@ -26,9 +26,12 @@ pub struct Dropped {
 /// Gives an issue back that is held here; the reason is left as a note for whoever takes it next.
 ///
 /// # Errors
-/// When it is not held, or something failed.
+/// When it is not held, has landed, or something failed.
 pub fn give_back(session: &Session, id: IssueId, reason: Option<&str>) -> Result<Dropped> {
     let lease = own_lease(session, id, "dropping")?;
+    if over::close_landed(session, id, &lease)? {
+        return Err(LandError::Landed(Issues::new(session).handle(id)).into());
+    }
     if let Some(reason) = reason {
         notes::add(session, id, &format!("given back: {reason}"))?;
     }

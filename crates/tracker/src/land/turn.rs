@@ -5,7 +5,7 @@
 //! comparison with where it was.
 
 use holdfast_kernel::{
-    Acquire, Again, Answer, Claim, Command, Lease, Millis, Mode, Name, Policy, Refusal, Request,
+    Acquire, Again, Answer, Claim, Command, Lease, Millis, Mode, Name, Policy, Refusal, Request, Resource,
 };
 use holdfast_store::liveness;
 
@@ -99,9 +99,10 @@ impl<'a> Turn<'a> {
 }
 
 /// What is leased by whoever moves a branch.
-fn resource(branch: &str) -> Result<Name> {
+fn resource(branch: &str) -> Result<Resource> {
     let name = format!("branch:{branch}");
-    Name::new(&name).map_err(|why| Error::Internal(format!("'{name}' cannot be leased: {why}")))
+    let named = Name::new(&name).map(Resource::from);
+    named.map_err(|why| Error::Internal(format!("'{name}' cannot be leased: {why}")))
 }
 
 impl Drop for Turn<'_> {
@@ -121,7 +122,7 @@ fn attempt(
     session: &Session,
     queue: &Queue,
     ticket: &Ticket<'_>,
-    resource: &Name,
+    resource: &Resource,
 ) -> Result<std::result::Result<Lease, Waiting>> {
     let issue = resource.to_string();
     let ahead = queue.ahead(ticket)?;
@@ -157,7 +158,7 @@ fn blocking(refusal: &Refusal) -> Option<Lease> {
     refusal.blocker().cloned()
 }
 
-fn ask(session: &Session, resource: &Name, dead: &[holdfast_kernel::LeaseId]) -> Result<Lease> {
+fn ask(session: &Session, resource: &Resource, dead: &[holdfast_kernel::LeaseId]) -> Result<Lease> {
     let claims = session.claims();
     let tags = branch_tags(session.branch()?.as_deref());
     let me = session.sys().processes.me().ok().filter(|me| me.boot.is_some());

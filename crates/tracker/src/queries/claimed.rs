@@ -26,8 +26,7 @@ impl Claimed {
     pub fn load(session: &Session) -> Result<Self> {
         let view = session.claims().view()?;
         let living = view.table.iter().filter(|lease| !lease.standing(&view.now).is_over());
-        let leases =
-            living.filter_map(|lease| Some((IssueId::parse(lease.resource.as_str())?, lease.clone())));
+        let leases = living.filter_map(|lease| Some((IssueId::of(&lease.resource)?, lease.clone())));
         let log = view.counter.map(|counter| counter.to_string());
         Ok(Self { leases: leases.collect(), now: view.now, log })
     }

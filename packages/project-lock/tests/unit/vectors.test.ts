@@ -45,7 +45,7 @@ describe('the shared vectors', () => {
   it.each(ours)('$topic/$vector.name', ({ vector }) => run(vector));
 });
 
-/** One resource, exclusive finite leases, no waits, one clock, and nothing that only other doors can ask for. */
+/** One resource with a name, exclusive finite leases, no waits, one clock, and nothing that only other doors can ask for. */
 function isOurs({ policy, steps }: Vector): boolean {
   const policies = [policy, ...steps.flatMap((step) => step.policy ?? [])];
   const moments: Moment[] = steps.flatMap((step) => step.now ?? []);
@@ -58,6 +58,7 @@ function isOurs({ policy, steps }: Vector): boolean {
     }) &&
     moments.every((now, at) => isSteady(first as Moment, now) && now.wall_ms >= (moments[at - 1]?.wall_ms ?? 0)) &&
     steps.every((step) => step.now && isPlain(step)) &&
+    steps.every((step) => typeof (step.command?.resource ?? '') === 'string') &&
     new Set(steps.flatMap((step) => step.command?.resource ?? [])).size === 1
   );
 }

@@ -447,7 +447,7 @@ impl<'a> Pool<'a> {
 fn is_held(there: &Session) -> Result<bool> {
     run::busy(there)?;
     for (id, lease) in land::held_here(there)? {
-        run::close_over(there, id, &lease)?;
+        land::close_over(there, id, &lease)?;
     }
     Ok(!land::held_here(there)?.is_empty())
 }

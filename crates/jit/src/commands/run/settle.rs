@@ -5,7 +5,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use holdfast_tracker::error::Result;
 use holdfast_tracker::ids::IssueId;
 use holdfast_tracker::issues::{Issues, Scope, Standing, State};
-use holdfast_tracker::run::{self, Attempts, Ended, Input, NEEDS_ATTENTION, Start, Why, end_marked, lost};
+use holdfast_tracker::run::{Attempts, Ended, Input, NEEDS_ATTENTION, Start, Why, end_marked, lost};
 use holdfast_tracker::writes::Writer;
 use holdfast_tracker::{durable, keep, land, worktrees};
 use serde_json::Value;
@@ -69,7 +69,7 @@ impl Work<'_> {
     }
 
     fn is_held(&self) -> Result<bool> {
-        run::is_held(&self.session, &self.begun.taken.lease)
+        land::is_held(&self.session, &self.begun.taken.lease)
     }
 
     /// What the command has made of the issue by itself, if it was not somebody else.

@@ -34,9 +34,10 @@ fn guesses(status: &Value, secret_id: &str) -> Vec<String> {
     let name = |text| Name::new(text).unwrap();
     let keys = [[0; 32], [0xff; 32], *blake3::hash(b"").as_bytes(), *blake3::hash(doc.as_bytes()).as_bytes()];
     let id = *blake3::Hash::from_hex(secret_id).unwrap().as_bytes();
-    let keyed = keys.into_iter().chain([id]).map(|key| {
-        Secret::new(key).token(&name(doc), &name(owner), at, Fence::new(fence).unwrap()).to_string()
-    });
+    let keyed = keys
+        .into_iter()
+        .chain([id])
+        .map(|key| Secret::new(key).token(doc, &name(owner), at, Fence::new(fence).unwrap()).to_string());
     let mut plain = blake3::Hasher::new();
     for field in [doc.as_bytes(), owner.as_bytes(), &at.to_le_bytes(), &fence.to_le_bytes()] {
         plain.update(&(field.len() as u64).to_le_bytes());

@@ -3,7 +3,7 @@
 use super::{A, A2, B, C, T, t};
 use crate::case::{Case, Topic, case};
 use crate::support::make::{
-    acquire, beat, boot, fence, holder, id, indefinite, lasting, ms, name, policy, shared, text, wall,
+    acquire, beat, boot, fence, holder, id, indefinite, lasting, ms, named, policy, shared, text, wall,
 };
 use holdfast_kernel::{Cause, Event, Lease, Mode, Stamp, Tags, Term};
 
@@ -11,7 +11,7 @@ use holdfast_kernel::{Cause, Event, Lease, Mode, Stamp, Tags, Term};
 fn lease(number: u128, who: &str, position: u64, at: Stamp) -> Lease {
     Lease {
         id: id(number),
-        resource: name("doc"),
+        resource: named("doc"),
         holder: holder(who),
         mode: Mode::Exclusive,
         fence: fence(position),
@@ -80,7 +80,7 @@ fn grants() -> Vec<Case> {
             .offer(granted(lease(2, B, 2, t(50_000))), "two_holders")
             .offer(granted(lease(2, A, 2, t(50_000))), "two_holders")
             .offer(granted(Lease { mode: Mode::Shared, ..lease(2, B, 2, t(0)) }), "two_holders")
-            .offer(granted(Lease { resource: name("other"), ..lease(1, B, 2, t(0)) }), "duplicate"),
+            .offer(granted(Lease { resource: named("other"), ..lease(1, B, 2, t(0)) }), "duplicate"),
         case("nobody_shares_a_thing_with_himself", &[2, 38], policy())
             .at(t(0), shared(1, A), "granted")
             .offer(granted(Lease { mode: Mode::Shared, ..lease(2, A, 2, t(50_000)) }), "two_holders")
@@ -134,7 +134,7 @@ fn changes() -> Vec<Case> {
         case("a_hand_over_is_of_the_same_thing_to_somebody_else", &[27, 38], policy())
             .at(t(0), lasting(10_000, acquire(1, A)), "granted")
             .offer(
-                handed_over(1, Lease { resource: name("other"), ..lease(2, B, 2, t(1)) }),
+                handed_over(1, Lease { resource: named("other"), ..lease(2, B, 2, t(1)) }),
                 "wrong_transfer",
             )
             .offer(handed_over(1, Lease { mode: Mode::Shared, ..lease(2, B, 2, t(1)) }), "wrong_transfer")

@@ -3,7 +3,7 @@
 use super::t;
 use crate::case::{Topic, case};
 use crate::support::make::{
-    acquire, fence, holder, id, lasting, ms, name, on, policy, range, release, renew,
+    acquire, fence, holder, id, lasting, ms, named, on, policy, range, release, renew,
 };
 use holdfast_kernel::{Acquire, Again, Claim, Command, KindRule, Policy};
 
@@ -28,7 +28,7 @@ fn take(number: u128, who: &str) -> Acquire {
 
 fn writes(lease: u128, who: &str, number: u64) -> Command {
     Command::Check(Claim {
-        resource: name("project"),
+        resource: named("project"),
         lease: id(lease),
         holder: holder(who),
         fence: fence(number),

@@ -2,13 +2,13 @@
 
 use super::{A, B, t};
 use crate::case::{Topic, case};
-use crate::support::make::{acquire, check, fence, holder, id, name, on, policy, release, renew};
+use crate::support::make::{acquire, check, fence, holder, id, named, on, policy, release, renew};
 use holdfast_kernel::{Claim, Command};
 
 pub(super) fn topic() -> Topic {
     let of = |resource: &str, lease, who, number| {
         let claim =
-            Claim { resource: name(resource), lease: id(lease), holder: holder(who), fence: fence(number) };
+            Claim { resource: named(resource), lease: id(lease), holder: holder(who), fence: fence(number) };
         Command::Check(claim)
     };
     Topic {

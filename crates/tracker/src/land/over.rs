@@ -1,0 +1,67 @@
+//! Claims on issues that are over: whoever finished them was killed before it could give the claim back.
+
+use holdfast_kernel::Lease;
+
+use super::finish::{Asked, finish};
+use super::held_here;
+use crate::error::{LandError, Result};
+use crate::ids::IssueId;
+use crate::issues::{Issues, Scope, Standing, State};
+use crate::keep;
+use crate::notice::Notice;
+use crate::session::Session;
+
+/// Gives a claim back that is held in this worktree, if its issue is over, and says whether it was. What waits on its
+/// branch lands, if it can now; if not, it lands without the claim.
+///
+/// # Errors
+/// When the issue cannot be read, or the claim not given back.
+pub fn close_over(session: &Session, id: IssueId, lease: &Lease) -> Result<bool> {
+    match Issues::new(session).see(id, Scope::All, |seen| seen.issue.state)? {
+        State::Done => match finish(session, id, &Asked::default()) {
+            Err(_) if is_held(session, lease)? => keep::release(session, &lease.id.to_string())?,
+            _ => return Ok(true),
+        },
+        State::Rejected | State::Archived => keep::release(session, &lease.id.to_string())?,
+        _ => return Ok(false),
+    };
+    Ok(true)
+}
+
+/// Gives a claim back that is held in this worktree, if its issue was finished under it and has landed: to begin that
+/// again, or to give it back to be done, would have it done twice. Says whether it was.
+pub(super) fn close_landed(session: &Session, id: IssueId, lease: &Lease) -> Result<bool> {
+    let issues = Issues::new(session);
+    let has_landed = issues.see(id, Scope::All, |seen| {
+        seen.issue.state == State::Done
+            && seen.issue.fence == Some(lease.fence.get())
+            && !matches!(seen.standing, Standing::OnBranch { .. })
+    })?;
+    if !has_landed {
+        return Ok(false);
+    }
+    let closed = close_over(session, id, lease)?;
+    session.notice(&Notice::CutOff(issues.handle(id)));
+    Ok(closed)
+}
+
+/// Goes on with landings that were cut off in this worktree. The issue that was asked for is not begun again.
+///
+/// # Errors
+/// When that is what one of them was for, or something cannot be read.
+pub(super) fn go_on(session: &Session, wanted: Option<IssueId>) -> Result<()> {
+    for (id, lease) in held_here(session)? {
+        if close_landed(session, id, &lease)? && wanted == Some(id) {
+            return Err(LandError::Landed(Issues::new(session).handle(id)).into());
+        }
+    }
+    Ok(())
+}
+
+/// Whether a lease is held in this worktree.
+///
+/// # Errors
+/// When the claims cannot be read.
+pub fn is_held(session: &Session, lease: &Lease) -> Result<bool> {
+    Ok(held_here(session)?.iter().any(|(_, held)| held.id == lease.id))
+}
