@@ -25,6 +25,7 @@ mod open;
 mod patterns;
 mod rebuild;
 mod run;
+mod server;
 mod simulation;
 mod tracker;
 mod turns;
@@ -41,7 +42,7 @@ pub struct Bench {
 }
 
 /// All benchmarks, in the order of the table.
-pub const BENCHES: [Bench; 17] = [
+pub const BENCHES: [Bench; 18] = [
     Bench { name: "acquire", run: acquire::run },
     Bench { name: "group", run: group::run },
     Bench { name: "depth", run: depth::run },
@@ -55,6 +56,7 @@ pub const BENCHES: [Bench; 17] = [
     Bench { name: "issues", run: issues::run },
     Bench { name: "agents", run: agents::run },
     Bench { name: "run", run: run::run },
+    Bench { name: "server", run: server::run },
     Bench { name: "named", run: named::run },
     Bench { name: "simulation", run: simulation::run },
     Bench { name: "kc-turns", run: turns::run },

@@ -104,9 +104,8 @@ impl Bench {
         let mut line = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
         let Ok(said) = serde_json::from_str::<Value>(&line) else {
-            let _ = child.kill();
             let output = child.wait_with_output().unwrap();
-            panic!("{line}{}", String::from_utf8_lossy(&output.stderr));
+            panic!("{line}{}: {}", output.status, String::from_utf8_lossy(&output.stderr));
         };
         let text = |name: &str| said["server"][name].as_str().unwrap().to_owned();
         let token = text("url").split_once("#token=").unwrap().1.to_owned();
@@ -165,6 +164,9 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
+        if let Ok(Some(status)) = self.child.try_wait() {
+            println!("the server had ended before its test: {status}");
+        }
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
