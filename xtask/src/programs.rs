@@ -8,8 +8,13 @@ use std::path::{Path, PathBuf};
 use crate::child::Child;
 
 /// A package and its program.
-const PROGRAMS: [(&str, &str); 4] =
-    [("holdfast-jit", "jit"), ("holdfast-jvs", "jvs"), ("holdfast-kc", "kc_cli"), ("holdfast-ic", "ic")];
+const PROGRAMS: [(&str, &str); 5] = [
+    ("holdfast-jit", "jit"),
+    ("holdfast-server", "jit-server"),
+    ("holdfast-jvs", "jvs"),
+    ("holdfast-kc", "kc_cli"),
+    ("holdfast-ic", "ic"),
+];
 
 /// What puts the C library into a program, and the program where it will be.
 const INSIDE: [&str; 5] = ["--", "-C", "target-feature=+crt-static", "-C", "relocation-model=static"];

@@ -17,6 +17,7 @@ mod note;
 mod prime;
 mod query;
 mod run;
+mod serve;
 mod setup;
 mod shell;
 mod validate;
@@ -45,6 +46,7 @@ pub use note::Note;
 pub use prime::{HookOf, Prime};
 pub use query::{Filters, Graph, GraphFormat, ListFilters, Log, Query, Search, Sort};
 pub use run::{Guardian, Run};
+pub use serve::Serve;
 pub use setup::{Client, Setup};
 pub use shell::{Man, Schema, Shell};
 pub use validate::Validate;
@@ -190,6 +192,14 @@ pub enum Typed {
         jit dispatch status"
     )]
     Dispatch(Dispatch),
+    /// Serve issues and claims over HTTP: the commands' JSON, and events as they happen
+    #[command(
+        after_help = "One server per repository, on this machine only unless --listen says otherwise. Whoever asks needs \
+        the token, which is behind the # of the address that is printed; programs send it as Authorization: Bearer. \
+        Ctrl-C ends it.\n\nExamples:\n  jit serve\n  jit serve --listen 127.0.0.1:8080\n  \
+        jit serve --listen 0.0.0.0:8080 --token-file ~/jit.token --host build.example.org"
+    )]
+    Serve(Serve),
     /// Push this branch, if the claims that its work is done under are in force
     #[command(
         after_help = "Where the git server keeps the claims (jit engine init git), the branch and the claims move in one \

@@ -31,6 +31,7 @@ pub mod recover;
 pub mod run;
 pub mod schema;
 pub mod search;
+pub mod serve;
 pub mod setup;
 pub mod shell;
 pub mod status;
@@ -71,6 +72,7 @@ fn typed(context: &Context, command: Typed) -> Result<Report> {
         Typed::Run(typed) => run::run(context, &typed),
         Typed::Guardian(typed) => guardian::run(context, &typed),
         Typed::Dispatch(typed) => dispatch::run(context, &typed),
+        Typed::Serve(typed) => serve::run(context, &typed),
         Typed::Push => work::push(context),
         Typed::Whoami => whoami::run(context),
         Typed::Sync => work::sync(context),

@@ -45,19 +45,10 @@ impl Context {
             }
         };
         let printer = Printer::new(global);
-        let caller = Caller {
-            sys,
-            start,
-            git: vars.git,
-            author_date: vars.author_date,
-            typed_agent: global.agent_id.clone().map(Into::into),
-            agent: vars.agent_id,
-            publishes: vars.publishes,
-            etcd_password: vars.etcd_password,
-            config_home: vars.config_home,
-            cache_home: vars.cache_home,
-            listener: Arc::new(Silent),
-        };
+        let typed_agent = global.agent_id.clone().map(Into::into);
+        let said = Caller::in_environment(sys, start, vars.user, &vars.set, Arc::new(Silent));
+        let config_home = vars.config_home.or_else(|| said.config_home.clone());
+        let caller = Caller { typed_agent, config_home, ..said };
         let names = Arc::new(Names::new(caller.clone()));
         let listener = Arc::new(Speaker { printer, names: Arc::clone(&names) });
         let caller = Caller { listener, ..caller };
@@ -69,10 +60,6 @@ impl Context {
     /// # Errors
     /// When nobody has started tracking issues there, or git or the configuration stands in the way.
     pub fn session(&self) -> Result<Session> {
-        let session = Session::open(&self.caller)?;
-        // What a landing or a change that was cut off left to do is done by whoever comes next.
-        holdfast_tracker::land::settle(&session)?;
-        holdfast_tracker::writes::complete_changes(&session)?;
-        Ok(session)
+        holdfast_tracker::answers::session(&self.caller)
     }
 }

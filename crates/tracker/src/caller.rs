@@ -24,7 +24,7 @@ pub struct Caller {
     pub start: PathBuf,
     /// What git takes from the environment.
     pub git: Environment,
-    /// When the author of a commit made it, as git tells its hooks.
+    /// When the author of a commit made it, as git tells its hooks in `GIT_AUTHOR_DATE`.
     pub author_date: Option<OsString>,
     /// The agent that asks, as it was typed.
     pub typed_agent: Option<OsString>,
@@ -70,6 +70,37 @@ pub struct Agent {
 }
 
 impl Caller {
+    /// Somebody who asks in a directory, with what the environment says; `set` looks up what a variable is set to.
+    #[must_use]
+    pub fn in_environment(
+        sys: Sys,
+        start: PathBuf,
+        user: u32,
+        set: &dyn Fn(&str) -> Option<OsString>,
+        listener: Arc<dyn Listener>,
+    ) -> Self {
+        let git = Environment::read(user, set);
+        let set = |name: &str| set(name).filter(|value| !value.is_empty());
+        let below = |name: &str, rest: &str| set(name).map(|home| PathBuf::from(home).join(rest));
+        let config_home = set("JIT_CONFIG_HOME")
+            .map(PathBuf::from)
+            .or_else(|| below("XDG_CONFIG_HOME", "jit"))
+            .or_else(|| below("HOME", ".config/jit"));
+        Self {
+            sys,
+            start,
+            git,
+            author_date: set("GIT_AUTHOR_DATE"),
+            typed_agent: None,
+            agent: set("JIT_AGENT_ID"),
+            publishes: set("JIT_PUBLISHES").is_some(),
+            etcd_password: set("JIT_ETCD_PASSWORD"),
+            config_home,
+            cache_home: below("XDG_CACHE_HOME", "jit").or_else(|| below("HOME", ".cache/jit")),
+            listener,
+        }
+    }
+
     /// A file of the user's.
     #[must_use]
     pub fn user_file(&self, name: &str) -> Option<PathBuf> {

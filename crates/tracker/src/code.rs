@@ -249,6 +249,12 @@ codes! {
     RunUnderWay = "RUN_UNDER_WAY", Tracker, Conflict, 409,
         "a command is run in this worktree already, or a pool of this name is at work",
         "wait for its end, or `jit run --worktree`";
+    ServerRuns = "SERVER_RUNS", Tracker, Conflict, 409,
+        "a server of this repository is running already",
+        "use it, or end it first";
+    NoProgram = "NO_PROGRAM", Tracker, Failed, 500,
+        "a program that belongs to jit is not beside it",
+        "install all programs: `cargo xtask install`";
     NoPool = "NO_POOL", Tracker, NotFound, 404,
         "no pool of this name is at work",
         "`jit dispatch status`";

@@ -89,6 +89,12 @@ pub enum Error {
     /// A command is run in this worktree already.
     #[error("a run is under way in {}", .0.display())]
     RunUnderWay(PathBuf),
+    /// A server of this repository is there already; where it listens.
+    #[error("a server of this repository is already running at {0}")]
+    ServerRuns(String),
+    /// A program that belongs to jit is not where jit is.
+    #[error("there is no {}, which belongs beside jit", .0.display())]
+    NoProgram(PathBuf),
     /// There is no pool of this name at work.
     #[error("no pool '{0}' is at work")]
     NoPool(String),
@@ -230,6 +236,8 @@ impl Error {
             Self::LocalClaims(_) => Code::LocalClaims,
             Self::HeartbeatRuns(_) => Code::HeartbeatRuns,
             Self::RunUnderWay(_) => Code::RunUnderWay,
+            Self::ServerRuns(_) => Code::ServerRuns,
+            Self::NoProgram(_) => Code::NoProgram,
             Self::NoPool(_) => Code::NoPool,
             Self::NoLog(_) => Code::NoLog,
             Self::NoParent => Code::NoParent,
@@ -283,6 +291,10 @@ impl Error {
                 "finish or release them first: jit claim list shows them, jit finish lands the work".into(),
             ),
             Self::HeartbeatRuns(_) => Some("jit heartbeat status".into()),
+            Self::ServerRuns(_) => {
+                Some("its token is in .git/jit/server-*/token, unless it was given a file".into())
+            }
+            Self::NoProgram(_) => Some("install it with the others: cargo xtask install".into()),
             Self::NoPool(_) => Some("jit dispatch status".into()),
             Self::NoLog(_) => Some("jit show tells who worked on it".into()),
             Self::RunUnderWay(_) => Some("jit run --worktree makes a worktree of its own".into()),

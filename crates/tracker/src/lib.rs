@@ -6,6 +6,7 @@
 
 pub mod agent;
 mod alone;
+pub mod answers;
 pub mod caller;
 pub mod claims;
 pub mod code;
@@ -16,6 +17,7 @@ pub mod documents;
 pub mod durable;
 pub mod engine;
 pub mod error;
+pub mod feed;
 pub mod gates;
 pub mod gone;
 pub mod heartbeat;

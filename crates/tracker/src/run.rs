@@ -12,6 +12,7 @@ mod leftovers;
 mod log;
 mod message;
 pub mod place;
+pub mod pool;
 mod record;
 
 pub use attempts::Attempts;

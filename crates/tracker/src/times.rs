@@ -29,6 +29,12 @@ pub fn after(before: &str, now: &str) -> String {
     }
 }
 
+/// A moment in milliseconds since 1970, if the text is one.
+#[must_use]
+pub fn millis(moment: &str) -> Option<u64> {
+    u64::try_from(moment.parse::<jiff::Timestamp>().ok()?.as_millisecond()).ok()
+}
+
 /// How long ago a moment was, in the one unit that matters; the text itself if it is no moment.
 #[must_use]
 pub fn ago(moment: &str, now: &Stamp) -> String {

@@ -16,7 +16,7 @@ const DOOR: &str = "holdfast-door";
 const TRIAL: &str = "holdfast-trial";
 
 /// Each crate and what it may stand on. Doors are not in each other's lists.
-const LAYERS: [(&str, &[&str]); 16] = [
+const LAYERS: [(&str, &[&str]); 17] = [
     (KERNEL, &[]),
     (SYS, &[KERNEL]),
     (STORE, &[KERNEL, SYS]),
@@ -25,6 +25,7 @@ const LAYERS: [(&str, &[&str]); 16] = [
     (DOOR, &[SYS]),
     (TRACKER, &[KERNEL, SYS, STORE, GIT, REMOTE]),
     ("holdfast-jit", &[KERNEL, SYS, STORE, GIT, REMOTE, TRACKER, DOOR]),
+    ("holdfast-server", &[KERNEL, SYS, STORE, TRACKER, DOOR]),
     ("holdfast-jvs", &[KERNEL, SYS, STORE, GIT, DOOR]),
     (KC, &[KERNEL, SYS, STORE, GIT, DOOR]),
     ("holdfast-ic", &[KERNEL, SYS, STORE, GIT, DOOR]),

@@ -1,6 +1,7 @@
 //! `jit query`, `jit graph`, `jit search`: names, flags and help.
 
 use clap::{Args, Subcommand, ValueEnum};
+use holdfast_tracker::answers::list::Order;
 use holdfast_tracker::error::Result;
 use holdfast_tracker::queries::Filter;
 
@@ -69,6 +70,17 @@ pub enum Sort {
     Priority,
     /// By title
     Title,
+}
+
+impl From<Sort> for Order {
+    fn from(sort: Sort) -> Self {
+        match sort {
+            Sort::Created => Self::Created,
+            Sort::Updated => Self::Updated,
+            Sort::Priority => Self::Priority,
+            Sort::Title => Self::Title,
+        }
+    }
 }
 
 /// What happened.

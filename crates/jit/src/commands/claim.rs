@@ -8,10 +8,10 @@ mod take;
 use crate::cli::Claim as Command;
 use crate::context::Context;
 use crate::output::Report;
+use holdfast_tracker::answers::claims::Wanted;
 use holdfast_tracker::error::Result;
 
 pub use adopt::ClaimAdoptOutput;
-pub use look::ClaimHistoryOutput;
 pub use take::{ClaimCreateOutput, create, terms};
 
 pub fn run(context: &Context, command: &Command) -> Result<Report> {
@@ -30,9 +30,12 @@ pub fn run(context: &Context, command: &Command) -> Result<Report> {
         Command::ForceEvict { lease, reason } => change::evict(context, lease, reason),
         Command::Adopt { commit, reason } => adopt::run(context, commit, reason),
         Command::Status { issue, agent, kind } => {
-            look::status(context, issue.as_deref(), agent.as_deref(), (*kind).into())
+            let (issue, agent) = (issue.as_deref(), agent.as_deref());
+            look::status(context, &Wanted { issue, agent, kind: (*kind).into() })
         }
-        Command::List { kind } => look::status(context, None, None, (*kind).into()),
+        Command::List { kind } => {
+            look::status(context, &Wanted { kind: (*kind).into(), ..Wanted::default() })
+        }
         Command::History { issue } => look::history(context, issue.as_deref()),
     }
 }

@@ -4,9 +4,9 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::cli::Dep as Command;
-use crate::commands::issue::show::Whole;
 use crate::context::Context;
 use crate::output::Report;
+use holdfast_tracker::answers::show::Whole;
 use holdfast_tracker::error::Result;
 use holdfast_tracker::ids::IssueId;
 use holdfast_tracker::issues::Issues;

@@ -4,7 +4,6 @@
 mod client;
 mod lane;
 mod pool;
-mod state;
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -12,10 +11,12 @@ use std::path::Path;
 use holdfast_door::{Clean, Colour, table};
 use holdfast_kernel::{Millis, Stamp};
 use holdfast_sys::Open;
+use holdfast_tracker::answers::pools;
 use holdfast_tracker::claims::Terms;
 use holdfast_tracker::code::Exit;
 use holdfast_tracker::error::{Error, Result};
 use holdfast_tracker::issues::Issues;
+use holdfast_tracker::run::pool::{self as state, State};
 use holdfast_tracker::times::span;
 use holdfast_tracker::{Session, run};
 use schemars::JsonSchema;
@@ -27,7 +28,6 @@ use crate::context::Context;
 use crate::output::Report;
 use crate::output::lanes::Lanes;
 pub(super) use pool::{Happening, Plan, Pool, Summary, Watcher};
-pub use state::State;
 
 /// How much of each part of a log is shown.
 const SHOWN: usize = 4 << 20;
@@ -54,15 +54,6 @@ pub struct Ended {
     pub kept_worktrees: Vec<String>,
     /// Why it could not go on, if it could not.
     pub problem: Option<String>,
-}
-
-/// All pools, as one JSON object.
-#[derive(Serialize, JsonSchema)]
-pub struct StatusOutput {
-    /// The pools.
-    pub pools: Vec<State>,
-    /// How many.
-    pub count: usize,
 }
 
 /// A pool that was told to end, as one JSON object.
@@ -249,10 +240,11 @@ fn report(name: String, summary: Summary) -> Report {
 
 fn status(context: &Context) -> Result<Report> {
     let session = context.session()?;
-    let pools = State::all(&session)?;
+    let document = pools::list(&session)?;
+    let pools = &document.pools;
     let now = context.caller.sys.clock.now()?.wall_ms();
     let mut text = Clean::default();
-    for pool in &pools {
+    for pool in pools {
         let how = match (pool.running, pool.ending) {
             (false, _) => "is not there any more; start it again, and it goes on",
             (true, true) => "begins nothing new",
@@ -269,7 +261,7 @@ fn status(context: &Context) -> Result<Report> {
     if pools.is_empty() {
         text = "no pool\n".into();
     }
-    Ok(Report::new(text, &StatusOutput { count: pools.len(), pools }))
+    Ok(Report::new(text, &document))
 }
 
 fn row(worker: &state::Worker, now: u64, running: bool) -> [String; 4] {

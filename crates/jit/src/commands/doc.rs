@@ -7,10 +7,11 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::cli::Doc as Command;
-use crate::commands::issue::{IssueOutput, show::Whole};
+use crate::commands::issue::IssueOutput;
 use crate::context::Context;
 use crate::output::Report;
 use holdfast_tracker::Session;
+use holdfast_tracker::answers::show::Whole;
 use holdfast_tracker::documents::{DocPath, committed};
 use holdfast_tracker::error::{Result, WriteError};
 use holdfast_tracker::issues::{self, Issue, Issues};

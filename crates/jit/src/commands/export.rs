@@ -8,9 +8,9 @@ use serde::Serialize;
 use serde_json::json;
 
 use crate::cli::Export;
-use crate::commands::issue::show::Whole;
 use crate::context::Context;
 use crate::output::Report;
+use holdfast_tracker::answers::show::Whole;
 use holdfast_tracker::error::Result;
 use holdfast_tracker::ids::IssueId;
 use holdfast_tracker::issues::{Issue, Issues, Set};

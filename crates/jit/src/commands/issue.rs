@@ -15,10 +15,10 @@ use serde::Serialize;
 use crate::cli::{Issue as Command, Terms};
 use crate::context::Context;
 use crate::output::Report;
+use holdfast_tracker::answers::show::Whole;
 use holdfast_tracker::error::Result;
 use holdfast_tracker::issues::{Issues, Scope};
 use holdfast_tracker::writes::{self, Changed};
-use show::Whole;
 
 pub use create::fresh;
 
@@ -54,13 +54,11 @@ impl IssueOutput {
 }
 
 /// The description that was typed; `-` is what is piped in.
-fn description(typed: Option<&str>) -> Result<Option<String>> {
-    let text = match typed {
-        None => return Ok(None),
-        Some("-") => piped()?,
-        Some(text) => text.to_owned(),
-    };
-    writes::description(&text).map(Some)
+fn described(typed: Option<&str>) -> Result<Option<String>> {
+    match typed {
+        Some("-") => piped().map(Some),
+        typed => Ok(typed.map(ToOwned::to_owned)),
+    }
 }
 
 /// What is piped in, as far as it can be a text of an issue.

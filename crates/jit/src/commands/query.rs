@@ -10,9 +10,10 @@ use crate::output::pieces::{listed, with_member};
 use crate::output::rows::Rows;
 use crate::output::{Form, Report};
 use holdfast_tracker::Session;
+use holdfast_tracker::answers::list::rank;
 use holdfast_tracker::error::{Error, Result};
 use holdfast_tracker::issues::{Issues, Scope};
-use holdfast_tracker::queries::{Board, Claimed, Filter, Item, Keep, Node, Reason};
+use holdfast_tracker::queries::{Board, Claimed, Filter, Item, Keep, Node, Reason, Which};
 
 pub fn run(context: &Context, command: &Command) -> Result<Report> {
     let session = context.session()?;
@@ -31,7 +32,7 @@ pub fn run(context: &Context, command: &Command) -> Result<Report> {
             if filters.sort.is_some() {
                 let key = |node: &&Node<Clean>| {
                     let id = node.id.to_string();
-                    list::rank(filters.sort, node.priority, &id, &node.updated_at, &node.title)
+                    rank(filters.sort.map(Into::into), node.priority, &id, &node.updated_at, &node.title)
                 };
                 nodes.sort_by_cached_key(key);
             }
@@ -45,7 +46,7 @@ fn board(context: &Context, session: &Session, filter: &Filter) -> Result<Board<
     let issues = Issues::new(session);
     let claimed = Claimed::load(session)?;
     let keep = |item: &Item<'_>| Clean::json(item);
-    let keep: Keep<'_, Clean> = if context.printer.is_json() { Some(&keep) } else { None };
+    let keep: Keep<'_, Clean> = if context.printer.is_json() { Some((Which::Open, &keep)) } else { None };
     let board = Board::load(&issues, claimed, filter, keep)?;
     issues.warn(&board.problems);
     Ok(board)

@@ -13,13 +13,14 @@ use crate::commands;
 use crate::commands::config::output as config;
 use crate::commands::demo;
 use crate::commands::gate::{check, define};
-use crate::commands::issue::{create, delete, show, update};
+use crate::commands::issue::delete;
 use crate::commands::{
-    claim, commit, decide, dep, dispatch, doc, engine, export, gate, guardian, heartbeat, hook, hooks,
-    import, init, issue, log, mcp, merge_driver, note, prime, recover, setup, shell, status, validate,
-    whoami, work, worktree,
+    claim, commit, decide, dep, dispatch, doc, engine, export, guardian, heartbeat, hook, hooks, import,
+    init, issue, log, mcp, merge_driver, prime, recover, setup, shell, status, validate, whoami, work,
+    worktree,
 };
 use crate::output::Report;
+use holdfast_tracker::answers::{claims, create, gates, notes, pools, serve, show, update, worktrees};
 use holdfast_tracker::claims::lease::{
     ClaimEvictOutput, ClaimHeartbeatOutput, ClaimListOutput, ClaimOutput, ClaimReleaseOutput,
     ClaimRenewOutput, ClaimTransferOutput,
@@ -38,7 +39,7 @@ pub const OUTPUTS: &[Output] = &[
     ("claim create", of::<claim::ClaimCreateOutput>),
     ("claim force-evict", of::<ClaimEvictOutput>),
     ("claim heartbeat", of::<ClaimHeartbeatOutput>),
-    ("claim history", of::<claim::ClaimHistoryOutput>),
+    ("claim history", of::<claims::ClaimHistoryOutput>),
     ("claim list", of::<ClaimListOutput>),
     ("claim next", of::<ClaimOutput>),
     ("claim release", of::<ClaimReleaseOutput>),
@@ -60,7 +61,7 @@ pub const OUTPUTS: &[Output] = &[
     ("dep rm", of::<dep::DepOutput>),
     ("dispatch", of::<dispatch::DispatchOutput>),
     ("dispatch logs", of::<dispatch::LogsOutput>),
-    ("dispatch status", of::<dispatch::StatusOutput>),
+    ("dispatch status", of::<pools::StatusOutput>),
     ("dispatch stop", of::<dispatch::StopOutput>),
     ("doc add", of::<doc::DocAddOutput>),
     ("doc history", of::<doc::DocHistoryOutput>),
@@ -79,16 +80,16 @@ pub const OUTPUTS: &[Output] = &[
     ("error", of::<ErrorOutput>),
     ("export", of::<export::ExportOutput>),
     ("finish", of::<work::FinishOutput>),
-    ("gate add", of::<gate::GateOutput>),
+    ("gate add", of::<gates::GateOutput>),
     ("gate check", of::<check::GateCheckOutput>),
     ("gate define", of::<define::GateDefineOutput>),
-    ("gate fail", of::<gate::GateOutput>),
+    ("gate fail", of::<gates::GateOutput>),
     ("gate list", of::<define::GateListOutput>),
-    ("gate pass", of::<gate::GateOutput>),
-    ("gate remove", of::<gate::GateOutput>),
-    ("gate report", of::<gate::GateOutput>),
+    ("gate pass", of::<gates::GateOutput>),
+    ("gate remove", of::<gates::GateOutput>),
+    ("gate report", of::<gates::GateOutput>),
     ("gate show", of::<define::GateShowOutput>),
-    ("gate status", of::<gate::GateStatusOutput>),
+    ("gate status", of::<gates::GateStatusOutput>),
     ("graph downstream", of::<graph::GraphOutput>),
     ("graph export", of::<graph::GraphOutput>),
     ("graph roots", of::<graph::GraphOutput>),
@@ -120,7 +121,7 @@ pub const OUTPUTS: &[Output] = &[
     ("mcp", of::<mcp::McpOutput>),
     ("merge-driver", of::<merge_driver::MergeDriverOutput>),
     ("next", of::<IssueListOutput<'static>>),
-    ("note", of::<note::NoteOutput>),
+    ("note", of::<notes::NoteOutput>),
     ("prime", of::<prime::PrimeOutput>),
     ("push", of::<work::PushOutput>),
     ("query all", of::<IssueListOutput<'static>>),
@@ -132,6 +133,7 @@ pub const OUTPUTS: &[Output] = &[
     ("run", of::<commands::run::RunOutput>),
     ("schema", of::<SchemaListOutput>),
     ("search", of::<search::SearchOutput>),
+    ("serve", of::<serve::ServeOutput>),
     ("setup", of::<setup::SetupOutput>),
     ("show", of::<show::ShowOutput>),
     ("start", of::<work::StartOutput>),
@@ -145,7 +147,7 @@ pub const OUTPUTS: &[Output] = &[
     ("worktree add", of::<worktree::AddOutput>),
     ("worktree info", of::<worktree::WorktreeOutput>),
     ("worktree init", of::<worktree::WorktreeOutput>),
-    ("worktree list", of::<worktree::WorktreeListOutput>),
+    ("worktree list", of::<worktrees::WorktreeListOutput>),
     ("worktree prune", of::<worktree::PruneOutput>),
     ("worktree remove", of::<worktree::RemoveOutput>),
 ];

@@ -11,6 +11,7 @@ use crate::output::Report;
 use crate::output::leases::{self, Called};
 use holdfast_tracker::Session;
 use holdfast_tracker::agent::AgentId;
+use holdfast_tracker::answers::worktrees as worktrees_answer;
 use holdfast_tracker::claims::lease::Shown;
 use holdfast_tracker::error::Result;
 use holdfast_tracker::issues::Issues;
@@ -45,15 +46,6 @@ pub struct Here {
     pub agent: Option<String>,
     /// The directory of the claims, which all worktrees share.
     pub control: String,
-}
-
-/// All worktrees, as one JSON object.
-#[derive(Serialize, JsonSchema)]
-pub struct WorktreeListOutput {
-    /// The worktrees.
-    pub worktrees: Vec<Entry>,
-    /// How many.
-    pub count: usize,
 }
 
 pub fn run(context: &Context, command: &Command) -> Result<Report> {
@@ -197,12 +189,12 @@ fn info(session: &Session) -> Result<Report> {
 
 fn list(context: &Context) -> Result<Report> {
     let session = context.session()?;
-    let entries = session.worktrees()?;
+    let document = worktrees_answer::list(&session)?;
+    let entries = &document.worktrees;
     let rows: Vec<_> = entries.iter().map(row).collect();
     let text = table(["WORKTREE", "AGENT", "BRANCH", "PATH", ""], &rows);
     let brief: Vec<_> = entries.iter().filter_map(|entry| entry.worktree_id.clone()).collect();
-    let count = entries.len();
-    Ok(Report::new(text, &WorktreeListOutput { worktrees: entries, count }).brief(brief.join("\n")))
+    Ok(Report::new(text, &document).brief(brief.join("\n")))
 }
 
 fn row(entry: &Entry) -> [String; 5] {

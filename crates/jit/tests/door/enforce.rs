@@ -8,7 +8,7 @@ use holdfast_trial::Answer;
 use crate::bench::Bench;
 
 /// What changes no issue: it looks, or keeps claims, settings, identities and hooks.
-const HARMLESS: [&str; 51] = [
+const HARMLESS: [&str; 52] = [
     "init",
     "list",
     "show",
@@ -61,6 +61,8 @@ const HARMLESS: [&str; 51] = [
     "setup",
     // Its tools are the commands of this file, with the same checks.
     "mcp",
+    // A program of its own, which asks the same library.
+    "serve",
 ];
 
 /// What makes something that nobody can hold yet, claims what it writes to, or concerns no single issue.

@@ -3,7 +3,6 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use holdfast_git::Environment;
 use holdfast_jit::cli::{Cli, Global};
 use holdfast_jit::commands;
 use holdfast_jit::context::Context;
@@ -146,14 +145,10 @@ fn run(sys: holdfast_sys::Sys, agent: Agent, args: &[String]) -> Result<Value, i
     let words = ["jit", "--quiet"].into_iter().map(str::to_owned).chain(args.iter().map(word));
     let Cli { command, .. } = <Cli as clap::Parser>::try_parse_from(words).unwrap();
     let vars = Vars {
-        agent_id: None,
+        set: |_| None,
+        user: 1000,
         keeper: None,
-        publishes: false,
-        etcd_password: None,
         config_home: None,
-        cache_home: None,
-        git: Environment::read(1000, |_| None),
-        author_date: None,
         temporary: "/tmp".into(),
         directory: Ok(agent.at.into()),
     };

@@ -141,6 +141,34 @@ pub fn dead(sys: &Sys, control: &Path, remove: bool) -> Result<Vec<PathBuf>> {
     Ok(found)
 }
 
+/// Who waits for what: the line, and an agent in it, in the order in which they came.
+///
+/// # Errors
+/// When that cannot be told.
+pub fn waiting(sys: &Sys, control: &Path) -> Result<Vec<(String, String)>> {
+    let locks = control.join("locks");
+    let lines = listed(sys, &locks.join("wait"))?;
+    if lines.is_empty() {
+        return Ok(Vec::new());
+    }
+    let Some(mut guard) = Guard::open_existing(sys, &locks.join("wait.lock"), 0o600)? else {
+        return Ok(Vec::new());
+    };
+    let _section = guard.enter(sys, LockMode::Exclusive)?;
+    let mut found = Vec::new();
+    for line in lines {
+        let name = line.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        for ticket in listed(sys, &line)? {
+            let handle = sys.files.open(&ticket, Open::Read)?;
+            if !handle.try_lock(LockMode::Exclusive)? {
+                let who = String::from_utf8_lossy(&handle.read_from(0, 256)?).into_owned();
+                found.push((name.clone(), who));
+            }
+        }
+    }
+    Ok(found)
+}
+
 fn listed(sys: &Sys, directory: &Path) -> Result<Vec<PathBuf>> {
     match sys.files.list(directory) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),

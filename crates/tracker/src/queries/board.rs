@@ -77,8 +77,17 @@ pub enum Reason {
     },
 }
 
-/// What to keep of every issue that is wanted and not over, such as its JSON; none if nothing more is needed.
-pub type Keep<'a, K> = Option<&'a (dyn Fn(&Item<'_>) -> K + Sync)>;
+/// What to keep of issues that are wanted, such as their JSON, and of which; none if nothing more is needed.
+pub type Keep<'a, K> = Option<(Which, &'a (dyn Fn(&Item<'_>) -> K + Sync))>;
+
+/// Which issues something is kept of.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Which {
+    /// Those that are not over.
+    Open,
+    /// All.
+    All,
+}
 
 /// All issues at once.
 pub struct Board<K = ()> {
@@ -193,7 +202,9 @@ impl<K> Node<K> {
         let issue = &seen.issue;
         let wanted = filter.wants(seen);
         let kept = match keep {
-            Some(keep) if wanted && !issue.state.is_over() => Some(keep(&Item::new(issues, seen, claimed))),
+            Some((which, keep)) if wanted && (which == Which::All || !issue.state.is_over()) => {
+                Some(keep(&Item::new(issues, seen, claimed)))
+            }
             _ => None,
         };
         let gates =

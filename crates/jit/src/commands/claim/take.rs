@@ -1,6 +1,7 @@
 //! Taking a claim: on an issue, on the best one, on a fresh one.
 
 use holdfast_tracker::Session;
+use holdfast_tracker::answers::show::Whole;
 use holdfast_tracker::claims::lease::{ClaimOutput, left};
 use holdfast_tracker::claims::{Terms, wait};
 use holdfast_tracker::error::Result;
@@ -12,7 +13,7 @@ use serde::Serialize;
 
 use crate::background;
 use crate::cli;
-use crate::commands::issue::{self, show::Whole};
+use crate::commands::issue;
 use crate::context::Context;
 use crate::interrupt::Interrupt;
 use crate::output::leases::{Called, shown};

@@ -102,8 +102,8 @@ impl Ground {
             ..Global::default()
         };
         // The settings of whoever watches have no part in this.
-        let vars = Vars { config_home: Some(self.root.clone()), ..Vars::read() };
-        Context::new(holdfast_sys::Sys::os(), &global, vars)
+        let config_home = Some(self.root.clone());
+        Context::new(holdfast_sys::Sys::os(), &global, Vars { config_home, ..Vars::read() })
     }
 
     fn git(&self, dir: &Path) -> Git {

@@ -8,11 +8,11 @@ use holdfast_kernel::{Millis, Stamp};
 use holdfast_sys::os::{self, Signals, signal};
 use holdfast_tracker::error::{Error, Result};
 use holdfast_tracker::queries::Filter;
+use holdfast_tracker::run::pool::{self as state, State, Task, Worker};
 use holdfast_tracker::run::{self, place};
 use holdfast_tracker::{Session, land, take};
 
 use super::lane::{Heard, Lane, Told};
-use super::state::{self, State, Task, Worker};
 use crate::commands::run::{Outcome, Ran};
 
 const ENDING: [i32; 3] = [signal::SIGINT, signal::SIGTERM, signal::SIGHUP];

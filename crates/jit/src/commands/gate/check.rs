@@ -5,11 +5,12 @@ use holdfast_kernel::Millis;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Standing, absent, check_judge, is_checker, standings};
-use crate::commands::issue::show::Whole;
+use super::is_checker;
 use crate::context::Context;
 use crate::output::Report;
 use holdfast_tracker::Session;
+use holdfast_tracker::answers::gates::{Standing, absent, check_judge, standings};
+use holdfast_tracker::answers::show::Whole;
 use holdfast_tracker::code::Exit;
 use holdfast_tracker::error::Result;
 use holdfast_tracker::gates::{Gate, Outcome, Registry, Run, outputs};

@@ -2,15 +2,16 @@
 
 use holdfast_door::Clean;
 
-use crate::cli::{ListFilters, Sort};
+use crate::cli::ListFilters;
 use crate::context::Context;
 use crate::output::pieces::listed;
 use crate::output::rows::{Row, Rows};
 use crate::output::{Form, Report};
 use holdfast_tracker::Session;
+use holdfast_tracker::answers::list::{Listed, Wanted, list};
 use holdfast_tracker::error::Result;
 use holdfast_tracker::ids::IssueId;
-use holdfast_tracker::issues::{Issues, Priority, Scope, Seen};
+use holdfast_tracker::issues::{Issues, Scope};
 use holdfast_tracker::queries::{Claimed, Filter, Item};
 
 /// What is kept of an issue, for the form that is wanted.
@@ -18,21 +19,6 @@ enum Kept {
     Json(Clean),
     Id(IssueId),
     Row(Row),
-}
-
-/// What issues are ordered by: one of these says something, the others are alike.
-pub type Rank = (Option<Priority>, Option<std::cmp::Reverse<Box<str>>>, Option<Box<str>>);
-
-/// The rank of an issue in this order.
-#[must_use]
-pub fn rank(sort: Option<Sort>, priority: Priority, created: &str, updated: &str, title: &str) -> Rank {
-    match sort {
-        None => (None, None, None),
-        Some(Sort::Created) => (None, None, Some(created.into())),
-        Some(Sort::Updated) => (None, Some(std::cmp::Reverse(updated.into())), None),
-        Some(Sort::Priority) => (Some(priority), None, None),
-        Some(Sort::Title) => (None, None, Some(title.to_lowercase().into())),
-    }
 }
 
 impl ListFilters {
@@ -88,31 +74,14 @@ pub fn run(context: &Context, session: &Session, scope: Scope, typed: &ListFilte
     let form = context.printer.form();
     let issues = Issues::new(session);
     let claimed = Claimed::or_none(session)?;
-    let is_own = |seen: &Seen<'_>| {
-        let Some(agent) = whose.as_deref() else { return true };
-        claimed.holder(seen.id) == Some(agent) || seen.issue.assignee.as_deref() == Some(agent)
-    };
-    let scan = issues.scan(scope, |seen| {
-        let issue = &seen.issue;
-        (filter.wants(seen) && is_own(seen)).then(|| {
-            let kept = match form {
-                Form::Json => Kept::Json(Clean::json(&Item::new(&issues, seen, &claimed))),
-                Form::Brief => Kept::Id(seen.id),
-                Form::Text => Kept::Row(Row::new(seen)),
-            };
-            let (created, updated) = (&*issue.created_at, &*issue.updated_at);
-            (rank(typed.sort, issue.priority, created, updated, &issue.title), kept)
-        })
+    let wanted = Wanted { filter, whose, order: typed.sort.map(Into::into), most: Some(typed.most(context)) };
+    let Listed { found, more } = list(&issues, &claimed, scope, &wanted, |seen| match form {
+        Form::Json => Kept::Json(Clean::json(&Item::new(&issues, seen, &claimed))),
+        Form::Brief => Kept::Id(seen.id),
+        Form::Text => Kept::Row(Row::new(seen)),
     })?;
-    issues.warn(&scan.problems);
-    let mut found = scan.found;
-    if typed.sort.is_some() {
-        found.sort_by(|(a, _), (b, _)| a.cmp(b));
-    }
-    let more = found.len().saturating_sub(typed.most(context));
-    found.truncate(typed.most(context));
     let (mut objects, mut brief, mut rows) = (Vec::new(), String::new(), Vec::new());
-    for (_, kept) in found {
+    for kept in found {
         match kept {
             Kept::Json(object) => objects.push(object),
             Kept::Id(id) => brief.push_str(&format!("{id}\n")),
@@ -121,7 +90,7 @@ pub fn run(context: &Context, session: &Session, scope: Scope, typed: &ListFilte
     }
     let table = || {
         if rows.is_empty() && more == 0 {
-            return nothing(scope, filter.is_open() && whose.is_none()).into();
+            return nothing(scope, wanted.filter.is_open() && wanted.whose.is_none()).into();
         }
         let paint = context.printer.paint();
         Rows { claimed: &claimed, handles: issues.handles(), paint }.table(rows.into_iter())

@@ -3,82 +3,20 @@
 use std::collections::BTreeSet;
 
 use holdfast_door::{Cell, Clean, Colour, Paint, grid};
-use schemars::JsonSchema;
-use serde::Serialize;
 
 use crate::context::Context;
 use crate::output::Report;
 use crate::output::colours::{priority_colour, state_cell, state_colour};
-use crate::output::leases::shown;
 use holdfast_tracker::Session;
-use holdfast_tracker::claims::lease::{Shown, left};
-use holdfast_tracker::config::Satisfied;
-use holdfast_tracker::error::{Error, Result};
+use holdfast_tracker::answers::show::{Dep, Looked, Whole, look};
+use holdfast_tracker::claims::lease::left;
+use holdfast_tracker::error::Result;
 use holdfast_tracker::ids::IssueId;
-use holdfast_tracker::issues::{Issue, Issues, Layer, OnBranch, Scope, Standing, State, having};
-use holdfast_tracker::land::{ONTO, landed_as};
-use holdfast_tracker::notes::{self, Note};
-use holdfast_tracker::queries::{Claimed, Reason};
+use holdfast_tracker::issues::{Issues, Layer, OnBranch, Scope, Standing};
+use holdfast_tracker::land::ONTO;
+use holdfast_tracker::notes::Note;
+use holdfast_tracker::queries::Claimed;
 use holdfast_tracker::times::ago;
-use holdfast_tracker::writes::Draft;
-
-/// The link to the commit that an issue landed with.
-const COMMIT: &str = "commit";
-
-/// An issue with what belongs to it, as one JSON object.
-#[derive(Serialize, JsonSchema)]
-pub struct ShowOutput {
-    /// The issue.
-    pub issue: Whole,
-    /// Who holds it.
-    pub lease: Option<Shown>,
-    /// What it waits for.
-    pub blocked_by: Vec<Reason>,
-    /// Where the copy that counts is.
-    pub layer: Layer,
-    /// How its work stands, if that is finished.
-    pub standing: Standing,
-    /// Every branch that has it finished and is not the target, the one that counts first.
-    pub branches: Vec<OnBranch>,
-    /// What was noted on it, the oldest first.
-    pub notes: Vec<Note>,
-}
-
-/// An issue with its sets.
-#[derive(Serialize, JsonSchema)]
-pub struct Whole {
-    /// What it is called where people read and type; not in an export.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub handle: Option<String>,
-    /// The issue itself.
-    #[serde(flatten)]
-    pub issue: Issue,
-    /// Its labels.
-    pub labels: Vec<String>,
-    /// The ids of the issues that it depends on.
-    pub dependencies: Vec<String>,
-}
-
-impl Whole {
-    /// An issue as it was written.
-    #[must_use]
-    pub fn new(issues: &Issues<'_>, draft: &Draft) -> Self {
-        Self {
-            handle: Some(issues.handle(draft.id())),
-            issue: draft.issue().clone(),
-            labels: draft.labels(),
-            dependencies: draft.dependencies(),
-        }
-    }
-}
-
-/// A dependency, as far as it is shown.
-struct Dep {
-    id: String,
-    handle: String,
-    standing: Standing,
-    known: Option<(State, String)>,
-}
 
 /// Shows the issue that was meant.
 ///
@@ -87,43 +25,20 @@ struct Dep {
 pub fn run(context: &Context, session: &Session, id: &str) -> Result<Report> {
     let issues = Issues::new(session);
     let id = issues.resolve(id)?;
-    let claimed = Claimed::or_none(session)?;
-    let (whole, layer, unsure, standing) = issues.see(id, Scope::All, |seen| {
-        let list = |set: &holdfast_tracker::issues::Set| set.members().map(ToOwned::to_owned).collect();
-        let (labels, dependencies) = (list(&seen.labels), list(&seen.deps));
-        let handle = Some(issues.handle(id));
-        let whole = seen.whole().map(|issue| Whole { handle, issue, labels, dependencies });
-        (whole, seen.layer, seen.unsure, seen.standing.clone())
-    })?;
-    let mut whole = whole
-        .map_err(|error| Error::Unreadable { issue: id.to_string(), problems: vec![error.to_string()] })?;
-    if let Some((_, commit)) = landed_as(session, id, &standing).filter(|_| whole.issue.state == State::Done)
-    {
-        whole.issue.links.entry(COMMIT.to_owned()).or_insert(commit);
-    }
-    let deps = dependencies(&issues, &whole.dependencies)?;
-    let when = session.config().landing.dependencies;
-    let blocked_by = blockers(&deps, when, unsure, &claimed);
-    let notes = notes::of(session, id)?;
-    // Those of a landed issue only have what the target has, too.
-    let branches = match &standing {
-        Standing::Landed | Standing::NotPushed => Vec::new(),
-        _ => having(session, id),
-    };
+    let Looked { document, deps, claimed } = look(&issues, id)?;
+    let whole = &document.issue;
     let text = Text {
-        whole: &whole,
-        notes: &notes,
-        branches: &branches,
+        whole,
+        notes: &document.notes,
+        branches: &document.branches,
         related: (phrases(&issues, &whole.issue.relates), phrases(&issues, &whole.issue.duplicates)),
         deps: &deps,
-        layer,
-        standing: &standing,
+        layer: document.layer,
+        standing: &document.standing,
         claimed: &claimed,
         paint: context.printer.paint(),
     };
     let text = text.all(id);
-    let lease = claimed.lease(id).map(|lease| shown(&issues, lease, &claimed.now));
-    let document = ShowOutput { issue: whole, lease, blocked_by, layer, standing, branches, notes };
     Ok(Report::new(text, &document).brief(id.to_string()))
 }
 
@@ -135,44 +50,6 @@ fn phrases(issues: &Issues<'_>, ids: &BTreeSet<String>) -> Vec<String> {
         title.map_or_else(|_| text.clone(), |title| format!("{}  {title}", issues.handle(id)))
     };
     ids.iter().map(phrase).collect()
-}
-
-/// What is known of the issues that one depends on.
-fn dependencies(issues: &Issues<'_>, ids: &[String]) -> Result<Vec<Dep>> {
-    let known = ids.iter().filter_map(|id| IssueId::parse(id)).collect::<Vec<_>>();
-    if known.is_empty() {
-        return Ok(Vec::new());
-    }
-    let scan = issues.some(known, |seen| {
-        let about = (seen.issue.state, seen.issue.title.to_string());
-        Some((seen.id.to_string(), about, seen.standing.clone()))
-    })?;
-    issues.warn(&scan.problems);
-    let found = |id: &String| scan.found.iter().find(|(found, ..)| found == id);
-    let dep = |id: &String| Dep {
-        id: id.clone(),
-        handle: IssueId::parse(id).map_or_else(|| id.clone(), |id| issues.handle(id)),
-        known: found(id).map(|(_, about, _)| about.clone()),
-        standing: found(id).map_or(Standing::Open, |(.., standing)| standing.clone()),
-    };
-    Ok(ids.iter().map(dep).collect())
-}
-
-fn blockers(deps: &[Dep], when: Satisfied, unsure: bool, claimed: &Claimed) -> Vec<Reason> {
-    let open = |dep: &Dep| {
-        let blocks = |state: &State| !state.is_over() || !dep.standing.satisfies(when);
-        let (state, title) = dep.known.as_ref().filter(|(state, _)| blocks(state))?;
-        let holder = IssueId::parse(&dep.id).and_then(|id| claimed.holder(id));
-        Some(Reason::Dependency {
-            id: dep.id.clone(),
-            handle: dep.handle.clone(),
-            title: title.clone(),
-            state: *state,
-            standing: dep.standing.clone(),
-            claimed_by: holder.map(ToOwned::to_owned),
-        })
-    };
-    deps.iter().filter_map(open).chain(unsure.then_some(Reason::Dependencies)).collect()
 }
 
 /// An issue for people.

@@ -1,177 +1,47 @@
-//! `jit issue update`. Everything that was typed is checked before the first issue is changed.
+//! `jit issue update`.
 
-use schemars::JsonSchema;
-use serde::Serialize;
-
-use super::create::kind;
-use super::show::Whole;
+use super::described;
 use crate::cli::UpdateIssue;
 use crate::output::Report;
 use holdfast_tracker::Session;
-use holdfast_tracker::error::{Error, Result};
-use holdfast_tracker::ids::IssueId;
-use holdfast_tracker::issues::{Issues, Priority, State, typed as word};
-use holdfast_tracker::writes::{self, Changed, Draft, Finished, Writer};
-
-/// What became of a change, as one JSON object: one issue, or several.
-#[derive(Serialize, JsonSchema)]
-#[serde(untagged)]
-pub enum UpdateOutput {
-    /// One issue was named.
-    One {
-        /// The issue.
-        issue: Box<Whole>,
-        /// Whether anything was written.
-        changed: bool,
-        /// The gates that are not passed.
-        open_gates: Vec<String>,
-    },
-    /// Several were named.
-    Many {
-        /// The issues.
-        issues: Vec<Whole>,
-        /// How many.
-        count: usize,
-    },
-}
-
-/// What is changed, as far as it can be told without the issue.
-struct Update<'a> {
-    typed: &'a UpdateIssue,
-    title: Option<String>,
-    description: Option<String>,
-    state: Option<State>,
-    priority: Option<Priority>,
-    kind: Option<String>,
-    labels: Vec<String>,
-    relates: Vec<IssueId>,
-    duplicates: Vec<IssueId>,
-    unrelate: Vec<String>,
-    links: Vec<(String, String)>,
-    assignee: Option<String>,
-}
+use holdfast_tracker::answers::update::{self, Change, Updated};
+use holdfast_tracker::error::Result;
+use holdfast_tracker::issues::{Issues, State};
+use holdfast_tracker::writes::Finished;
 
 pub(super) fn run(session: &Session, typed: &UpdateIssue) -> Result<Report> {
-    let update = Update::parse(session, typed)?;
-    let writer = if typed.strict { Writer::strict(session)? } else { Writer::open(session)? };
-    let ids = typed.ids.iter().map(|id| writer.issues.resolve(id)).collect::<Result<Vec<_>>>()?;
-    if ids.len() > 1 {
-        ids.iter().try_for_each(|id| writer.may(*id, "updating"))?;
-    }
-    let changed: Vec<Changed<()>> = ids
-        .iter()
-        .map(|id| writer.change(*id, "updating", |draft| update.apply(draft)))
-        .collect::<Result<_>>()?;
-    Ok(report(&update, &writer.issues, &changed))
-}
-
-impl<'a> Update<'a> {
-    fn parse(session: &Session, typed: &'a UpdateIssue) -> Result<Self> {
-        let (strict, nothing) = (typed.strict, UpdateIssue::default());
-        let asked = UpdateIssue { ids: typed.ids.clone(), strict, ..nothing };
-        if format!("{typed:?}") == format!("{asked:?}") {
-            return Err(Error::Usage("nothing to change was given".into()));
-        }
-        let issues = Issues::new(session);
-        let resolved = |all: &[String]| all.iter().map(|id| issues.resolve(id)).collect::<Result<Vec<_>>>();
-        // One that is gone can still be named by its id.
-        let known =
-            |typed: &String| issues.resolve(typed).map_or_else(|_| typed.clone(), |id| id.to_string());
-        let kind = typed.kind.as_deref().map(|text| kind(session.config(), Some(text)));
-        Ok(Self {
-            typed,
-            title: typed.title.as_deref().map(writes::title).transpose()?,
-            description: super::description(typed.description.as_deref())?,
-            state: typed.state.as_deref().map(|text| word("--state", text)).transpose()?,
-            priority: typed.priority.as_deref().map(|text| word("--priority", text)).transpose()?,
-            kind: kind.transpose()?,
-            labels: typed.labels.iter().map(|text| writes::label(text)).collect::<Result<_>>()?,
-            relates: resolved(&typed.relates)?,
-            duplicates: resolved(&typed.duplicates)?,
-            unrelate: typed.unrelate.iter().map(known).collect(),
-            links: typed.links.iter().map(|text| link(text)).collect::<Result<_>>()?,
-            assignee: typed.assignee.as_deref().map(writes::assignee).transpose()?,
-        })
-    }
-
-    fn apply(&self, draft: &mut Draft) -> Result<()> {
-        for label in &self.typed.remove_labels {
-            draft.label(label, false)?;
-        }
-        for label in &self.labels {
-            draft.label(label, true)?;
-        }
-        if let Some(state) = self.state {
-            draft.step(state, self.typed.strict);
-        }
-        let own = draft.id();
-        let issue = draft.edit();
-        for (set, ids) in [(&mut issue.relates, &self.relates), (&mut issue.duplicates, &self.duplicates)] {
-            set.extend(ids.iter().filter(|id| **id != own).map(ToString::to_string));
-            set.retain(|id| !self.unrelate.contains(id));
-        }
-        for (what, place) in &self.links {
-            if place.is_empty() {
-                issue.links.remove(what);
-            } else {
-                issue.links.insert(what.clone(), place.clone());
-            }
-        }
-        if let Some(title) = &self.title {
-            issue.title.clone_from(title);
-        }
-        if let Some(text) = &self.description {
-            issue.description = Some(text.clone()).filter(|text| !text.is_empty());
-        }
-        issue.priority = self.priority.unwrap_or(issue.priority);
-        if let Some(kind) = &self.kind {
-            issue.kind.clone_from(kind);
-        }
-        if self.assignee.is_some() || self.typed.unassign {
-            issue.assignee.clone_from(&self.assignee);
-        }
-        Ok(())
-    }
-}
-
-/// What a link is of, and where it leads.
-fn link(text: &str) -> Result<(String, String)> {
-    let bad = || Error::BadValue {
-        what: "--link",
-        given: text.to_owned(),
-        why: "must be a word, = and an address on one line".to_owned(),
+    let change = Change {
+        title: typed.title.clone(),
+        description: described(typed.description.as_deref())?,
+        state: typed.state.clone(),
+        priority: typed.priority.clone(),
+        kind: typed.kind.clone(),
+        labels: typed.labels.clone(),
+        remove_labels: typed.remove_labels.clone(),
+        relates: typed.relates.clone(),
+        duplicates: typed.duplicates.clone(),
+        unrelate: typed.unrelate.clone(),
+        links: typed.links.clone(),
+        assignee: typed.assignee.clone(),
+        unassign: typed.unassign,
+        strict: typed.strict,
     };
-    let (what, place) = text.split_once('=').ok_or_else(bad)?;
-    let is_fit = place.len() <= 2_000 && !place.chars().any(|c| c.is_control() || c.is_whitespace());
-    if writes::key(what).is_err() || !is_fit { Err(bad()) } else { Ok((what.to_owned(), place.to_owned())) }
+    let updated = update::update(session, &typed.ids, &change)?;
+    Ok(report(&Issues::new(session), &updated))
 }
 
-fn report(update: &Update<'_>, issues: &Issues<'_>, changed: &[Changed<()>]) -> Report {
+fn report(issues: &Issues<'_>, updated: &Updated) -> Report {
     let mut text = String::new();
-    for one in changed {
+    for one in &updated.changed {
         let verb = if one.written { "updated" } else { "unchanged" };
         let handle = issues.handle(one.draft.id());
         text.push_str(&format!("{verb} {handle}: {}\n", one.draft.issue().title));
         if let (Some(State::Done | State::Gated), Some(Finished::Gated(open))) =
-            (update.state, one.draft.finished())
+            (updated.state, one.draft.finished())
         {
             text.push_str(&format!("gated, not done: {} open\n", open.join(", ")));
         }
     }
-    let brief: Vec<_> = changed.iter().map(|one| one.draft.issue().id.clone()).collect();
-    Report::new(text, &document(issues, changed)).brief(brief.join("\n"))
-}
-
-fn document(issues: &Issues<'_>, changed: &[Changed<()>]) -> UpdateOutput {
-    match changed {
-        [one] => UpdateOutput::One {
-            issue: Box::new(Whole::new(issues, &one.draft)),
-            changed: one.written,
-            open_gates: one.draft.open_gates(),
-        },
-        several => UpdateOutput::Many {
-            issues: several.iter().map(|one| Whole::new(issues, &one.draft)).collect(),
-            count: several.len(),
-        },
-    }
+    let brief: Vec<_> = updated.changed.iter().map(|one| one.draft.issue().id.clone()).collect();
+    Report::new(text, &updated.document).brief(brief.join("\n"))
 }

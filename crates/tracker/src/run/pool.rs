@@ -4,10 +4,12 @@
 use std::path::PathBuf;
 
 use holdfast_sys::{Handle, LockMode, Open, os};
-use holdfast_tracker::error::{Error, Result};
-use holdfast_tracker::{Session, durable};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+use crate::durable;
+use crate::error::{Error, Result};
+use crate::session::Session;
 
 /// More than the state of a pool can be.
 const LONGEST: usize = 1 << 22;
@@ -64,7 +66,10 @@ pub struct Task {
 }
 
 /// A name that can be part of an agent's and of a file's.
-pub(super) fn checked(name: &str) -> Result<()> {
+///
+/// # Errors
+/// When it is not.
+pub fn checked(name: &str) -> Result<()> {
     let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
     if !name.is_empty() && name.len() <= 40 && name.chars().all(fits) && !name.starts_with('-') {
         return Ok(());
@@ -84,7 +89,10 @@ fn lock(session: &Session, name: &str) -> Result<Box<dyn Handle>> {
 }
 
 /// Takes the place of the pool of this name, for as long as the handle is there.
-pub(super) fn alone(session: &Session, name: &str) -> Result<Box<dyn Handle>> {
+///
+/// # Errors
+/// When it is not.
+pub fn alone(session: &Session, name: &str) -> Result<Box<dyn Handle>> {
     let lock = lock(session, name)?;
     if lock.try_lock(LockMode::Exclusive)? {
         return Ok(lock);
@@ -94,7 +102,10 @@ pub(super) fn alone(session: &Session, name: &str) -> Result<Box<dyn Handle>> {
 
 impl State {
     /// Keeps it for whoever asks.
-    pub(super) fn write(&self, session: &Session) -> Result<()> {
+    ///
+    /// # Errors
+    /// When that is not possible.
+    pub fn write(&self, session: &Session) -> Result<()> {
         let (directory, file) = session.prepare()?.places();
         durable::make_dirs(session.sys(), &folder(session), directory)?;
         let text = serde_json::to_vec(self)
@@ -104,13 +115,16 @@ impl State {
     }
 
     /// Takes it away.
-    pub(super) fn remove(&self, session: &Session) {
+    pub fn remove(&self, session: &Session) {
         // One that stays says that its pool is not there.
         let _ = session.sys().files.remove_file(&folder(session).join(format!("{}.json", self.name)));
     }
 
     /// The pool of this name, as it stands.
-    pub(super) fn read(session: &Session, name: &str) -> Result<Option<Self>> {
+    ///
+    /// # Errors
+    /// When that is not possible.
+    pub fn read(session: &Session, name: &str) -> Result<Option<Self>> {
         checked(name)?;
         let path = folder(session).join(format!("{name}.json"));
         let Some(bytes) = durable::read(session.sys(), &path, LONGEST)? else { return Ok(None) };
@@ -122,7 +136,7 @@ impl State {
 
     /// Asks its process to end, if it is still the one that wrote this: whoever takes the place of a killed pool has its
     /// lock for a moment before it has said who it is.
-    pub(super) fn ask_to_end(&self, session: &Session) {
+    pub fn ask_to_end(&self, session: &Session) {
         let found = session.sys().processes.find(self.pid);
         if found.is_ok_and(|process| process.start == self.process_start) {
             os::ask_to_end(self.pid);
@@ -130,7 +144,10 @@ impl State {
     }
 
     /// All pools.
-    pub(super) fn all(session: &Session) -> Result<Vec<Self>> {
+    ///
+    /// # Errors
+    /// When that is not possible.
+    pub fn all(session: &Session) -> Result<Vec<Self>> {
         let names = match session.sys().files.list(&folder(session)) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Vec::new(),
             names => names?,

@@ -1,0 +1,298 @@
+//! What happens in the repository, followed by one thread for everybody: events go out to whoever follows them, and a board
+//! that was worked out stays good for as long as nothing changes.
+
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use holdfast_kernel::Stamp;
+use holdfast_tracker::answers::board::{self, BoardOutput, Renewals};
+use holdfast_tracker::answers::session;
+use holdfast_tracker::error::Result;
+use holdfast_tracker::feed::{Feed, Happened, Kind, Traces};
+use holdfast_tracker::{Caller, Session};
+use hyper::body::Bytes;
+use serde_json::Value;
+use tokio::sync::{broadcast, oneshot};
+
+use crate::body::Made;
+use crate::problem::{Own, Problem};
+
+/// How often it is looked while somebody follows, and while nobody does.
+const OFTEN: Duration = Duration::from_millis(200);
+const SELDOM: Duration = Duration::from_secs(2);
+/// How many events a follower may be behind.
+const BEHIND: usize = 1_024;
+/// How many follow at once.
+const MOST: usize = 256;
+/// After how many looks the repository is looked at anew: it may have other worktrees, or be somewhere else.
+const ANEW: u32 = 25;
+/// For how long a board stays good if nothing that is watched changes: files can be changed behind the tracker's back.
+const GOOD_MS: u64 = 5_000;
+/// How many leases renewals are counted for.
+const COUNTED: usize = 10_000;
+
+/// Something that a follower is told.
+#[derive(Clone, Debug)]
+pub(crate) enum Told {
+    /// Something happened.
+    Happened(Arc<Happened>),
+    /// Something else is not as it was: notes, branches, worktrees.
+    Changed(Arc<str>),
+    /// What happens cannot be followed, and why.
+    Trouble(Arc<str>),
+    /// It can be again.
+    Well,
+}
+
+/// Somebody who begins to follow.
+pub(crate) struct Follower {
+    /// What happened since the cursor that was given; none if that is not known any more.
+    pub(crate) missed: Option<Vec<Happened>>,
+    /// Where it begins.
+    pub(crate) cursor: String,
+    /// Why what happens cannot be followed, if it cannot.
+    pub(crate) trouble: Option<Arc<str>>,
+    /// What happens from here on.
+    pub(crate) news: broadcast::Receiver<Told>,
+}
+
+/// Somebody who wants to follow.
+struct Join {
+    cursor: Option<String>,
+    answer: oneshot::Sender<Follower>,
+}
+
+/// What is known.
+#[derive(Default)]
+struct Known {
+    trouble: Option<Arc<str>>,
+    renewals: Renewals,
+}
+
+/// A board that was worked out.
+struct Worked {
+    traces: Traces,
+    at: Stamp,
+    /// When a lease on it ends, if one does.
+    ends_ms: Option<u64>,
+    text: Bytes,
+    tag: String,
+}
+
+/// What happens in the repository.
+pub(crate) struct Watch {
+    joins: Mutex<Sender<Join>>,
+    news: broadcast::Sender<Told>,
+    known: Mutex<Known>,
+    worked: Mutex<Option<Worked>>,
+}
+
+impl Watch {
+    /// Begins to watch.
+    ///
+    /// # Errors
+    /// When what happens cannot be followed.
+    pub(crate) fn start(session: &Session, caller: Caller) -> Result<Arc<Self>> {
+        let (joins, wanted) = channel();
+        let (news, _) = broadcast::channel(BEHIND);
+        let mut renewals = Renewals::new();
+        session.claims().medium.history(&mut |record| {
+            if matches!(record.event, holdfast_kernel::Event::Renewed { .. }) {
+                *renewals.entry(record.lease.id.to_string()).or_default() += 1;
+            }
+        })?;
+        let known = Mutex::new(Known { trouble: None, renewals });
+        let watch = Arc::new(Self { joins: Mutex::new(joins), news, known, worked: Mutex::default() });
+        let mut eye = Eye {
+            feed: Feed::open(session)?,
+            traces: Traces::of(session),
+            seen: None,
+            looks: 0,
+            caller,
+            watch: Arc::clone(&watch),
+        };
+        std::thread::spawn(move || eye.watch(&wanted));
+        Ok(watch)
+    }
+
+    /// Whether what happens can be followed.
+    pub(crate) fn is_well(&self) -> bool {
+        locked(&self.known).trouble.is_none()
+    }
+
+    /// How often leases were renewed.
+    pub(crate) fn renewals(&self) -> Renewals {
+        locked(&self.known).renewals.clone()
+    }
+
+    /// Begins to follow, from a cursor if there is one.
+    pub(crate) async fn follow(&self, cursor: Option<String>) -> std::result::Result<Follower, Problem> {
+        if self.news.receiver_count() >= MOST {
+            return Err(Problem::plain(Own::Busy));
+        }
+        let gone = || Problem::Own(Own::ServerInternal, "nobody watches the repository any more".to_owned());
+        let (answer, answered) = oneshot::channel();
+        locked(&self.joins).send(Join { cursor, answer }).map_err(|_| gone())?;
+        answered.await.map_err(|_| gone())
+    }
+
+    /// The board, worked out anew unless nothing has changed.
+    pub(crate) fn board(&self, caller: &Caller) -> std::result::Result<Made, Problem> {
+        // Whoever comes meanwhile wants the same one.
+        let mut worked = locked(&self.worked);
+        let session = session(caller)?;
+        let traces = Traces::of(&session).taken(session.sys());
+        let now = session.sys().clock.now()?;
+        let good = |known: &&Worked| {
+            known.traces == traces
+                && now.since(&known.at).forward().get() < GOOD_MS
+                && known.ends_ms.is_none_or(|ends| now.wall_ms() < ends)
+        };
+        if let Some(known) = worked.as_ref().filter(good) {
+            return Ok(Made { text: known.text.clone(), tag: Some(known.tag.clone()) });
+        }
+        let document = board::look(&session, Some(&self.renewals()))?;
+        let bug = |error| Problem::Own(Own::ServerInternal, format!("the board has no JSON form: {error}"));
+        let text = Bytes::from(serde_json::to_vec(&document).map_err(bug)?);
+        let tag = tag(&text);
+        *worked = Some(Worked {
+            traces,
+            at: now,
+            ends_ms: first_end(&document),
+            text: text.clone(),
+            tag: tag.clone(),
+        });
+        Ok(Made { text, tag: Some(tag) })
+    }
+}
+
+/// What tells a board from another one.
+fn tag(text: &[u8]) -> String {
+    let hash = blake3::hash(text).to_hex();
+    format!("\"{}\"", hash.as_str().get(..32).unwrap_or_default())
+}
+
+/// When the first lease on a board ends.
+fn first_end(document: &BoardOutput) -> Option<u64> {
+    let leases = document.board.agents.iter().flat_map(|lane| &lane.leases);
+    let at = holdfast_tracker::times::millis(&document.board.at)?;
+    leases.filter_map(|held| held.lease.remaining_secs).min().map(|secs| at + secs * 1_000)
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The thread that looks.
+struct Eye {
+    feed: Feed,
+    traces: Traces,
+    seen: Option<Traces>,
+    looks: u32,
+    caller: Caller,
+    watch: Arc<Watch>,
+}
+
+impl Eye {
+    /// Looks until nobody can ask any more.
+    fn watch(&mut self, wanted: &Receiver<Join>) {
+        loop {
+            let pause = if self.watch.news.receiver_count() > 0 { OFTEN } else { SELDOM };
+            match wanted.recv_timeout(pause) {
+                Ok(join) => {
+                    self.look();
+                    self.let_join(join);
+                }
+                Err(RecvTimeoutError::Timeout) => self.look(),
+                Err(RecvTimeoutError::Disconnected) => return,
+            }
+        }
+    }
+
+    /// Whoever joins is told what it missed up to here, and hears everything from here on: nothing twice, nothing never.
+    fn let_join(&self, join: Join) {
+        let news = self.watch.news.subscribe();
+        let missed = match &join.cursor {
+            None => Some(Vec::new()),
+            Some(cursor) => {
+                let since = Session::open(&self.caller).and_then(|session| self.feed.since(&session, cursor));
+                since.unwrap_or_default()
+            }
+        };
+        let trouble = locked(&self.watch.known).trouble.clone();
+        // Somebody who went away again needs no answer.
+        let _ = join.answer.send(Follower { missed, cursor: self.feed.cursor(), trouble, news });
+    }
+
+    fn look(&mut self) {
+        let looked = self.poll();
+        let mut known = locked(&self.watch.known);
+        let news = &self.watch.news;
+        // Nobody may be there to hear it.
+        match looked {
+            Ok(()) => {
+                if known.trouble.take().is_some() {
+                    let _ = news.send(Told::Well);
+                }
+            }
+            Err(error) => {
+                let text: Arc<str> = error.document().to_string().into();
+                if known.trouble.as_ref() != Some(&text) {
+                    known.trouble = Some(Arc::clone(&text));
+                    let _ = news.send(Told::Trouble(text));
+                }
+            }
+        }
+    }
+
+    fn poll(&mut self) -> Result<()> {
+        self.looks += 1;
+        let is_well = self.watch.is_well();
+        let mut seen = self.traces.taken(&self.caller.sys);
+        if self.looks < ANEW && is_well && self.seen.as_ref() == Some(&seen) {
+            return Ok(());
+        }
+        if self.looks >= ANEW || !is_well {
+            self.looks = 0;
+            let session = Session::open(&self.caller)?;
+            // Whatever can be seen of the claims has to be readable, too.
+            session.claims().view()?;
+            self.traces = Traces::of(&session);
+            seen = self.traces.taken(&self.caller.sys);
+        }
+        if self.seen.as_ref() == Some(&seen) {
+            return Ok(());
+        }
+        let session = Session::open(&self.caller)?;
+        session.claims().view()?;
+        let happened = self.feed.poll(&session)?;
+        let quiet = happened.is_empty() && self.seen.is_some();
+        self.count(&happened);
+        for one in happened {
+            let _ = self.watch.news.send(Told::Happened(Arc::new(one)));
+        }
+        if quiet {
+            let _ = self.watch.news.send(Told::Changed(self.feed.cursor().into()));
+        }
+        self.seen = Some(seen);
+        Ok(())
+    }
+
+    /// Counts renewals.
+    fn count(&self, happened: &[Happened]) {
+        let mut known = locked(&self.watch.known);
+        for one in happened.iter().filter(|one| one.kind == Kind::Claim) {
+            let payload = one.event.get("payload").unwrap_or(&one.event);
+            let what = one.event.get("event_type").or_else(|| one.event.get("op")).and_then(Value::as_str);
+            let lease = payload.get("lease_id").and_then(Value::as_str);
+            if let (Some("claim.renewed" | "renew"), Some(lease)) = (what, lease) {
+                *known.renewals.entry(lease.to_owned()).or_default() += 1;
+            }
+        }
+        // Ids sort by age.
+        while known.renewals.len() > COUNTED {
+            known.renewals.pop_first();
+        }
+    }
+}
