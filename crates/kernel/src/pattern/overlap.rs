@@ -116,7 +116,7 @@ fn meet<P: Places, T>(
         *steps += 1;
         if many(x) {
             // It reads whatever the second reads from here on, or nothing.
-            here = here.from_lowest();
+            here = here.and_all_behind();
             continue;
         }
         here = here.past(stars);
@@ -142,7 +142,7 @@ trait Places: Copy {
     /// The places that are in both.
     fn both(self, other: Self) -> Self;
     /// These and all behind the first of them.
-    fn from_lowest(self) -> Self;
+    fn and_all_behind(self) -> Self;
     /// These, and those behind the ones that are also in `stars`.
     fn past(self, stars: Self) -> Self;
 }
@@ -166,7 +166,7 @@ impl Places for Few {
         Self(self.0 & other.0)
     }
 
-    fn from_lowest(self) -> Self {
+    fn and_all_behind(self) -> Self {
         Self(self.0 | self.0.wrapping_neg())
     }
 
@@ -198,7 +198,7 @@ impl Places for Many {
         self
     }
 
-    fn from_lowest(mut self) -> Self {
+    fn and_all_behind(mut self) -> Self {
         let mut found = false;
         for word in &mut self.0 {
             let any = *word != 0;
