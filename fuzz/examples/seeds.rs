@@ -115,7 +115,7 @@ fn spoiled_logs(good: &[u8], cut: &[u8], seeds: &mut Seeds) {
         ("huge-segment", "\"segment\":1", "\"segment\":18446744073709551615"),
         ("huge-sequence", "\"sequence\":0", "\"sequence\":18446744073709551615"),
         ("negative-sequence", "\"sequence\":1", "\"sequence\":-1"),
-        ("newer-line", "\"schema_version\":1,\"sequence\":1", "\"schema_version\":2,\"sequence\":1"),
+        ("newer-line", "\"schema_version\":1,\"sequence\":1", "\"schema_version\":3,\"sequence\":1"),
         ("newer-header", "\"schema_version\":1,\"sequence\":0", "\"schema_version\":9,\"sequence\":0"),
         ("doubled-key", "\"ttl_secs\":600", "\"ttl_secs\":600,\"ttl_secs\":601"),
         ("huge-ttl", "\"ttl_secs\":600", "\"ttl_secs\":1e300"),

@@ -296,6 +296,7 @@ fn a_head_of_a_later_version_or_with_something_unknown_is_refused_and_left_alone
     let text = String::from_utf8(good.clone()).unwrap();
     for (from, to) in [
         ("{\"format\":1,", "{\"format\":2,"),
+        ("{\"format\":1,", "{\"format\":3,"),
         ("{\"format\":1,", "{\"format\":1,\"more\":1,"),
         ("\"height\":2,", "\"height\": 2,"),
         ("\"next\":2,", "\"next\":1,"),

@@ -108,13 +108,12 @@ fn receive(service: &Arc<Service>, stream: TcpStream) {
     let Some(guest) = service.guests.come() else { return };
     let service = Arc::clone(service);
     tokio::spawn(async move {
-        let was_known = std::sync::atomic::AtomicBool::new(false);
         {
             // Answers are small, and each is waited for.
             let _ = stream.set_nodelay(true);
             let answer = service_fn(|request| {
-                let (service, guest, was_known) = (Arc::clone(&service), &guest, &was_known);
-                async move { service.answer(request, guest, was_known).await }
+                let (service, guest) = (Arc::clone(&service), &guest);
+                async move { service.answer(request, guest).await }
             });
             let mut builder = http1::Builder::new();
             builder.timer(Clock).header_read_timeout(HEAD).max_buf_size(HEAD_BYTES).max_headers(HEADERS);
@@ -126,6 +125,6 @@ fn receive(service: &Arc<Service>, stream: TcpStream) {
                 () = guest.leave.notified() => {}
             }
         }
-        service.guests.go(&guest, was_known.into_inner());
+        service.guests.go(&guest);
     });
 }

@@ -3,7 +3,6 @@
 
 use std::convert::Infallible;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use holdfast_tracker::error::Result;
 use holdfast_tracker::{Caller, Session};
@@ -69,15 +68,9 @@ impl Service {
         &self,
         request: Request<Incoming>,
         guest: &Guest,
-        was_known: &AtomicBool,
     ) -> std::result::Result<Response<Answer>, Infallible> {
         let (head, body) = request.into_parts();
-        let known = || {
-            if !was_known.swap(true, Ordering::Relaxed) {
-                self.guests.know(guest);
-            }
-        };
-        let answered = self.answered(&head, body, known).await;
+        let answered = self.answered(&head, body, || self.guests.know(guest)).await;
         let mut response = answered.unwrap_or_else(|problem| refused(&problem));
         for (name, value) in &HEADERS {
             response.headers_mut().insert(name, HeaderValue::from_static(value));

@@ -160,10 +160,10 @@ fn a_log_of_a_later_version_is_called_that() {
     let path = bench.control("claims.jsonl");
     let log = std::fs::read_to_string(&path).unwrap();
     let last = log.lines().last().unwrap();
-    let newer = last.replacen("\"schema_version\":1,", "\"schema_version\":2,\"also\":[],", 1);
+    let newer = last.replacen("\"schema_version\":1,", "\"schema_version\":3,\"also\":[],", 1);
     for later in [
-        log.replacen("\"schema_version\":1", "\"schema_version\":2", 1),
-        log.replace("\"schema_version\":1", "\"schema_version\":2"),
+        log.replacen("\"schema_version\":1", "\"schema_version\":3", 1),
+        log.replace("\"schema_version\":1", "\"schema_version\":3"),
         format!("{log}{newer}\n"),
     ] {
         std::fs::write(&path, &later).unwrap();

@@ -239,6 +239,22 @@ fn a_title_is_never_read_by_a_shell() {
     ground.assert_tidy();
 }
 
+/// When its time is over, a pool begins nothing new and waits for what runs.
+#[test]
+fn a_pool_with_a_time_of_its_own_ends_and_leaves_the_rest() {
+    let ground = Ground::new();
+    ground.issues(40);
+    let script = format!("sleep 0.2; {WORK}");
+    let args = ["--json", "dispatch", "-n", "2", "--for", "2s", "--", "sh", "-c", &script];
+    let answer = Answer::from(ground.command("agent:b", &args, &ground.bench.repo()).output().unwrap());
+    let finished = answer.ok().json()["pool"]["finished"].as_u64().unwrap();
+    let ready = ground.bench.jit(&["--json", "ready"]).ok().json();
+    let left = ready["issues"].as_array().unwrap().len();
+    assert!(finished > 0 && left > 0, "{finished} finished, {left} left");
+    assert_eq!(usize::try_from(finished).unwrap() + left, 40, "everything is landed or ready");
+    ground.assert_tidy();
+}
+
 #[test]
 fn a_command_that_is_not_there_is_no_fault_of_the_issues() {
     let ground = Ground::new();

@@ -162,6 +162,37 @@ fn a_command_that_fails_or_does_nothing_gives_the_issue_back() {
     ground.assert_nothing_left();
 }
 
+#[test]
+fn a_command_reads_its_briefing_where_that_is_asked_for() {
+    let ground = Ground::new();
+    let id = ground.bench.issue("Write it down");
+    let ran = ground.ran(&["--stdin", "--log"], "cat > heard && cmp heard \"$JIT_BRIEFING\"");
+    assert_eq!(ran["outcome"], "landed", "{ran}");
+    let heard = std::fs::read_to_string(ground.there.join("heard")).unwrap();
+    assert!(heard.contains("Write it down"), "{heard}");
+    // One that does not read it is not waited for, and without the option there is nothing to read.
+    ground.bench.issue("Leave it");
+    assert_eq!(ground.ran(&["--stdin", "--log"], "echo x > unread")["outcome"], "landed");
+    ground.bench.issue("Nothing");
+    assert_eq!(ground.ran(&["--log"], "cat > nothing; test ! -s nothing")["outcome"], "landed");
+    assert!(!ground.is_offered(&id));
+    ground.assert_nothing_left();
+}
+
+#[test]
+fn what_is_not_to_be_finished_is_given_back_with_its_commits_on_its_branch() {
+    let ground = Ground::new();
+    let id = ground.bench.issue("Half of it");
+    let script = "echo half > half && git add half && git commit -qm half";
+    let ran = ground.ran(&["--no-finish"], script);
+    assert_eq!((&ran["outcome"], &ran["failed_attempts"]), (&"dropped".into(), &0.into()), "{ran}");
+    assert!(ground.landed().is_empty() && ground.is_offered(&id), "{ran}");
+    let branch = ran["branch"].as_str().unwrap();
+    ground.bench.git(&["cat-file", "-e", &format!("{branch}:half")], &ground.bench.repo());
+    assert!(ground.bench.leases().is_empty());
+    ground.assert_nothing_left();
+}
+
 /// Whoever cannot tell how often it failed must not begin to count anew: it would be offered for ever.
 #[test]
 fn an_issue_whose_failures_cannot_be_counted_needs_attention() {

@@ -14,7 +14,9 @@ pub(super) fn acquire(
     now: &Stamp,
     next: Fence,
 ) -> Result<Decision, Refusal> {
-    let mine = table.held_by(&wanted.resource, &wanted.holder);
+    let near: Vec<&Lease> = table.overlapping(&wanted.resource).collect();
+    let is_mine = |lease: &&Lease| lease.resource == wanted.resource && lease.holder == wanted.holder;
+    let mine = near.iter().copied().find(is_mine);
     if let Some(mine) = mine.filter(|lease| !lease.standing(now).is_over() && !is_dead(wanted, lease)) {
         return again(policy, wanted, mine);
     }
@@ -23,13 +25,14 @@ pub(super) fn acquire(
         return Err(Refusal::DuplicateId { lease: wanted.id });
     }
     let way = Way {
+        near: &near,
         resource: &wanted.resource,
         mode: wanted.mode,
         holder: &wanted.holder,
         dead: &wanted.dead,
         leaving: None,
     };
-    let out_of_the_way = way.clear(table, now)?;
+    let out_of_the_way = way.clear(now)?;
     let ending = out_of_the_way.iter().map(|(lease, _)| lease.id).collect();
     limits::check(table, policy, &wanted.holder, wanted.request, now, &ending)?;
 
@@ -39,7 +42,7 @@ pub(super) fn acquire(
         resource: wanted.resource.clone(),
         holder: wanted.holder.clone(),
         mode: wanted.mode,
-        fence: grant::fence(table, &wanted.resource, next, events.len())?,
+        fence: grant::fence(&near, next, events.len())?,
         granted: *now,
         term,
         skew: policy.skew.min(Millis::LONGEST),

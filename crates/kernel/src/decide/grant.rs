@@ -1,6 +1,8 @@
 //! What a grant is made of: the term that its holder may have, and the fence that nobody had before.
 
-use crate::{Fence, Holder, Millis, Policy, Refusal, Request, Resource, Stamp, Table, Term};
+use alloc::boxed::Box;
+
+use crate::{Fence, Holder, Lease, Millis, Policy, Refusal, Request, Stamp, Term};
 
 /// The term from now on, if this holder may have it.
 pub(super) fn term(
@@ -28,15 +30,10 @@ pub(super) fn term(
 }
 
 /// The position of a grant that comes after `before` other events. A counter that was set back would give
-/// a number out twice, so it is compared with what the resource was granted with.
-pub(super) fn fence(
-    table: &Table,
-    resource: &Resource,
-    next: Fence,
-    before: usize,
-) -> Result<Fence, Refusal> {
-    if let Some(ahead) = table.overlapping(resource).find(|lease| lease.fence >= next) {
-        return Err(Refusal::CounterBehind { next, lease: ahead.clone().into() });
+/// a number out twice, so it is compared with what is `near`, on all that overlaps the resource.
+pub(super) fn fence(near: &[&Lease], next: Fence, before: usize) -> Result<Fence, Refusal> {
+    if let Some(ahead) = near.iter().find(|lease| lease.fence >= next) {
+        return Err(Refusal::CounterBehind { next, lease: Box::new((*ahead).clone()) });
     }
     next.plus(before as u64).ok_or(Refusal::FencesExhausted)
 }

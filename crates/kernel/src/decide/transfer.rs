@@ -28,9 +28,16 @@ pub(super) fn transfer(
         Term::Indefinite { .. } => Request::Indefinite,
     };
     let term = grant::term(policy, &wanted.to, request, old.reason.is_some(), now)?;
-    let way =
-        Way { resource: &old.resource, mode: old.mode, holder: &wanted.to, dead: &[], leaving: Some(old.id) };
-    let out_of_the_way = way.clear(table, now)?;
+    let near: Vec<&Lease> = table.overlapping(&old.resource).collect();
+    let way = Way {
+        near: &near,
+        resource: &old.resource,
+        mode: old.mode,
+        holder: &wanted.to,
+        dead: &[],
+        leaving: Some(old.id),
+    };
+    let out_of_the_way = way.clear(now)?;
     let ended = out_of_the_way.iter().map(|(lease, _)| lease.id);
     let ending: BTreeSet<LeaseId> = [old.id].into_iter().chain(ended).collect();
     limits::check(table, policy, &wanted.to, request, now, &ending)?;
@@ -39,7 +46,7 @@ pub(super) fn transfer(
     let lease = Lease {
         id: wanted.id,
         holder: wanted.to.clone(),
-        fence: grant::fence(table, &old.resource, next, events.len())?,
+        fence: grant::fence(&near, next, events.len())?,
         granted: *now,
         term,
         skew: policy.skew.min(Millis::LONGEST),

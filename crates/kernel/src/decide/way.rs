@@ -5,10 +5,12 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use super::expired;
-use crate::{Cause, Event, Holder, Lease, LeaseId, Millis, Mode, Refusal, Resource, Stamp, Standing, Table};
+use crate::{Cause, Event, Holder, Lease, LeaseId, Millis, Mode, Refusal, Resource, Stamp, Standing};
 
 /// A grant that is about to be made.
-pub(super) struct Way<'a> {
+pub(super) struct Way<'a, 't> {
+    /// The leases on what overlaps the resource, in the order of their ids.
+    pub(super) near: &'a [&'t Lease],
     pub(super) resource: &'a Resource,
     pub(super) mode: Mode,
     pub(super) holder: &'a Holder,
@@ -18,16 +20,12 @@ pub(super) struct Way<'a> {
     pub(super) leaving: Option<LeaseId>,
 }
 
-impl Way<'_> {
+impl<'t> Way<'_, 't> {
     /// The leases that make room for the grant and how each of them ends, or the one that cannot be moved.
-    pub(super) fn clear<'t>(
-        &self,
-        table: &'t Table,
-        now: &Stamp,
-    ) -> Result<Vec<(&'t Lease, Event)>, Refusal> {
+    pub(super) fn clear(&self, now: &Stamp) -> Result<Vec<(&'t Lease, Event)>, Refusal> {
         let mut evictions = Vec::new();
         let mut blockers: Vec<(&Lease, Option<Millis>)> = Vec::new();
-        for lease in table.overlapping(self.resource).filter(|lease| Some(lease.id) != self.leaving) {
+        for lease in self.near.iter().copied().filter(|lease| Some(lease.id) != self.leaving) {
             if self.dead.contains(&lease.id) {
                 evictions.push((lease, Event::Evicted { lease: lease.id, at: *now, cause: Cause::Dead }));
             } else if lease.holder == *self.holder {

@@ -95,6 +95,19 @@ fn all_short_patterns_overlap_exactly_where_a_path_matches_both() {
     assert!(overlapping > 1_000 && overlapping < patterns.len() * patterns.len() / 2, "{overlapping}");
 }
 
+/// A path is as long as somebody made it.
+#[test]
+fn a_path_that_is_longer_than_any_pattern_is_matched_too() {
+    let (deep, wide) = (format!("{}b", "a/".repeat(3_000)), format!("{}b", "a".repeat(5_000)));
+    for path in [&deep, &wide] {
+        assert!(pattern("**").matches(path) && pattern("a*/**").matches(path) == (path == &deep));
+        assert!(pattern("**/*b").matches(path) && !pattern("**/*a").matches(path));
+        assert!(!pattern("a/b").matches(path) && !pattern("?").matches(path));
+    }
+    let stars = pattern(&format!("{}b", "a*".repeat(200)));
+    assert!(stars.matches(&wide) && !stars.matches(&deep));
+}
+
 /// The longest patterns, of the shapes that leave most open.
 #[test]
 fn no_two_patterns_take_more_than_four_steps_for_each_pair_of_bytes() {
@@ -116,6 +129,9 @@ fn no_two_patterns_take_more_than_four_steps_for_each_pair_of_bytes() {
         long("?", "*"),
         long("a/*/", "**"),
         long("é*", "é"),
+        pattern(&format!("**/{}x", "*/".repeat(254))),
+        pattern(&format!("**/{}x", "*b/".repeat(169))),
+        pattern(&format!("**/{}x", "?/".repeat(254))),
     ];
     for one in &shapes {
         for other in &shapes {

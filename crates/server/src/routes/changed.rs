@@ -17,7 +17,6 @@ use holdfast_tracker::writes::{Verdict, Writer};
 use holdfast_tracker::{Caller, Listener, Notice, Session};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 use super::Ask;
 use super::asked::made;
@@ -107,6 +106,14 @@ impl Listener for Heard {
     }
 }
 
+/// An answer with what there is to say beside it.
+#[derive(Serialize)]
+struct Warned<T> {
+    #[serde(flatten)]
+    document: T,
+    warnings: Vec<String>,
+}
+
 /// Changes something. Warnings stand beside the answer, as a command says them beside its own.
 fn change<T: Serialize>(
     ask: &Ask,
@@ -120,11 +127,7 @@ fn change<T: Serialize>(
     if warnings.is_empty() {
         return made(&document);
     }
-    let mut document = serde_json::to_value(document).unwrap_or_default();
-    if let Some(members) = document.as_object_mut() {
-        members.insert("warnings".into(), Value::from(warnings));
-    }
-    made(&document)
+    made(&Warned { document, warnings })
 }
 
 pub(super) fn acquire(ask: &Ask) -> Result<Made, Problem> {
