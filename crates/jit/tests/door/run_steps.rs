@@ -188,7 +188,7 @@ fn dies_with_the_target_locked(dies: Dies) {
     let hook = ground.bench.repo().join(".git/hooks/reference-transaction");
     let script = format!(
         "#!/bin/sh\n[ \"$1\" = prepared ] && grep -q ' refs/heads/main$' || exit 0\n\
-         [ -e {0}/go ] || {{ echo \"0 $PPID\" > {0}/struck; while [ ! -e {0}/go ]; do sleep 0.01; done; }}\n",
+         [ -e {0}/go ] || {{ echo \"0 $PPID\" > {0}/new; mv {0}/new {0}/struck; while [ ! -e {0}/go ]; do sleep 0.01; done; }}\n",
         cut.0.dir().display()
     );
     std::fs::write(&hook, script).unwrap();
