@@ -1,9 +1,11 @@
 //! The director: sets the stage, has the pool begin, kills one run and puts another to sleep at the worst moment, and has
 //! the log and the main branch judged at the end.
 
+use std::path::PathBuf;
+
 use holdfast_door::{Clean, Colour};
-use holdfast_kernel::Stamp;
-use holdfast_sys::os;
+use holdfast_kernel::{Millis, Stamp};
+use holdfast_sys::{LockMode, Open, Sys, os};
 use holdfast_tracker::Session;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -26,6 +28,11 @@ const WORK: &str = "sleep 0.5; printf '%s\\n' \"$JIT_ISSUE_TITLE\" > \"$JIT_ISSU
 /// The claims after which a run is put to sleep, and another one is killed.
 const ASLEEP_AT: usize = 3;
 const KILLED_AT: usize = 6;
+
+/// How long it takes a process at most to stop; how often it is looked whether it is in the way, and put to sleep anew.
+const STOPPED: Millis = Millis::new(10);
+const LOOKS: u32 = 50;
+const MOST_TRIES: u32 = 100;
 
 /// How the demonstration ended, as one JSON object.
 #[derive(Serialize, JsonSchema)]
@@ -66,7 +73,8 @@ pub(super) fn run(context: &Context, keep: bool) -> Result<Report> {
     let session = Session::open(&inside.caller)?;
     let names = (1..=WORKERS).map(|number| format!("demo-{number}")).collect();
     let lanes = Lanes::new(context.printer, context.caller.sys.clock.now()?, names);
-    let mut play = Play { lanes, claims: 0, asleep: None, killed: false, refused: false, woken: false };
+    let gate = Gate { sys: session.sys().clone(), lock: session.control().join("locks/claims.lock") };
+    let mut play = Play { lanes, gate, claims: 0, asleep: None, killed: false, refused: false, woken: false };
     Pool::new(&session, plan(&ground))?.run(&mut play)?;
     let landed = ground.landed()?;
     let mut audit = Audit::of(&ground, &issues)?;
@@ -112,6 +120,7 @@ fn plan(ground: &Ground) -> Plan {
 /// What happens on the stage.
 struct Play {
     lanes: Lanes,
+    gate: Gate,
     claims: usize,
     /// The worker that sleeps, its run and the issue that it has.
     asleep: Option<(usize, u32, String)>,
@@ -141,7 +150,7 @@ impl Play {
         self.claims += 1;
         let is_asleep = self.asleep.as_ref().is_some_and(|(sleeper, ..)| *sleeper == lane);
         if self.asleep.is_none() && self.claims >= ASLEEP_AT {
-            os::pause_all(run, true);
+            self.gate.put_to_sleep(run);
             self.asleep = Some((lane, run, ran.id.clone()));
             self.lanes.draw(now, lane, Colour::Red, "put to sleep (STOP)", "");
         } else if !self.killed && !is_asleep && self.claims >= KILLED_AT {
@@ -166,11 +175,73 @@ impl Play {
     }
 }
 
+/// The lock of the claims. Whoever is stopped while it has that one keeps everybody out, and the play is about claims.
+struct Gate {
+    sys: Sys,
+    lock: PathBuf,
+}
+
+impl Gate {
+    /// Has a run stand still where it is in nobody's way.
+    fn put_to_sleep(&self, run: u32) {
+        for _ in 0..MOST_TRIES {
+            os::pause_all(run, true);
+            // Everybody of it has come to a stop by then.
+            self.sys.clock.sleep(STOPPED);
+            if self.is_open() {
+                return;
+            }
+            os::pause_all(run, false);
+            self.sys.clock.sleep(STOPPED);
+        }
+    }
+
+    /// Whether somebody else can have the lock. The others have it for a moment only.
+    fn is_open(&self) -> bool {
+        (0..LOOKS).any(|_| {
+            let handle = self.sys.files.open(&self.lock, Open::Read);
+            let is_free = handle.and_then(|handle| handle.try_lock(LockMode::Exclusive)).unwrap_or(false);
+            if !is_free {
+                self.sys.clock.sleep(STOPPED);
+            }
+            is_free
+        })
+    }
+}
+
 impl Drop for Play {
     fn drop(&mut self) {
         if let Some((_, run, _)) = self.asleep.as_ref().filter(|_| !self.woken) {
             // Whoever is still there has nobody to play for.
             os::pause_all(*run, false);
         }
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "this test starts a process to put it to sleep")]
+mod tests {
+    use std::process::Command;
+
+    use super::*;
+
+    /// A process that has the lock half of the time is stopped in the other half.
+    #[test]
+    fn nobody_is_put_to_sleep_with_the_lock() {
+        let dir = tempfile::tempdir().unwrap();
+        let lock = dir.path().join("claims.lock");
+        std::fs::write(&lock, "").unwrap();
+        let gate = Gate { sys: Sys::os(), lock: lock.clone() };
+        let script = "while :; do flock \"$0\" sleep 0.05; sleep 0.05; done";
+        let mut child = Command::new("sh").args(["-c", script]).arg(&lock).spawn().unwrap();
+        for _ in 0..8 {
+            gate.put_to_sleep(child.id());
+            let free = gate.is_open();
+            os::pause_all(child.id(), false);
+            gate.sys.clock.sleep(Millis::new(35));
+            assert!(free, "whoever sleeps keeps everybody out");
+        }
+        child.kill().unwrap();
+        child.wait().unwrap();
     }
 }
