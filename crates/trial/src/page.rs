@@ -66,7 +66,9 @@ impl Page {
         let section = self.section(heading);
         let old: Vec<&str> = section.lines().filter(|line| line.starts_with('|')).collect();
         if std::env::var_os("HOLDFAST_BLESS").is_some() {
-            self.text = self.text.replace(&old.join("\n"), &lines.join("\n"));
+            // Another table may begin with the same lines.
+            let written = section.replacen(&old.join("\n"), &lines.join("\n"), 1);
+            self.text = self.text.replacen(section, &written, 1);
             // Replaced whole: tests of other processes may be reading it.
             let beside = self.path.with_extension(format!("{}.tmp", std::process::id()));
             std::fs::write(&beside, &self.text).unwrap();
