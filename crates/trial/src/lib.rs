@@ -18,6 +18,8 @@ mod screen;
 mod seeds;
 mod stand_in;
 
+use std::path::Path;
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 pub use answer::Answer;
@@ -38,6 +40,20 @@ pub fn until(what: &str, mut holds: impl FnMut() -> bool) {
         assert!(start.elapsed() < Duration::from_secs(120), "waited in vain until {what}");
         std::thread::sleep(Duration::from_millis(2));
     }
+}
+
+/// A command of jit or git with an environment that nobody else has a say in, and a home of its own.
+///
+/// # Panics
+/// If there is no path to find programs on.
+#[must_use]
+pub fn dressed(mut command: Command, home: &Path) -> Command {
+    command.env_clear().env("PATH", std::env::var_os("PATH").unwrap()).env("HOME", home);
+    command.env("JIT_CONFIG_HOME", home.join("config")).env("GIT_CONFIG_NOSYSTEM", "1");
+    for (name, value) in [("NAME", "t"), ("EMAIL", "t@example.org")] {
+        command.env(format!("GIT_AUTHOR_{name}"), value).env(format!("GIT_COMMITTER_{name}"), value);
+    }
+    command
 }
 
 /// Whether a program is installed; says so if it is not.

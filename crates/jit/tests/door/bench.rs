@@ -71,13 +71,8 @@ impl Bench {
     }
 
     /// A command with an environment that nobody else has a say in.
-    pub(crate) fn dressed(&self, mut command: Command) -> Command {
-        command.env_clear().env("PATH", std::env::var_os("PATH").unwrap()).env("HOME", self.dir.path());
-        command.env("JIT_CONFIG_HOME", self.dir.path().join("config")).env("GIT_CONFIG_NOSYSTEM", "1");
-        for (name, value) in [("NAME", "t"), ("EMAIL", "t@example.org")] {
-            command.env(format!("GIT_AUTHOR_{name}"), value).env(format!("GIT_COMMITTER_{name}"), value);
-        }
-        command
+    pub(crate) fn dressed(&self, command: Command) -> Command {
+        holdfast_trial::dressed(command, self.dir.path())
     }
 
     /// The program, to be run at `at` by `agent`.
