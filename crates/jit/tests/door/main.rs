@@ -46,6 +46,7 @@ mod reads;
 mod run;
 mod run_faults;
 mod run_steps;
+mod run_terminal;
 mod schema;
 mod scopes;
 mod setup;
