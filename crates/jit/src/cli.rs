@@ -316,6 +316,13 @@ pub enum Typed {
     /// Check for problems
     #[command(subcommand)]
     Validate(Deferred<Validate>),
+    /// Find what is wrong with the set-up here, and what mends it
+    #[command(
+        after_help = "Looks at git, the programs, the configuration, hooks, files of coding clients, claims, the clock, worktrees \
+                      and the engine, and changes nothing. Exits with 7 if something is wrong.\n\nExamples:\n  jit doctor\n  \
+                      jit doctor --json"
+    )]
+    Doctor,
     /// Install, remove and inspect git hooks
     #[command(subcommand)]
     Hooks(Deferred<Hooks>),

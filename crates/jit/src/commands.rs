@@ -8,6 +8,7 @@ pub mod demo;
 pub mod dep;
 pub mod dispatch;
 pub mod doc;
+pub mod doctor;
 pub mod edit;
 pub mod engine;
 pub mod export;
@@ -89,6 +90,7 @@ fn typed(context: &Context, command: Typed) -> Result<Report> {
         Typed::Help { command } => shell::help(&command),
         Typed::Issue(Deferred(command)) => issue::run(context, &command),
         Typed::Status => status::run(context),
+        Typed::Doctor => doctor::run(context),
         Typed::Query(Deferred(command)) => query::run(context, &command),
         Typed::Graph(Deferred(command)) => graph::run(context, &command),
         Typed::Search(typed) => search::run(context, &typed),

@@ -15,9 +15,9 @@ use crate::commands::demo;
 use crate::commands::gate::{check, define};
 use crate::commands::issue::delete;
 use crate::commands::{
-    claim, commit, decide, dep, dispatch, doc, engine, export, guardian, heartbeat, hook, hooks, import,
-    init, issue, log, mcp, merge_driver, prime, recover, reserve, setup, shell, split, status, validate,
-    whoami, work, worktree,
+    claim, commit, decide, dep, dispatch, doc, doctor, engine, export, guardian, heartbeat, hook, hooks,
+    import, init, issue, log, mcp, merge_driver, prime, recover, reserve, setup, shell, split, status,
+    validate, whoami, work, worktree,
 };
 use crate::output::Report;
 use holdfast_tracker::answers::{claims, create, gates, notes, pools, serve, show, update, worktrees};
@@ -68,6 +68,7 @@ pub const OUTPUTS: &[Output] = &[
     ("doc list", of::<doc::DocListOutput>),
     ("doc remove", of::<issue::IssueOutput>),
     ("doc show", of::<doc::DocShowOutput>),
+    ("doctor", of::<doctor::DoctorOutput>),
     ("drop", of::<work::DropOutput>),
     ("edit", of::<issue::IssueOutput>),
     ("engine check", of::<engine::EngineCheckOutput>),

@@ -20,6 +20,7 @@ mod clock;
 mod damage;
 mod demo;
 mod dispatch;
+mod doctor;
 mod documents;
 mod enforce;
 mod events;
