@@ -260,15 +260,16 @@ fn a_pool_with_a_time_of_its_own_ends_and_leaves_the_rest() {
 fn a_program_is_looked_for_from_where_it_was_typed() {
     let ground = Ground::new();
     let titles = ground.issues(2);
-    let program = ground.bench.root().join("agent.sh");
+    let program = ground.bench.root().join("tools/agent.sh");
+    std::fs::create_dir(program.parent().unwrap()).unwrap();
     std::fs::write(&program, format!("#!/bin/sh\n{WORK}\n")).unwrap();
     std::fs::set_permissions(&program, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
-    let folder = ground.bench.repo().join("deep");
-    std::fs::create_dir(&folder).unwrap();
-    let first = ["--json", "run", "--worktree", "--log", "--", "../../agent.sh"];
+    let folder = ground.bench.repo().join("deep/er");
+    std::fs::create_dir_all(&folder).unwrap();
+    let first = ["--json", "run", "--worktree", "--log", "--", "../../../tools/agent.sh"];
     let answer = Answer::from(ground.command("agent:b", &first, &folder).output().unwrap());
     assert_eq!(answer.ok().json()["run"]["outcome"], "landed");
-    let rest = ["--json", "dispatch", "--drain", "--", "../../agent.sh"];
+    let rest = ["--json", "dispatch", "--drain", "--", "../../../tools/agent.sh"];
     let answer = Answer::from(ground.command("agent:b", &rest, &folder).output().unwrap());
     assert_eq!(answer.ok().json()["pool"]["finished"], 1);
     ground.assert_landed_once(&titles);
