@@ -48,6 +48,7 @@ mod reserve;
 mod run;
 mod run_faults;
 mod run_steps;
+mod run_terminal;
 mod schema;
 mod scopes;
 mod setup;
