@@ -230,16 +230,7 @@ impl fmt::Display for Notice {
                 f,
                 "{issue} is finished, and no commit has it: others do not see the work before it lands"
             ),
-            Self::LeaseEnding { issue: Resource::Pattern(pattern), left, percent, .. } => write!(
-                f,
-                "the reservation of {pattern} ends in {} ({percent} % left): jit reserve add '{pattern}' keeps it",
-                span(*left)
-            ),
-            Self::LeaseEnding { issue, left, percent, .. } => write!(
-                f,
-                "the claim on {issue} ends in {} ({percent} % left): jit claim renew {issue}",
-                span(*left)
-            ),
+            Self::LeaseEnding { issue, left, percent, .. } => ending(f, issue, *left, *percent),
             Self::Unclaimed { what, issue } => {
                 write!(f, "{what} {issue} without holding its claim: jit claim acquire {issue}")
             }
@@ -278,6 +269,19 @@ impl fmt::Display for Notice {
                 write!(f, "waiting for {issue}: in line behind {}", ahead.join(", "))
             }
             Self::GateRuns { issue, gate } => write!(f, "running gate '{gate}' of {issue}"),
+        }
+    }
+}
+
+fn ending(f: &mut fmt::Formatter<'_>, what: &Resource, left: Millis, percent: u64) -> fmt::Result {
+    let left = span(left);
+    match what {
+        Resource::Pattern(pattern) => write!(
+            f,
+            "the reservation of {pattern} ends in {left} ({percent} % left): jit reserve add '{pattern}' keeps it"
+        ),
+        Resource::Name(issue) => {
+            write!(f, "the claim on {issue} ends in {left} ({percent} % left): jit claim renew {issue}")
         }
     }
 }

@@ -210,20 +210,31 @@ pub fn within<T>(
     let started = sys.clock.now()?;
     let mut pause = PAUSE;
     loop {
-        match ask() {
-            Err(Error::NothingAvailable) => {}
+        let (why, words) = match ask() {
+            Err(Error::NothingAvailable) => {
+                (Error::NothingAvailable, "waiting for an issue to become available".to_owned())
+            }
+            Err(Error::Refused(refusal)) if is_reserved(&refusal) => {
+                let words = format!("waiting for paths: {refusal}");
+                (Error::Refused(refusal), words)
+            }
             done => return done,
-        }
+        };
         let waited = sys.clock.now()?.since(&started).forward();
         let Some(left) = patience.limit.get().checked_sub(waited.get()).filter(|left| *left > 0) else {
-            return Err(Error::NothingAvailable);
+            return Err(why);
         };
         if pause == PAUSE {
-            session.notice(&Notice::WaitingOn("waiting for an issue to become available".to_owned()));
+            session.notice(&Notice::WaitingOn(words));
         }
         patience.waits.wait(Millis::new(pause.min(left)))?;
         pause = (pause * 2).min(LONGEST_PAUSE);
     }
+}
+
+/// Whether paths are refused, not an issue.
+fn is_reserved(refusal: &Refusal) -> bool {
+    refusal.blocker().is_some_and(|lease| lease.resource.pattern().is_some())
 }
 
 /// What is available and wanted, the best first.
@@ -328,7 +339,7 @@ fn with_paths(
             Ok(Answer::AlreadyHeld(_)) if !resume => {}
             Ok(answer) => return Ok(Some((at, answer))),
             Err(Error::Refused(refusal)) if is_taken(&refusal) => {
-                if refusal.blocker().is_some_and(|lease| lease.resource.pattern().is_some()) {
+                if is_reserved(&refusal) {
                     return Err(Error::Refused(refusal));
                 }
             }

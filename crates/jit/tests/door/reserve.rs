@@ -226,6 +226,19 @@ fn whoever_waits_gets_it_when_it_is_given_back() {
 }
 
 #[test]
+fn start_waits_for_paths_too_and_takes_whatever_is_free_then() {
+    let bench = Bench::new();
+    let issues = [bench.issue("one"), bench.issue("two")];
+    bench.jit(&["start", &issues[0], "--reserve", "src/**"]).ok();
+    bench.run("agent:b", &["start", "--reserve", "src/x.rs", "--wait", "0"]).fails(4);
+    assert_eq!(bench.leases().len(), 1, "neither the issue nor the paths");
+    let waits = bench.spawn("agent:b", &["start", "--reserve", "src/x.rs", "--wait", "300"], &bench.repo());
+    bench.jit(&["drop", "--reason", "later"]).ok();
+    Answer::from(waits.wait_with_output().unwrap()).ok();
+    assert_eq!(patterns(&bench), [pair("src/x.rs", "agent:b")]);
+}
+
+#[test]
 fn several_issues_are_claimed_all_or_none() {
     let bench = Bench::new();
     let issues: Vec<String> = (0..3).map(|n| bench.issue(&n.to_string())).collect();
@@ -354,4 +367,35 @@ fn finish_commits_nothing_that_another_has_reserved() {
     assert_eq!(refused.json()["error"]["details"]["problems"][0]["code"], "RESERVED", "{refused}");
     bench.run("agent:b", &["reserve", "release", "--all"]).ok();
     bench.jit(&["finish", "-a", "-m", "worked"]).ok();
+}
+
+#[test]
+fn a_worktree_that_is_gone_takes_its_reservations_with_it() {
+    let bench = Bench::new();
+    let issue = bench.issue("work");
+    let other = bench.worktree("other");
+    bench.run_at("agent:b", &["claim", "acquire", &issue], &other).ok();
+    bench.run_at("agent:b", &["reserve", "add", "src/**", "docs/**"], &other).ok();
+    bench.run_at("agent:b", &["reserve", "add", "alone", "--alone"], &other).ok();
+    bench.git(&["worktree", "remove", "--force", other.to_str().unwrap()], &bench.repo());
+    assert_eq!(patterns(&bench).len(), 3);
+    let pruned = bench.jit(&["--json", "worktree", "prune"]).ok();
+    assert!(patterns(&bench).is_empty() && bench.leases().is_empty(), "{pruned}");
+    bench.jit(&["reserve", "add", "src/**"]).ok();
+}
+
+#[test]
+fn a_log_that_is_put_together_from_its_events_still_has_them() {
+    let bench = Bench::new();
+    let (issue, _) = bench.claimed("agent:a");
+    bench.jit(&["reserve", "add", "src/**"]).ok();
+    bench.run("agent:b", &["reserve", "add", "docs/**", "--shared"]).ok();
+    std::fs::remove_file(bench.control("claims.jsonl")).unwrap();
+    std::fs::remove_file(bench.control("claims.index.json")).unwrap();
+    bench.jit(&["recover"]).ok();
+    assert_eq!(patterns(&bench), [pair("docs/**", "agent:b"), pair("src/**", "agent:a")]);
+    bench.run("agent:c", &["reserve", "add", "docs/x.md", "--shared"]).ok();
+    bench.run("agent:c", &["reserve", "add", "src/x.rs"]).fails(4);
+    bench.jit(&["claim", "release", &issue]).ok();
+    assert_eq!(patterns(&bench).len(), 2, "what belonged to the claim ended with it");
 }

@@ -38,7 +38,7 @@ pub(super) const fn code(kind: RefusalKind) -> Code {
 pub(super) fn text(refusal: &Refusal) -> String {
     let Refusal::Held { blocker, retry_after: Some(wait), .. } = refusal else { return refusal.to_string() };
     let what = match &blocker.resource {
-        Resource::Pattern(pattern) => format!("a path of {pattern} is wanted, which"),
+        Resource::Pattern(pattern) => format!("{pattern} has paths in common with it and"),
         Resource::Name(name) => name.to_string(),
     };
     let until = blocker.deadline().map(|at| format!(" until {}", times::rfc3339(&at))).unwrap_or_default();
