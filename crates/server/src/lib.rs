@@ -10,6 +10,7 @@ mod connection;
 mod gatekeeper;
 mod guests;
 mod openapi;
+mod pages;
 mod place;
 mod problem;
 mod query;

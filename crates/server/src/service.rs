@@ -16,6 +16,7 @@ use crate::body::{self, Answer};
 use crate::gatekeeper::{Gatekeeper, SessionBody};
 use crate::guests::{Guest, Guests};
 use crate::openapi;
+use crate::pages;
 use crate::place::Place;
 use crate::problem::{Own, Problem};
 use crate::query::Query;
@@ -31,7 +32,8 @@ const HEADERS: [(HeaderName, &str); 7] = [
     (
         header::CONTENT_SECURITY_POLICY,
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; \
-         base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+         base-uri 'none'; form-action 'none'; frame-ancestors 'none'; \
+         require-trusted-types-for 'script'; trusted-types 'none'",
     ),
     (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
     (header::REFERRER_POLICY, "no-referrer"),
@@ -90,6 +92,9 @@ impl Service {
     ) -> std::result::Result<Response<Answer>, Problem> {
         self.gatekeeper.host(&head.uri, &head.headers)?;
         let path = head.uri.path();
+        if let Some(file) = pages::find(path) {
+            return only(head, "GET").map(|()| pages::answer(file, head));
+        }
         match path {
             "/healthz" => return only(head, "GET").map(|()| self.health()),
             "/api/session" => {
