@@ -9,6 +9,7 @@ mod cli;
 mod connection;
 mod gatekeeper;
 mod guests;
+mod metrics;
 mod openapi;
 mod pages;
 mod place;

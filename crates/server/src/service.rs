@@ -73,7 +73,10 @@ impl Service {
     ) -> std::result::Result<Response<Answer>, Infallible> {
         let (head, body) = request.into_parts();
         let answered = self.answered(&head, body, || self.guests.know(guest)).await;
-        let mut response = answered.unwrap_or_else(|problem| refused(&problem));
+        let mut response = answered.unwrap_or_else(|problem| {
+            self.watch.refuse(problem.code());
+            refused(&problem)
+        });
         for (name, value) in &HEADERS {
             response.headers_mut().insert(name, HeaderValue::from_static(value));
         }
@@ -108,6 +111,10 @@ impl Service {
         match path {
             "/openapi.json" => {
                 return only(head, "GET").map(|()| json(StatusCode::OK, openapi::text().into()));
+            }
+            "/metrics" => {
+                only(head, "GET")?;
+                return self.metrics().await;
             }
             "/api/events" => {
                 only(head, "GET")?;
@@ -156,6 +163,19 @@ impl Service {
                 .headers_mut()
                 .insert(header::CACHE_CONTROL, HeaderValue::from_static("private, no-cache"));
         }
+        Ok(response)
+    }
+
+    /// What Prometheus asks for. How things stand is worked out like any other question.
+    async fn metrics(&self) -> std::result::Result<Response<Answer>, Problem> {
+        let bug = |what: &str| Problem::Own(Own::ServerInternal, what.to_owned());
+        let _turn = self.threads.acquire().await.map_err(|_| bug("the threads are gone"))?;
+        let (watch, caller) = (Arc::clone(&self.watch), self.caller.clone());
+        let made = tokio::task::spawn_blocking(move || watch.metrics(&caller)).await;
+        let made = made.map_err(|error| bug(&format!("a question was cut off: {error}")))?;
+        let mut response = Response::new(Answer::Whole(Some(made.into())));
+        let kind = HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
+        response.headers_mut().insert(header::CONTENT_TYPE, kind);
         Ok(response)
     }
 
