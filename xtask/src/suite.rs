@@ -69,7 +69,7 @@ impl Length {
 type Step = (&'static str, fn(&Path, Length) -> Outcome);
 
 /// What is shown as it happens, in turn: the checks that fail fastest come first.
-const STEPS: [Step; 15] = [
+const STEPS: [Step; 16] = [
     ("tools", |root, _| tools::check(root)),
     ("format", |root, _| steps::format(root)),
     ("tidy", |root, _| tidy::step(root)),
@@ -81,6 +81,7 @@ const STEPS: [Step; 15] = [
     ("commands in the docs", |root, _| readme::run(root, None)),
     ("licences", |root, _| steps::licences(root)),
     ("clients of jit mcp", steps::protocol_clients),
+    ("dashboard in browsers", |root, _| steps::dashboard_in_browsers(root)),
     // Pages that are frozen and clocks that are set want a machine that is not busy with something else.
     ("project lock in Chromium", steps::project_lock_in_chromium),
     ("project lock in Firefox", steps::project_lock_in_firefox),
@@ -90,8 +91,9 @@ const STEPS: [Step; 15] = [
 
 /// What runs beside the lints and the tests, which do not keep every processor busy. Each builds in a directory of its
 /// own, so that neither side waits for the other, and prints what it has to say when it ends.
-const BESIDE: [Step; 2] = [
+const BESIDE: [Step; 3] = [
     ("project lock", |root, _| steps::project_lock(root)),
+    ("dashboard", |root, _| steps::dashboard(root)),
     ("fuzzing", |root, length| fuzz::step(root, length.seconds, length.targets)),
 ];
 
