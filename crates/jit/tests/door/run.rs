@@ -249,14 +249,14 @@ fn whatever_a_command_leaves_behind_is_ended_with_it() {
 fn a_claim_lasts_as_long_as_the_command_and_no_longer() {
     let ground = Ground::new();
     let id = ground.bench.issue("Long");
-    let script = "sleep 4; echo x > file";
+    let script = "sleep 11; echo x > file";
     let child =
-        ground.spawn(&["--json", "run", "--ttl", "1", "--log", "--", "sh", "-c", script], &ground.there);
+        ground.spawn(&["--json", "run", "--ttl", "5", "--log", "--", "sh", "-c", script], &ground.there);
     until("it is claimed", || !ground.bench.leases().is_empty());
     let refused = ground.bench.run("agent:c", &["claim", "acquire", &id]);
     assert_eq!(refused.code, Some(4), "{refused}");
     let ended = Answer::from(child.wait_with_output().unwrap());
-    assert_eq!(ended.ok().json()["run"]["outcome"], "landed", "four times as long as the claim");
+    assert_eq!(ended.ok().json()["run"]["outcome"], "landed", "twice as long as the claim");
     ground.assert_nothing_left();
 }
 
