@@ -133,12 +133,12 @@ fn reserved(facts: &Facts, lines: &mut Vec<Line>) {
             facts.reserved.iter().take(MOST_NAMED).map(|pattern| short(pattern, LONGEST_TITLE)).collect();
         let more = facts.reserved.len().saturating_sub(MOST_NAMED);
         let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-        lines.push(Line(2, format!("You have reserved the paths {}{more}.", named.join(", "))));
+        lines.push(Line(4, format!("You have reserved the paths {}{more}.", named.join(", "))));
     }
     if facts.reserved_by_others > 0 {
         let number = facts.reserved_by_others;
         lines.push(Line(
-            1,
+            3,
             format!(
                 "Others have reserved paths ({number}; `jit reserve list`): before you edit a file, `jit reserve check \
                  FILE`; exit code 4: leave it alone."

@@ -1,6 +1,8 @@
 //! What is asked for together is there together or not at all, wherever it is cut off: a log in which every lease has a
 //! twin, tried by the cuts of the suite that every medium passes.
 
+#![expect(clippy::expect_used, reason = "a test that cannot go on shall stop")]
+
 use std::path::{Path, PathBuf};
 
 use holdfast_kernel::{

@@ -178,10 +178,10 @@ fn within<T>(session: &Session, patience: Option<&Patience<'_>>, ask: impl Fn() 
             session.notice(&Notice::WaitingFor { issue, lease: Box::new(blocker.clone()), left });
             said = Some(blocker.id);
         }
-        let most = match &*refusal {
-            Refusal::Held { retry_after: Some(span), .. } => span.get().min(left),
-            _ => left,
-        };
+        let mut most = left;
+        if let Refusal::Held { retry_after: Some(span), .. } = &*refusal {
+            most = span.get().min(left);
+        }
         let was_gone = keeper::is_gone(sys, blocker);
         let (mut spent, mut pause) = (0, SHORTEST);
         while spent < most {

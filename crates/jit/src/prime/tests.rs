@@ -19,17 +19,13 @@ fn facts() -> impl Strategy<Value = Facts> {
         (anything(), anything(), anything()).prop_map(|(handle, title, left)| Held { handle, title, left });
     let held = prop::collection::vec(held, 0..8);
     let numbers = (any::<usize>(), any::<usize>(), any::<usize>());
-    (prop::option::of(anything()), anything(), prop::option::of(anything()), held, numbers).prop_map(
-        |(agent, place, branch, held, (available, blocked, others))| Facts {
-            agent,
-            place,
-            branch,
-            held,
-            available,
-            blocked,
-            others,
-        },
-    )
+    let reserved = (prop::collection::vec(anything(), 0..5), any::<usize>());
+    (prop::option::of(anything()), anything(), prop::option::of(anything()), held, numbers, reserved)
+        .prop_map(
+            |(agent, place, branch, held, (available, blocked, others), (reserved, reserved_by_others))| {
+                Facts { reserved, reserved_by_others, agent, place, branch, held, available, blocked, others }
+            },
+        )
 }
 
 proptest! {
@@ -56,6 +52,8 @@ fn plain(held: usize, available: usize) -> Facts {
         left: "9 min left".into(),
     });
     Facts {
+        reserved: vec!["src/auth/**".into()],
+        reserved_by_others: 2,
         agent: Some("agent:ann".into()),
         place: "/srv/shop.worktrees/ann".into(),
         branch: Some("jit/7k2f".into()),

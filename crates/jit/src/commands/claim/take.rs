@@ -35,7 +35,7 @@ pub struct ClaimCreateOutput {
 #[serde(untagged)]
 pub enum AcquireOutput {
     /// One.
-    One(ClaimOutput),
+    One(Box<ClaimOutput>),
     /// Several, in the order of their ids.
     Several(SeveralOutput),
 }
