@@ -35,6 +35,7 @@ pub mod merge;
 pub mod notes;
 pub mod notice;
 pub mod queries;
+mod reach;
 pub mod recover;
 pub mod run;
 pub mod session;
