@@ -10,8 +10,9 @@ mod transcript;
 use std::path::Path;
 use std::time::Instant;
 
+use crate::fuzz::{self, Targets};
 use crate::report::{Outcome, Report, Row};
-use crate::{child, fuzz, tidy, tools};
+use crate::{child, tidy, tools};
 
 /// How much of everything that can go on for ever.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,6 +23,8 @@ pub struct Length {
     pub(crate) cases: Option<u32>,
     /// Seconds of each fuzz target.
     pub(crate) seconds: u32,
+    /// Which of them.
+    pub(crate) targets: Targets,
     /// What tests look for in the environment to do more of what they do.
     pub(crate) widened: &'static [(&'static str, &'static str)],
     /// Races of many tabs for each kind of browser.
@@ -42,9 +45,23 @@ impl Length {
     #[must_use]
     pub const fn new(long: bool) -> Self {
         if long {
-            Self { seeds: 1_000_000, cases: Some(20_000), seconds: 900, widened: &WIDENED, rounds: 1_000 }
+            Self {
+                seeds: 1_000_000,
+                cases: Some(20_000),
+                seconds: 900,
+                targets: Targets::All,
+                widened: &WIDENED,
+                rounds: 1_000,
+            }
         } else {
-            Self { seeds: 10_000, cases: None, seconds: 10, widened: &[], rounds: 50 }
+            Self {
+                seeds: 10_000,
+                cases: None,
+                seconds: 10,
+                targets: Targets::Light,
+                widened: &[],
+                rounds: 50,
+            }
         }
     }
 }
@@ -75,7 +92,7 @@ const STEPS: [Step; 15] = [
 /// own, so that neither side waits for the other, and prints what it has to say when it ends.
 const BESIDE: [Step; 2] = [
     ("project lock", |root, _| steps::project_lock(root)),
-    ("fuzzing", |root, length| fuzz::step(root, length.seconds)),
+    ("fuzzing", |root, length| fuzz::step(root, length.seconds, length.targets)),
 ];
 
 /// Runs the commands of the documentation, or of the pages with this in their path.

@@ -233,6 +233,11 @@ impl fmt::Display for Notice {
                 f,
                 "{issue} is finished, and no commit has it: others do not see the work before it lands"
             ),
+            Self::LeaseEnding { issue: Resource::Pattern(pattern), left, percent, .. } => write!(
+                f,
+                "the reservation of {pattern} ends in {} ({percent} % left): jit reserve add '{pattern}' keeps it",
+                span(*left)
+            ),
             Self::LeaseEnding { issue, left, percent, .. } => write!(
                 f,
                 "the claim on {issue} ends in {} ({percent} % left): jit claim renew {issue}",

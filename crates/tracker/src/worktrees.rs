@@ -105,7 +105,8 @@ fn make(session: &Session, root: &Path, branch: Option<&str>, wanted: &Wanted) -
         Some(branch) => {
             git.run(&["worktree", "add", "-q", "--no-track", "-b", branch, "--", &path, &from])?
         }
-        None => git.run(&["worktree", "add", "-q", "--detach", "--", &path, &from])?,
+        // Git may still know one there whose directory was removed by hand; its branch keeps what was committed.
+        None => git.run(&["worktree", "add", "-q", "-f", "--detach", "--", &path, &from])?,
     };
     Ok(())
 }

@@ -195,6 +195,7 @@ fn changes_claims(reader: &mut Reader) {
     reader.ask(&["worktree", "init"]);
     reader.ask(&["worktree", "list"]);
     reader.ask(&["whoami"]);
+    reader.ask(&["doctor"]);
     reader.ask(&["worktree", "add", "more", "--agent", "agent:more"]);
     reader.ask(&["worktree", "remove", "more"]);
     reader.ask(&["worktree", "prune"]);

@@ -6,6 +6,7 @@ use holdfast_store::View;
 
 use super::Claims;
 use super::lease::percent_left;
+use super::reserved::claim_of;
 use crate::error::{Error, Result};
 
 /// A lease is renewed once less than this part of it is left, in percent: so seldom that most commands write nothing
@@ -75,8 +76,12 @@ impl Claims {
         let lost_keeper = |lease: &Lease| self.keepers.needs_sign(lease, &view.now);
         let due = self.due(view, holder, RENEW_BELOW, &lost_keeper);
         let is_wanted = |lease: &&&Lease| !lease.is_indefinite() || lost_keeper(lease);
+        // What belongs to a claim is renewed with it.
+        let goes_along =
+            |lease: &&&Lease| claim_of(lease).is_some_and(|claim| due.iter().any(|due| due.id == claim));
         let renew = |lease: &&Lease| Command::Renew { lease: lease.id, holder: holder.clone(), ttl: None };
-        let commands: Vec<Command> = due.iter().filter(is_wanted).map(renew).collect();
+        let wanted = due.iter().filter(is_wanted).filter(|lease| !goes_along(lease));
+        let commands: Vec<Command> = wanted.map(renew).collect();
         let mut renewed = false;
         for answer in self.commands(&commands)? {
             match answer {

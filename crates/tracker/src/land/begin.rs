@@ -5,7 +5,7 @@ use holdfast_kernel::Lease;
 use super::checkout::Checkout;
 use super::started::Started;
 use super::{Briefing, begun, held_here, over};
-use crate::claims::Terms;
+use crate::claims::{Claimant, Terms};
 use crate::error::{Error, LandError, Result};
 use crate::ids::IssueId;
 use crate::issues::{Issue, Issues, State};
@@ -53,7 +53,13 @@ pub fn start(
 ) -> Result<Begun> {
     over::go_on(session, wanted.issue)?;
     let taken = match resumed(session, wanted)? {
-        Some(taken) => taken,
+        Some(taken) => {
+            if let Some(paths) = &terms.reserve {
+                let who = Claimant { holder: session.holder()?.clone(), tags: session.tags()? };
+                session.claims_to_change()?.reserve(paths, &who, Some(&taken.lease))?;
+            }
+            taken
+        }
         None => {
             let checkout = if wanted.here { None } else { Checkout::prepare(session)? };
             let between = |lease: &Lease| checkout.as_ref().map_or(Ok(()), |checkout| checkout.switch(lease));

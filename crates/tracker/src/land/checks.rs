@@ -8,6 +8,7 @@ use holdfast_git::ObjectId;
 use super::finish::{Asked, Finisher};
 use crate::config::Satisfied;
 use crate::error::{LandError, Result};
+use crate::hooks;
 use crate::ids::IssueId;
 use crate::issues::{Issue, Scope};
 use crate::notes;
@@ -41,6 +42,8 @@ impl Finisher<'_> {
             self.plumbing.git().ask(&["reset", "-q", "--", &home, &results], &[])?;
             staged.retain(|path| !is_own(path));
         }
+        // No hook of git's sees this commit.
+        hooks::reserved::check(self.session, &staged)?;
         Ok(staged)
     }
 
