@@ -1,5 +1,7 @@
 //! Claims that all clones share: one on a ref of a git server against a bare push of one commit to it, as calls and as
-//! whole commands.
+//! whole commands; and in etcd.
+
+mod cluster;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -27,8 +29,11 @@ const COMMAND_AT_MOST: f64 = 1.3;
 pub(crate) fn run(ground: &Ground) -> Result<Vec<Row>, Failure> {
     let site = Site::new(ground)?;
     let shared = site.shared()?;
-    let mut contenders: [Contender<'_>; 3] =
-        [Box::new(|| site.push()), Box::new(|| site.claim(&shared)), Box::new(|| site.command())];
+    let mut contenders: [Contender<'_>; 3] = [
+        Box::new(|| site.push()),
+        Box::new(|| taken(&shared, "one").map(|(took, _)| took)),
+        Box::new(|| site.command()),
+    ];
     let times = rounds(ROUNDS, &mut contenders)?;
     let [push, claim, whole] = times.as_slice() else { return Err("nothing was measured".into()) };
     let row = |work: &str, ours: &[Duration], most: f64| -> Option<Row> {
@@ -40,7 +45,47 @@ pub(crate) fn run(ground: &Ground) -> Result<Vec<Row>, Failure> {
         row("claim on a git ref", claim, CALL_AT_MOST),
         row("jit claim acquire on a git ref", whole, COMMAND_AT_MOST),
     ];
-    rows.into_iter().collect::<Option<_>>().ok_or_else(|| "nothing was measured".into())
+    let rows: Option<Vec<Row>> = rows.into_iter().collect();
+    let mut rows = rows.ok_or("nothing was measured")?;
+    rows.extend(cluster::run(ground)?);
+    Ok(rows)
+}
+
+const COUNTER: CounterId = CounterId::new(LeaseId::new(7));
+
+/// Takes something and gives it back; says how long taking it took, and how long both.
+fn taken(shared: &Shared, what: &str) -> Result<(Duration, Duration), Failure> {
+    let span = Millis::from_secs;
+    let policy = Policy {
+        again: Again::Return,
+        rule: KindRule { ttl: TtlRange { min: span(1), max: span(86_400) }, indefinite: false },
+        kinds: std::collections::BTreeMap::new(),
+        skew: span(30),
+        grace: span(30),
+        stale_after: span(60),
+        limits: Limits::NONE,
+    };
+    let name = |text: &str| Name::new(text).map_err(|why| why.to_string());
+    let holder = Holder { agent: name("agent:bench")?, place: name("wt:00000001")? };
+    let id = LeaseId::new(Sys::os().entropy.nonce()?);
+    let acquire = Ask::Acquire(Acquire {
+        id,
+        resource: name(what)?.into(),
+        holder: holder.clone(),
+        mode: Mode::Exclusive,
+        request: Request::Finite(span(600)),
+        reason: None,
+        tags: Tags::none(),
+        dead: Vec::new(),
+    });
+    let took = timed(|| shared.transact(&policy, &acquire).map(drop).map_err(Into::into))?;
+    let back = timed(|| {
+        shared
+            .transact(&policy, &Ask::Release { lease: id, holder: holder.clone() })
+            .map(drop)
+            .map_err(Into::into)
+    })?;
+    Ok((took, took + back))
 }
 
 /// A clone of a bare repository, and another one whose claims are kept there.
@@ -99,12 +144,13 @@ impl Site {
             remote: "origin".into(),
             url: None,
             name: REF.into(),
+            config: None,
             ssh_command: None,
             limit: Duration::from_secs(60),
         };
         let register = Box::new(GitRef::open(&sys, &access)?);
         let shared = Shared::new(sys, register, Local::new(self.memory.clone(), 0o600), Settings::default());
-        shared.make(CounterId::new(LeaseId::new(7)), Fence::FIRST)?;
+        shared.make(COUNTER, Fence::FIRST)?;
         Ok(shared)
     }
 
@@ -116,35 +162,6 @@ impl Site {
             self.git(&self.plain, &["push", "-q", "origin", &format!("{commit}:refs/heads/main")])?;
             self.git(&self.plain, &["update-ref", "HEAD", &commit])
         })?;
-        Ok(took)
-    }
-
-    fn claim(&self, shared: &Shared) -> Result<Duration, Failure> {
-        let span = Millis::from_secs;
-        let policy = Policy {
-            again: Again::Return,
-            rule: KindRule { ttl: TtlRange { min: span(1), max: span(86_400) }, indefinite: false },
-            kinds: std::collections::BTreeMap::new(),
-            skew: span(30),
-            grace: span(30),
-            stale_after: span(60),
-            limits: Limits::NONE,
-        };
-        let name = |text: &str| Name::new(text).map_err(|why| why.to_string());
-        let holder = Holder { agent: name("agent:bench")?, place: name("wt:00000001")? };
-        let id = LeaseId::new(Sys::os().entropy.nonce()?);
-        let acquire = Ask::Acquire(Acquire {
-            id,
-            resource: name("one")?.into(),
-            holder: holder.clone(),
-            mode: Mode::Exclusive,
-            request: Request::Finite(span(600)),
-            reason: None,
-            tags: Tags::none(),
-            dead: Vec::new(),
-        });
-        let took = timed(|| shared.transact(&policy, &acquire).map(drop).map_err(Into::into))?;
-        shared.transact(&policy, &Ask::Release { lease: id, holder })?;
         Ok(took)
     }
 

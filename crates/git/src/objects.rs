@@ -20,6 +20,7 @@ use crate::{Environment, Error, ObjectId, Repository, Result};
 
 pub use history::Change;
 pub use parse::{Commit, Mode, TreeEntry, person};
+pub use write::Loose;
 
 /// More files than any repository keeps below one directory of ours. Trees may name one subtree many times
 /// over, so a few kilobytes can spell out billions of paths.
@@ -81,6 +82,15 @@ impl<'f> Objects<'f> {
             .into_iter()
             .chain(others.map(|other| start.join(crate::paths::from_bytes(other))))
             .collect();
+        Self::in_places(files, places, repository.common_dir.join("shallow"))
+    }
+
+    /// The objects in these directories, of which the first one gets new ones. `shallow` is the file that says where the
+    /// history was cut off.
+    ///
+    /// # Errors
+    /// When they are where libgit2 cannot find them.
+    pub fn in_places(files: &'f dyn Files, places: Vec<PathBuf>, shallow: PathBuf) -> Result<Self> {
         match places.iter().find(|place| place.to_str().is_none()) {
             // libgit2's binding takes text; a path that is none would be cut or mangled.
             Some(odd) => Err(closed(odd, "its path is not UTF-8")),
@@ -89,7 +99,7 @@ impl<'f> Objects<'f> {
                 places,
                 borrowed: OnceLock::new(),
                 database: OnceLock::new(),
-                shallow: repository.common_dir.join("shallow"),
+                shallow,
                 shallow_ends: OnceLock::new(),
             }),
         }

@@ -8,6 +8,7 @@
 mod client;
 mod endpoint;
 mod http;
+mod tls;
 mod wire;
 
 use std::path::PathBuf;
@@ -17,6 +18,7 @@ use holdfast_sys::Sys;
 use serde::Deserialize;
 
 pub use client::User;
+pub use tls::Tls;
 
 use crate::head::{Note, StepWire};
 use crate::register::{Found, Mark, Next, Past, Register, Swap, Unreachable, Version};
@@ -26,6 +28,12 @@ use wire::{Act, Compare, DeleteRange, KeyValue, Number, Put, Range, TxnAnswer};
 
 /// After how many steps the history is cut.
 const CUT_EVERY: u64 = 10_000;
+
+/// How long a step is kept at least. The history is cut so often that not much more is.
+const KEPT: Millis = Millis::from_secs(30 * 86_400);
+
+/// Whether the history has become old is looked at once in so many steps.
+const LOOK_EVERY: u64 = 64;
 
 /// How many steps are asked for at once.
 const PAGE: u64 = 200;
@@ -42,6 +50,8 @@ pub struct Access {
     pub namespace: String,
     /// Who asks, where the cluster wants to know.
     pub user: Option<User>,
+    /// How members are believed that are reached over TLS.
+    pub tls: Option<Tls>,
     /// How long one answer may take.
     pub limit: Millis,
 }
@@ -52,6 +62,8 @@ pub struct Etcd {
     client: Client,
     base: String,
     cut_every: u64,
+    /// How long a step is kept at least.
+    kept: Millis,
 }
 
 type Asked<T> = Result<T, Unreachable>;
@@ -104,15 +116,22 @@ impl Etcd {
         if !is_namespace(&access.namespace) {
             return Err(Unreachable(format!("'{}' cannot be a namespace", access.namespace.escape_debug())));
         }
-        let client = Client::new(sys, endpoints, access.user.clone(), access.limit);
+        let client = Client::new(sys, endpoints, access.user.clone(), access.tls.clone(), access.limit);
         let base = format!("/holdfast/{}/", access.namespace);
-        Ok(Self { sys: sys.clone(), client, base, cut_every: CUT_EVERY })
+        Ok(Self { sys: sys.clone(), client, base, cut_every: CUT_EVERY, kept: KEPT })
     }
 
     /// This one, whose history is cut after so many steps.
     #[must_use]
     pub const fn cut_every(mut self, steps: u64) -> Self {
         self.cut_every = steps;
+        self
+    }
+
+    /// This one, whose steps are kept for so long at least.
+    #[must_use]
+    pub const fn keep_for(mut self, span: Millis) -> Self {
+        self.kept = span;
         self
     }
 
@@ -156,6 +175,7 @@ impl Etcd {
                 key: self.log_key(next).as_str().into(),
                 range_end: Some(self.log_key(last + 1).as_str().into()),
                 limit: Some(Number(PAGE)),
+                keys_only: false,
             };
             let page = self.client.range(&range).map_err(|trouble| Unreachable(trouble.words()))?;
             for kv in &page.kvs {
@@ -174,6 +194,43 @@ impl Etcd {
         Ok(steps)
     }
 
+    /// When the step at a height was made, by the clock of whoever made it; none if it is not kept.
+    fn made_at(&self, height: u64) -> Asked<Option<u64>> {
+        let kept = self.get(&self.log_key(height))?;
+        let step: Option<StepWire> =
+            kept.as_deref().and_then(entry).and_then(|(_, step)| serde_json::from_slice(step).ok());
+        Ok(step.map(|step| step.at_ms))
+    }
+
+    fn is_older(&self, height: u64, than: Millis) -> Asked<bool> {
+        let now = self.sys.clock.now().map_err(|error| Unreachable(error.to_string()))?.wall_ms();
+        Ok(self.made_at(height)?.is_some_and(|at| now.saturating_sub(at) >= than.get()))
+    }
+
+    /// The height before which nothing has to be kept: that of the last cut that is old enough.
+    fn forgettable(&self) -> Asked<Option<u64>> {
+        let from = self.key("first/");
+        let range = Range {
+            key: from.as_str().into(),
+            range_end: Some(self.key("first0").as_str().into()),
+            limit: None,
+            keys_only: true,
+        };
+        let firsts = self.client.range(&range).map_err(|trouble| Unreachable(trouble.words()))?;
+        let height = |kv: &KeyValue| {
+            let name = kv.key.0.strip_prefix(from.as_bytes())?.get(..20)?;
+            std::str::from_utf8(name).ok()?.parse::<u64>().ok()
+        };
+        let mut heights: Vec<u64> = firsts.kvs.iter().filter_map(height).collect();
+        heights.sort_unstable();
+        while let Some(height) = heights.pop() {
+            if self.is_older(height, self.kept)? {
+                return Ok(Some(height));
+            }
+        }
+        Ok(None)
+    }
+
     /// What a swap does if its condition holds.
     fn acts(&self, next: &Next<'_>, begins: bool) -> Vec<Act> {
         let line = [next.chain.as_bytes(), b"\n", next.step].concat();
@@ -185,7 +242,8 @@ impl Etcd {
         if begins {
             let first = format!("{}-{}", next.height, next.chain);
             acts.push(self.put(self.key("first"), first.as_bytes()));
-            if let Some(old) = next.height.checked_sub(self.cut_every).filter(|old| *old > 0) {
+            // What cannot be looked at is kept.
+            if let Ok(Some(old)) = self.forgettable() {
                 for (from, to) in [
                     (self.key("log/"), self.log_key(old)),
                     (self.key("first/"), self.key(&format!("first/{old:020}"))),
@@ -366,8 +424,9 @@ impl Register for Etcd {
         false
     }
 
-    fn cut_after(&self) -> Option<u64> {
-        Some(self.cut_every)
+    fn wants_cut(&self, height: u64, cut: u64) -> bool {
+        let is_old = || self.is_older(cut + 1, Millis::new(self.kept.get() / 2)).unwrap_or(false);
+        height - cut >= self.cut_every || (height.is_multiple_of(LOOK_EVERY) && is_old())
     }
 
     fn wait(&self, version: &Version, most: Millis) -> Asked<bool> {

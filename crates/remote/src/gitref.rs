@@ -7,13 +7,15 @@
 
 mod call;
 mod parse;
+mod reach;
+mod steps;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use holdfast_git::{Git, RefName};
+use holdfast_git::{Config, Git, RefName};
 use holdfast_kernel::Millis;
 use holdfast_sys::Sys;
 use serde::Deserialize;
@@ -22,6 +24,8 @@ use crate::register::{Along, Found, Mark, Next, Past, Register, Swap, Unreachabl
 use call::Caller;
 use parse::Flag;
 pub use parse::without_credentials;
+pub use reach::discreet;
+use steps::Steps;
 
 /// The ref that is used unless another one is configured.
 pub const REF: &str = "refs/jit/claims";
@@ -46,6 +50,8 @@ pub struct Access {
     pub url: Option<String>,
     /// The ref.
     pub name: String,
+    /// What is configured for that repository; none has git asked for it.
+    pub config: Option<Config>,
     /// The user's ssh command, if the environment names one.
     pub ssh_command: Option<String>,
     /// How long one call of git may take.
@@ -56,6 +62,7 @@ pub struct Access {
 pub struct GitRef {
     sys: Sys,
     caller: Caller,
+    steps: Steps,
     name: String,
     cut_every: u64,
     staged: Mutex<BTreeMap<String, String>>,
@@ -76,7 +83,8 @@ impl GitRef {
             return Err(Unreachable(format!("'{}' cannot be the name of a ref", access.name.escape_debug())));
         }
         let (caller, name) = (Caller::open(sys, access)?, access.name.clone());
-        Ok(Self { sys: sys.clone(), caller, name, cut_every: CUT_EVERY, staged: Mutex::default() })
+        let steps = Steps::new(sys, &access.engine);
+        Ok(Self { sys: sys.clone(), caller, steps, name, cut_every: CUT_EVERY, staged: Mutex::default() })
     }
 
     /// This one, whose history is cut after so many steps.
@@ -94,17 +102,11 @@ impl GitRef {
     /// The commits that refs are on, in that order; none for one that is not there.
     fn listed(&self, names: &[&str]) -> Asked<Vec<Option<String>>> {
         let args = [&["ls-remote", "--refs", call::REMOTE][..], names].concat();
-        let said = self.caller.ask(&args)?;
+        let said = self.caller.ask_shortly(&args)?;
         if said.code != Some(0) {
             return Err(self.caller.unreachable(&said));
         }
         Ok(names.iter().map(|name| parse::listed(&said.stdout, name)).collect())
-    }
-
-    /// The head on a commit that is here; none if it is not.
-    fn local(&self, commit: &str) -> Asked<Option<Vec<u8>>> {
-        let objects = self.caller.objects(&[format!("{commit}:{HEAD}")])?;
-        Ok(objects.into_iter().next().flatten())
     }
 
     /// Fetches the ref and everything that it needs.
@@ -115,20 +117,13 @@ impl GitRef {
             "--quiet",
             "--no-tags",
             "--no-write-fetch-head",
+            "--no-filter",
             "--no-auto-maintenance",
             "--no-recurse-submodules",
             call::REMOTE,
             &spec,
         ])?;
         if said.code == Some(0) { Ok(()) } else { Err(self.caller.unreachable(&said)) }
-    }
-
-    /// Makes the commit of a step.
-    fn commit(&self, parent: Option<&str>, next: &Next<'_>) -> Asked<String> {
-        let stream = parse::import(parent, next);
-        let said = self.caller.give(&["fast-import", "--quiet", "--force", "--date-format=raw"], &stream)?;
-        let id = String::from_utf8_lossy(&said.stdout).trim().to_owned();
-        if said.code == Some(0) && parse::is_id(&id) { Ok(id) } else { Err(self.caller.unreachable(&said)) }
     }
 
     /// Pushes refs to where they belong, each only if it is still where it is expected: all of them or none.
@@ -167,16 +162,16 @@ impl GitRef {
     /// Whether what was seen lies in the history before a cut, or before the cut before that.
     fn descends_from_archive(&self, mut cut: u64, seen: &Mark) -> Asked<bool> {
         const ARCHIVED: &str = "refs/jit/archived";
-        while cut > 0 && cut >= seen.height {
+        while cut >= seen.height && cut > 0 {
             if self.fetch(&self.archive(cut), ARCHIVED).is_err() {
                 return Ok(false);
             }
-            if self.caller.is_ancestor(&seen.version.0, ARCHIVED)? {
-                return Ok(true);
+            let Some(archived) = self.caller.resolve(&self.steps, ARCHIVED)? else { return Ok(false) };
+            let Some(head) = self.steps.head(&archived)? else { return Ok(false) };
+            let earlier = heights(&head)?;
+            if earlier.height == cut && earlier.cut < seen.height {
+                return self.steps.is_before(&seen.version.0, cut - seen.height, &archived);
             }
-            let Some(head) = self.local(ARCHIVED)? else { return Ok(false) };
-            let earlier: Heights =
-                serde_json::from_slice(&head).map_err(|error| Unreachable(error.to_string()))?;
             if earlier.cut >= cut {
                 return Ok(false);
             }
@@ -218,7 +213,12 @@ struct Move<'a> {
 
 #[derive(Deserialize)]
 struct Heights {
+    height: u64,
     cut: u64,
+}
+
+fn heights(head: &[u8]) -> Asked<Heights> {
+    serde_json::from_slice(head).map_err(|error| Unreachable(error.to_string()))
 }
 
 impl Register for GitRef {
@@ -232,12 +232,12 @@ impl Register for GitRef {
 
     fn read(&self) -> Asked<Option<Found>> {
         let Some(mut tip) = self.remote_tip()? else { return Ok(None) };
-        let mut value = self.local(&tip)?;
+        let mut value = self.steps.head(&tip)?;
         if value.is_none() {
             self.fetch(&self.name, SEEN)?;
             // What was fetched may be later than what was listed.
-            tip = self.caller.resolve(SEEN)?.unwrap_or(tip);
-            value = self.local(&tip)?;
+            tip = self.caller.resolve(&self.steps, SEEN)?.unwrap_or(tip);
+            value = self.steps.head(&tip)?;
         }
         match value {
             Some(value) => Ok(Some(Found { version: Version(tip), value })),
@@ -250,7 +250,7 @@ impl Register for GitRef {
             Some(version) => (Some(version.0.as_str()), version.0.clone()),
             None => {
                 let nothing = Next { height: 0, chain: "", head: b"{}", step: b"{}", title: "a question" };
-                (None, self.commit(None, &nothing)?)
+                (None, self.steps.commit(None, &nothing)?)
             }
         };
         let flags = self.push(&[Move { name: &self.name, expected, to: &to }], true)?;
@@ -264,12 +264,12 @@ impl Register for GitRef {
     }
 
     fn descends(&self, now: &Found, seen: &Mark) -> Asked<bool> {
-        if self.caller.is_ancestor(&seen.version.0, &now.version.0)? {
-            return Ok(true);
+        let Heights { height, cut } = heights(&now.value)?;
+        // The commit of a cut is one step after it, and has no parent.
+        match height.checked_sub(seen.height).filter(|_| seen.height > cut) {
+            Some(steps) => self.steps.is_before(&seen.version.0, steps, &now.version.0),
+            None => self.descends_from_archive(cut, seen),
         }
-        let heights: Heights =
-            serde_json::from_slice(&now.value).map_err(|error| Unreachable(error.to_string()))?;
-        self.descends_from_archive(heights.cut, seen)
     }
 
     fn swap(&self, expected: Option<&Version>, next: &Next<'_>) -> Swap {
@@ -280,7 +280,7 @@ impl Register for GitRef {
         let expected = expected.map(|version| version.0.as_str());
         let cut = parse::cut(next);
         let parent = expected.filter(|_| cut.is_none());
-        let commit = match self.commit(parent, next) {
+        let commit = match self.steps.commit(parent, next) {
             Ok(commit) => commit,
             // Nothing was sent.
             Err(error) => return Swap::Lost(Some(error.0)),
@@ -344,22 +344,16 @@ impl Register for GitRef {
     }
 
     fn past(&self, now: &Found) -> Asked<Past> {
-        let commits = self.caller.history(&now.version.0)?;
-        let Some((first, rest)) = commits.split_first() else { return Err(Unreachable("no history".into())) };
-        let mut wanted = vec![format!("{first}:{HEAD}")];
-        wanted.extend(rest.iter().map(|commit| format!("{commit}:{STEP}")));
-        let objects: Option<Vec<Vec<u8>>> = self.caller.objects(&wanted)?.into_iter().collect();
-        let mut objects = objects.ok_or_else(|| Unreachable("a step is not there".into()))?.into_iter();
-        let first = objects.next().unwrap_or_default();
-        Ok(Past { first, steps: objects.collect() })
+        let (first, steps) = self.steps.past(&now.version.0)?;
+        Ok(Past { first, steps })
     }
 
     fn must_be_checked(&self) -> bool {
         true
     }
 
-    fn cut_after(&self) -> Option<u64> {
-        Some(self.cut_every)
+    fn wants_cut(&self, height: u64, cut: u64) -> bool {
+        height - cut >= self.cut_every
     }
 
     fn wait(&self, version: &Version, most: Millis) -> Asked<bool> {

@@ -27,6 +27,9 @@ pub struct Identity {
     pub clone: CloneId,
     /// The machine that it was made on.
     pub host: String,
+    /// The id of that machine, if it has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    machine: Option<String>,
 }
 
 /// A moment as it is kept.
@@ -224,7 +227,7 @@ impl Local {
     /// When it cannot be written.
     pub fn rename(&self, sys: &Sys) -> Result<Identity> {
         let clone = CloneId(sys.entropy.nonce()?);
-        let identity = Identity { format: FORMAT, clone, host: host(sys) };
+        let identity = Identity { format: FORMAT, clone, host: host(sys), machine: machine(sys) };
         self.write(sys, &self.identity_path(), &identity)?;
         Ok(identity)
     }
@@ -236,7 +239,7 @@ impl Local {
     /// When the file cannot be read or written.
     pub fn named(&self, sys: &Sys) -> Result<Identity> {
         match self.identity(sys)? {
-            Some(identity) if identity.host == host(sys) => Ok(identity),
+            Some(identity) if identity.host == host(sys) && is_on(&identity, machine(sys)) => Ok(identity),
             _ => self.rename(sys),
         }
     }
@@ -297,6 +300,21 @@ impl Local {
 /// The machine's name for this process.
 fn host(sys: &Sys) -> String {
     sys.processes.me().map(|me| me.host).unwrap_or_default()
+}
+
+/// Where a machine says which one it is.
+const MACHINE: &str = "/etc/machine-id";
+
+/// The id of this machine; none if it has none.
+fn machine(sys: &Sys) -> Option<String> {
+    let bytes = sys.files.open(Path::new(MACHINE), Open::Read).and_then(|file| file.read_from(0, 64)).ok()?;
+    let text = String::from_utf8(bytes).ok()?.trim().to_owned();
+    (!text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphanumeric())).then_some(text)
+}
+
+/// Whether a clone is on the machine that it was made on, as far as both say.
+fn is_on(identity: &Identity, machine: Option<String>) -> bool {
+    identity.machine.is_none() || machine.is_none() || identity.machine == machine
 }
 
 #[derive(Deserialize)]

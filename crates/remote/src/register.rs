@@ -170,9 +170,11 @@ pub trait Register: Send + Sync {
     /// Whether an answered swap has to be looked at once more: servers are known that answer and forget.
     fn must_be_checked(&self) -> bool;
 
-    /// After how many steps the history is cut, so that nobody has to fetch all of it.
-    fn cut_after(&self) -> Option<u64> {
-        None
+    /// Whether the history of so many steps, of which so many were cut off, is to be cut again, so that nobody has to fetch
+    /// all of it.
+    fn wants_cut(&self, height: u64, cut: u64) -> bool {
+        let _ = (height, cut);
+        false
     }
 
     /// Waits until the value is another than `version`, at most that long; says whether it is.

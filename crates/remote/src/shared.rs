@@ -50,6 +50,8 @@ pub struct Settings {
     pub tries: u32,
     /// How long to wait before it is asked again, and twice as long the time after.
     pub pause: Millis,
+    /// It is not asked again once asking took this long: a network that swallows everything is as good as none.
+    pub patience: Millis,
 }
 
 impl Default for Settings {
@@ -62,6 +64,7 @@ impl Default for Settings {
             fresh: true,
             tries: 5,
             pause: Millis::new(50),
+            patience: Millis::from_secs(15),
         }
     }
 }
@@ -405,9 +408,16 @@ impl Medium for Shared {
     fn guarded(&self, claim: &Claim, act: &mut dyn FnMut(&Held<'_>)) -> Result<()> {
         self.locked(LockMode::Shared, || {
             let known = self.known(false)?;
-            let known = match check(&known.view.table, claim, &known.view.now) {
-                Ok(lease) if known.age <= self.settings.max_age && has_time(lease, &known.view.now) => known,
-                _ => self.known(true)?,
+            let has_time = check(&known.view.table, claim, &known.view.now)
+                .is_ok_and(|lease| has_time(lease, &known.view.now));
+            let known = if has_time && known.age <= self.settings.max_age {
+                known
+            } else {
+                match self.known(true) {
+                    // Without a connection what one holds stays usable for as long as nobody else may take it over.
+                    Err(Error::Shared { trouble: Trouble::Unavailable, .. }) if has_time => known,
+                    asked => asked?,
+                }
             };
             let lease = check(&known.view.table, claim, &known.view.now)?;
             act(&Held::vouch(lease, known.head.counter));

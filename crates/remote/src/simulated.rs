@@ -32,6 +32,8 @@ pub enum SwapFault {
     Doubled,
     /// It is done and confirmed, and then forgotten.
     Forgotten,
+    /// It is done and confirmed, and then the server loses everything.
+    Wiped,
 }
 
 /// What may happen to a read.
@@ -109,6 +111,9 @@ impl Faults for Rough {
         sys.entropy.nonce().is_ok_and(|dice| dice % 3 == 0)
     }
 }
+
+/// The file that says that the server has lost everything, so that nobody who sets the stage makes it anew.
+pub const WIPED: &str = "wiped";
 
 /// The simulated register.
 #[derive(Clone)]
@@ -273,6 +278,12 @@ impl Simulated {
                 if let (Swap::Swapped(_), Some(before)) = (&done, before) {
                     self.put("head.json", &before.value)?;
                 }
+                done
+            }
+            SwapFault::Wiped => {
+                let done = told(self.apply(way)?);
+                self.put(WIPED, b"")?;
+                self.remove("head.json")?;
                 done
             }
         })

@@ -14,24 +14,31 @@ mod proxy;
 mod support;
 
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use holdfast_kernel::{Answer, Command, Fence, Lease, LeaseId, Millis, Refusal};
-use holdfast_remote::etcd::{Access, Etcd};
+use holdfast_remote::etcd::{Access, Etcd, Tls};
 use holdfast_remote::local::Local;
 use holdfast_remote::shared::Trust;
-use holdfast_remote::{Settings, Shared};
-use holdfast_store::conformance::{self, Planted, Subject};
+use holdfast_remote::{Register as _, Settings, Shared};
+use holdfast_store::conformance::{self, ManualClock, Planted, Subject};
 use holdfast_store::{Error, JournaledMedium, Medium, Result, Trouble};
 use holdfast_sys::Sys;
 use holdfast_trial::etcd::Cluster;
+use holdfast_trial::secured::Secured;
 use proxy::{Fault, Proxy};
 use support::{COUNTER, policy, trouble, wanted};
 
 fn access(urls: &[String], namespace: &str) -> Access {
-    Access { endpoints: urls.to_vec(), namespace: namespace.into(), user: None, limit: Millis::from_secs(5) }
+    Access {
+        endpoints: urls.to_vec(),
+        namespace: namespace.into(),
+        user: None,
+        tls: None,
+        limit: Millis::from_secs(5),
+    }
 }
 
 fn settings() -> Settings {
@@ -104,7 +111,8 @@ fn two_clones_exclude_each_other_and_the_history_outlives_its_cuts() {
     let Some((scratch, cluster)) = cluster(1) else { return };
     let urls = cluster.urls();
     let open = |who: &str| {
-        let register = Etcd::open(&Sys::os(), &access(&urls, "cuts")).unwrap().cut_every(4);
+        let register =
+            Etcd::open(&Sys::os(), &access(&urls, "cuts")).unwrap().cut_every(4).keep_for(Millis::ZERO);
         let dir = scratch.path().join(who);
         std::fs::create_dir(&dir).unwrap();
         Shared::new(Sys::os(), Box::new(register), Local::new(dir, 0o600), settings())
@@ -136,10 +144,51 @@ fn two_clones_exclude_each_other_and_the_history_outlives_its_cuts() {
     }
     bob.refresh().unwrap();
     assert!(bob.history(&mut |_| ()).unwrap().records < 8, "what was cut is not kept for ever");
-    // Too much has happened for it to tell.
+    // It was away for longer than steps are kept.
     assert_eq!(trouble(late.refresh()), Trouble::Forked);
     late.join().unwrap();
     assert_eq!(late.known(true).unwrap().view.table.len(), 11);
+}
+
+#[test]
+fn steps_are_kept_for_thirty_days_however_many_there_are() {
+    let Some((scratch, cluster)) = cluster(1) else { return };
+    let urls = cluster.urls();
+    let day = Millis::from_secs(86_400);
+    let at = |days: u64| {
+        let mut now = Sys::os().clock.now().unwrap();
+        (0..days).for_each(|_| now = now.plus(day));
+        Sys { clock: Arc::new(ManualClock::new(now)), ..Sys::os() }
+    };
+    let open = |who: &str, days: u64| {
+        let sys = at(days);
+        let register = Etcd::open(&sys, &access(&urls, "days")).unwrap().cut_every(4);
+        let dir = scratch.path().join(who);
+        std::fs::create_dir_all(&dir).unwrap();
+        Shared::new(sys, Box::new(register), Local::new(dir, 0o600), settings())
+    };
+    let turn = |days: u64, from: u32, to: u32| {
+        let ann = open("ann", days);
+        for number in from..to {
+            let lease = take(&ann, &format!("task-{number}"), "ann").unwrap();
+            ann.transact(&policy(), &Command::Release { lease: lease.id, holder: lease.holder }).unwrap();
+        }
+    };
+    open("ann", 0).make(COUNTER, Fence::FIRST).unwrap();
+    let (late, old) = (open("late", 0), open("old", 0));
+    late.refresh().unwrap();
+    old.refresh().unwrap();
+    turn(0, 0, 12);
+    // Six cuts later it still knows the register.
+    late.refresh().unwrap();
+    assert_eq!(late.known(true).unwrap().head.cut, 24);
+    turn(20, 12, 14);
+    late.refresh().unwrap();
+    // What is older than thirty days goes with the next cut.
+    turn(31, 14, 18);
+    assert!(open("ann", 31).history(&mut |_| ()).is_ok());
+    late.refresh().unwrap();
+    assert_eq!(trouble(old.refresh()), Trouble::Forked);
 }
 
 #[test]
@@ -301,6 +350,78 @@ fn another_cluster_in_its_place_stops_everything_and_is_left_alone() {
     holdfast_trial::etcd::post(port, "/v3/kv/put", &format!("{{\"key\":\"{key}\",\"value\":\"e30=\"}}"))
         .unwrap();
     assert_eq!(trouble(take(&ann, "two", "ann")), Trouble::Unavailable);
+}
+
+fn copied(from: &Path, to: &Path) {
+    std::fs::create_dir_all(to).unwrap();
+    for entry in std::fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        let target = to.join(entry.file_name());
+        if entry.file_type().unwrap().is_dir() {
+            copied(&entry.path(), &target);
+        } else {
+            std::fs::copy(entry.path(), &target).unwrap();
+        }
+    }
+}
+
+#[test]
+fn a_cluster_that_was_restored_stops_whoever_saw_more() {
+    let Some((scratch, mut cluster)) = cluster(1) else { return };
+    let urls = cluster.urls();
+    let [ann, bob] = ["ann", "bob"].map(|who| made(&Sys::os(), &scratch.path().join(who), &urls, "restored"));
+    take(&ann, "one", "ann").unwrap();
+    bob.refresh().unwrap();
+    let (data, backup) = (cluster.data(0), scratch.path().join("backup"));
+    cluster.kill(0);
+    copied(&data, &backup);
+    cluster.restart(0);
+    let _ = cluster.leader();
+    take(&ann, "two", "ann").unwrap();
+    cluster.kill(0);
+    std::fs::remove_dir_all(&data).unwrap();
+    copied(&backup, &data);
+    cluster.restart(0);
+    let _ = cluster.leader();
+    assert_eq!(trouble(ann.known(true)), Trouble::Forked);
+    assert_eq!(trouble(take(&ann, "three", "ann")), Trouble::Forked);
+    // Whoever saw nothing of what was lost cannot know, and goes on; even past it, whoever did still stops.
+    take(&bob, "two", "bob").unwrap();
+    take(&bob, "three", "bob").unwrap();
+    assert_eq!(trouble(take(&ann, "four", "ann")), Trouble::Forked);
+}
+
+fn secured(member: &Secured, tls: Option<Tls>) -> Etcd {
+    let access = Access { tls, ..access(&[member.url()], "secured") };
+    Etcd::open(&Sys::os(), &access).unwrap()
+}
+
+#[test]
+fn a_cluster_is_reached_over_tls_by_whoever_shows_a_certificate_and_believes_its_own() {
+    let scratch = tempfile::tempdir().unwrap();
+    let Some(member) = Secured::start(scratch.path()) else { return };
+    let identity = Some((member.file("m.pem"), member.file("m.key")));
+    let known = Tls { authorities: member.file("ca.pem"), identity };
+    let register = secured(&member, Some(known.clone()));
+    holdfast_trial::until("the member answers", || register.read().is_ok());
+    let dir = scratch.path().join("ann");
+    std::fs::create_dir(&dir).unwrap();
+    let ann = Shared::new(Sys::os(), Box::new(register), Local::new(dir, 0o600), settings());
+    ann.make(COUNTER, Fence::FIRST).unwrap();
+    take(&ann, "one", "ann").unwrap();
+    // Whoever believes another authority, or shows nothing, gets nowhere, and nothing of it is repeated.
+    let other = tempfile::tempdir().unwrap();
+    let stranger = Secured::start(other.path()).unwrap();
+    let wrong = Tls { authorities: stranger.file("ca.pem"), ..known.clone() };
+    for (tls, why) in [
+        (Some(wrong), "certificate"),
+        (Some(Tls { identity: None, ..known.clone() }), "127.0.0.1"),
+        (Some(Tls { identity: Some((member.file("m.pem"), b"no key".to_vec())), ..known }), "tls_key"),
+        (None, "authority"),
+    ] {
+        let said = secured(&member, tls).read().unwrap_err().to_string();
+        assert!(said.contains(why), "{said}");
+    }
 }
 
 #[test]

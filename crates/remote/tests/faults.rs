@@ -329,6 +329,45 @@ fn the_same_act_of_two_machines_at_one_moment_is_two_different_steps() {
     assert_eq!(one.value, step(1, 1).value, "what is sent again is the same");
 }
 
+/// The server is out of reach.
+struct Gone;
+
+impl Faults for Gone {
+    fn swap(&self, _: &Sys) -> SwapFault {
+        SwapFault::UnknownNot
+    }
+
+    fn read(&self, _: &Sys) -> ReadFault {
+        ReadFault::Unreachable
+    }
+}
+
+#[test]
+fn without_a_connection_what_one_holds_is_usable_until_shortly_before_its_deadline() {
+    let place = Place::new();
+    let now = Sys::os().clock.now().unwrap();
+    let sys = Sys { clock: Arc::new(ManualClock::new(now)), ..Sys::os() };
+    let settings = Settings { max_age: Millis::from_secs(60), tries: 2, ..settings() };
+    let open =
+        |faults: Arc<dyn Faults>| clone(&sys, &place.dir("ann"), &place.server(), faults, settings.clone());
+    let lease = granted(open(Arc::new(Calm)).transact(&policy(), &wanted("one", "ann")));
+    let gone = open(Arc::new(Gone));
+    let write = || {
+        let mut wrote = false;
+        gone.guarded(&lease.claim(), &mut |_| wrote = true).map(|()| wrote)
+    };
+    assert!(write().unwrap(), "what is known is young");
+    // Older than may be relied on while the server can be asked, and nobody else may have it yet.
+    sys.clock.sleep(Millis::from_secs(300));
+    assert!(write().unwrap());
+    sys.clock.sleep(Millis::from_secs(297));
+    assert!(write().unwrap());
+    // The skew is two seconds.
+    sys.clock.sleep(Millis::from_secs(1));
+    assert_eq!(trouble(write()), Trouble::Unavailable);
+    assert_eq!(trouble(gone.transact(&policy(), &wanted("two", "ann"))), Trouble::Unresolved);
+}
+
 #[test]
 fn asking_anew_makes_what_is_known_young() {
     let place = Place::new();

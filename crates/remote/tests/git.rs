@@ -1,5 +1,6 @@
 //! The register on a git remote, with real repositories: the medium's contract, and what a server may do to it.
 #![expect(clippy::disallowed_methods, reason = "tests start git and its daemon")]
+#![expect(clippy::disallowed_macros, reason = "what was seen is told")]
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
@@ -50,6 +51,7 @@ fn access(work: &Path, url: &str) -> Access {
         remote: "origin".into(),
         url: None,
         name: REF.into(),
+        config: None,
         ssh_command: None,
         limit: Duration::from_secs(60),
     }
@@ -464,6 +466,90 @@ fn a_server_that_moved_the_branch_alone_gets_the_step_too() {
     git(&work, &["push", "-q", "origin", &format!("{first}:refs/heads/main")]);
     two.ann.publish(&[lease.claim()], &along(None, &first), true).unwrap();
     assert_eq!(two.bob.known(true).unwrap().head.tip.as_deref(), Some(first.as_str()));
+}
+
+/// What reaches a server by ssh in these tests: it kills the server's git at a rename, if a file says at which.
+const SSH: &str = r#"#!/bin/sh
+for last; do :; done
+at=${0%/*}/kill-at
+case $last in
+git-receive-pack*)
+  if [ -s "$at" ]; then
+    n=$(cat "$at"); : > "$at"
+    exec strace -f -qq -o /dev/null -e trace=rename -e inject=rename:signal=KILL:when="$n" sh -c "$last"
+  fi ;;
+esac
+exec sh -c "$last"
+"#;
+
+/// The server's git dies at every rename that it makes, one after the other: the branch and the claims are mended by
+/// the next attempt, whatever was left.
+#[test]
+fn a_server_that_dies_at_any_rename_is_made_up_for() {
+    if !holdfast_trial::has("strace") {
+        println!("strace is not installed: the server is not killed");
+        return;
+    }
+    let two = Two::new();
+    let bin = two.scratch.path().join("bin");
+    std::fs::create_dir(&bin).unwrap();
+    let ssh = bin.join("ssh");
+    std::fs::write(&ssh, SSH).unwrap();
+    std::fs::set_permissions(&ssh, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let url = format!("ssh://host{}", two.origin.display());
+    let dir = two.scratch.path().join("cal");
+    std::fs::create_dir(&dir).unwrap();
+    let open = || {
+        let access = Access {
+            ssh_command: Some(ssh.to_str().unwrap().to_owned()),
+            ..access(&beside(&dir, ".work"), &url)
+        };
+        let register = GitRef::open(&Sys::os(), &access).unwrap();
+        Shared::new(Sys::os(), Box::new(register), Local::new(dir.clone(), 0o600), settings())
+    };
+    let lease = take(&open(), "one", "cal").unwrap();
+    let mut before = None;
+    let (mut killed, mut alone) = (0, 0);
+    for at in 1..=if long() { 12 } else { 5 } {
+        let commit = two.commit("cal", before.as_deref(), &format!("work {at}"));
+        std::fs::write(bin.join("kill-at"), at.to_string()).unwrap();
+        let along = along(before.as_deref(), &commit);
+        let tip = two.tip();
+        let said = open().publish(&[lease.claim()], &along, true);
+        killed += u32::from(said.is_err());
+        alone += u32::from(two.main() == commit && two.tip() == tip);
+        // What a dead git leaves behind is removed by whoever keeps the server.
+        for lock in ["refs/heads/main.lock", "refs/jit/claims.lock", "packed-refs.lock"] {
+            let _ = std::fs::remove_file(two.origin.join(lock));
+        }
+        open().publish(&[lease.claim()], &along, true).unwrap();
+        assert_eq!(two.main(), commit, "killed at rename {at}: {said:?}");
+        let known = two.bob.known(true).unwrap();
+        assert_eq!(known.head.tip.as_deref(), Some(commit.as_str()), "killed at rename {at}: {said:?}");
+        two.bob.history(&mut |_| ()).unwrap();
+        before = Some(commit);
+    }
+    println!("{killed} publishes failed at first, {alone} times the branch had moved alone");
+}
+
+#[test]
+fn a_fork_in_the_place_of_the_server_is_not_taken_for_it() {
+    let two = Two::new();
+    take(&two.ann, "one", "ann").unwrap();
+    let fork = two.scratch.path().join("fork.git");
+    git(two.scratch.path(), &["clone", "-q", "--bare", two.origin.to_str().unwrap(), fork.to_str().unwrap()]);
+    for who in ["ann", "new"] {
+        let dir = two.scratch.path().join(who);
+        std::fs::create_dir_all(&dir).unwrap();
+        drop(access(&beside(&dir, ".work"), two.origin.to_str().unwrap()));
+        let work = beside(&dir, ".work");
+        git(&work, &["remote", "set-url", "--push", "origin", fork.to_str().unwrap()]);
+    }
+    // Whoever has seen the claims stops, and nobody makes any there.
+    let open = |who: &str| open_at(&Sys::os(), &two.scratch.path().join(who), "unused", settings());
+    assert_eq!(trouble(take(&open("ann"), "two", "ann")), Trouble::Forked);
+    assert_eq!(trouble(take(&open("new"), "two", "new")), Trouble::Missing);
+    assert_eq!(git(&fork, &["for-each-ref", "refs/jit"]), "");
 }
 
 #[test]

@@ -80,6 +80,7 @@ fn a_login_reaches_the_server_and_no_argument_of_a_process() {
             remote: "origin".into(),
             url: None,
             name: REF.into(),
+            config: None,
             ssh_command: None,
             limit: Duration::from_secs(30),
         };

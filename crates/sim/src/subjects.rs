@@ -86,6 +86,21 @@ pub fn shared() -> Subject {
     Subject::new("shared", |sys| Ok(Box::new(open_shared(sys)?))).replaying(replay_shared).far_away()
 }
 
+/// The shared medium over a server that forgets steps which it has confirmed, or all of them.
+#[must_use]
+pub fn forgetful() -> Subject {
+    Subject::new("forgetful", |sys| {
+        let swaps = vec![SwapFault::Forgotten, SwapFault::Wiped, SwapFault::UnknownDone];
+        let register = Simulated::new(
+            sys,
+            &register_twins::server(sys)?,
+            Arc::new(Rough { percent: 8, swaps, reads: Vec::new() }),
+        );
+        Ok(Box::new(on_register(sys, register.checked())?))
+    })
+    .far_away()
+}
+
 /// The log with patterns that overlap.
 #[must_use]
 pub fn log_of_patterns() -> Subject {
@@ -110,7 +125,7 @@ pub fn register_twins() -> Vec<Subject> {
 /// The medium or the protocol with this name.
 #[must_use]
 pub fn named(name: &str) -> Option<Subject> {
-    let others = [reference(), shared(), log_of_patterns(), shared_of_patterns()];
+    let others = [reference(), shared(), forgetful(), log_of_patterns(), shared_of_patterns()];
     let all = all().into_iter().chain(others).chain(broken()).chain(register_twins());
     all.into_iter().find(|subject| subject.name() == name)
 }
@@ -140,7 +155,10 @@ fn open_shared(sys: &Sys) -> Result<Shared> {
         SwapFault::Doubled,
     ];
     let rough = Rough { percent: 20, swaps, reads: vec![ReadFault::Unreachable] };
-    let server = register_twins::server(sys)?;
+    on_register(sys, Simulated::new(sys, &register_twins::server(sys)?, Arc::new(rough)))
+}
+
+fn on_register(sys: &Sys, register: Simulated) -> Result<Shared> {
     let settings = Settings {
         trust: Trust::Clocks,
         max_age: Millis::ZERO,
@@ -150,7 +168,6 @@ fn open_shared(sys: &Sys) -> Result<Shared> {
     };
     let clone = Path::new(ROOT).join(format!("clone-{}", sys.processes.me()?.host));
     crate::scaffold::make(sys, &clone)?;
-    let register = Simulated::new(sys, &server, Arc::new(rough));
     Ok(Shared::new(sys.clone(), Box::new(register), Local::new(clone, 0o600), settings))
 }
 

@@ -1,7 +1,8 @@
 //! The shared medium over a register that loses, doubles, delays and does not answer; and every wrong way to use such a
 //! register, which must be found out.
 
-use holdfast_sim::explore::random::{Campaign, campaign, failing};
+use holdfast_sim::check::Property;
+use holdfast_sim::explore::random::{Campaign, campaign, failing, run_seed};
 use holdfast_sim::subject::Subject;
 use holdfast_sim::subjects;
 
@@ -25,6 +26,22 @@ fn no_seed_breaks_the_shared_medium() {
 fn no_seed_breaks_patterns_in_the_shared_medium() {
     let seeds = if std::env::var_os("HOLDFAST_LONG").is_some() { 20_000 } else { 300 };
     nothing_breaks(subjects::shared_of_patterns(), seeds);
+}
+
+/// What it forgets it cannot give back; but nobody is told yes beside somebody else, and it is noticed.
+#[test]
+#[expect(clippy::disallowed_methods, reason = "the test command says how many seeds")]
+fn a_server_that_forgets_stops_everybody_and_never_makes_two_holders() {
+    let seeds = if std::env::var_os("HOLDFAST_LONG").is_some() { 20_000 } else { 400 };
+    let (subject, mut noticed) = (subjects::forgetful(), 0);
+    for seed in 0..seeds {
+        let violations = run_seed(&subject, seed).violations;
+        let unsafe_ones = [Property::OneWriter, Property::Writes, Property::Fences];
+        let broken = violations.iter().find(|violation| unsafe_ones.contains(&violation.property));
+        assert!(broken.is_none(), "seed {seed}: {}", broken.unwrap());
+        noticed += u64::from(violations.iter().any(|violation| violation.property == Property::Usable));
+    }
+    assert!(noticed > seeds / 10, "the server forgot something in {noticed} of {seeds} runs");
 }
 
 #[test]

@@ -12,10 +12,11 @@ pub mod testimony;
 pub mod wait;
 pub mod warn;
 
+mod credentials;
 mod lock;
 mod medium;
 mod projection;
-mod renew;
+pub mod renew;
 mod watcher;
 
 use std::path::{Path, PathBuf};
@@ -314,6 +315,30 @@ impl Claims {
                 Err(Error::unexpected(&format!("grant {} to {}", wanted.resource, wanted.holder), &answer))
             }
             _ => Ok(answer),
+        }
+    }
+
+    /// Asks for several things, each with an answer of its own: one step where all clones share the claims, as each
+    /// step there is a way through the network.
+    ///
+    /// # Errors
+    /// When none of them could be asked for.
+    pub fn commands(&self, commands: &[Command]) -> Result<Vec<Result<Answer>>> {
+        match &self.shared {
+            _ if commands.is_empty() => Ok(Vec::new()),
+            Some(shared) => {
+                let view = self.view()?;
+                let mut all = commands.to_vec();
+                for command in commands {
+                    let fresh = || Ok(self.sys.entropy.lease_id(&view.now)?);
+                    let followed = reserved::followed(command, &view.table, &view.now, &fresh)?;
+                    let belongs = followed.into_iter().filter(|command| !commands.contains(command));
+                    all.extend(belongs);
+                }
+                let answers = shared.transact_all(&self.policy, &all)?.into_iter().take(commands.len());
+                Ok(answers.map(|answer| answer.map_err(Error::from)).collect())
+            }
+            None => Ok(commands.iter().map(|command| self.command(command)).collect()),
         }
     }
 

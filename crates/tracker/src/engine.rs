@@ -250,7 +250,7 @@ fn shared(session: &Session) -> Result<&Arc<SharedClaims>> {
 pub fn in_etcd(endpoints: &[String], namespace: &str) -> Result<Keeper> {
     if let Some(url) = endpoints.iter().find(|url| !is_endpoint(url)) {
         let given = if url.contains('@') { "a URL with a login".to_owned() } else { url.clone() };
-        let why = "an endpoint is http://HOST:PORT, without a login and without TLS".to_owned();
+        let why = "an endpoint is http://HOST:PORT or https://HOST:PORT, without a login".to_owned();
         return Err(Error::BadValue { what: "--endpoints", given, why });
     }
     if !is_namespace(namespace) {

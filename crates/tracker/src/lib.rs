@@ -36,6 +36,7 @@ pub mod merge;
 pub mod notes;
 pub mod notice;
 pub mod queries;
+mod reach;
 pub mod recover;
 pub mod reserve;
 pub mod run;

@@ -36,6 +36,8 @@ pub enum Notice {
         /// The remote.
         remote: String,
     },
+    /// Claims in force that were made in this clone before all clones shared theirs.
+    LeftBehind(Vec<String>),
     /// A commit that was landed is not on the target any more.
     LandedGone(String),
     /// What lies on branches is not known.
@@ -218,6 +220,7 @@ impl fmt::Display for Notice {
                 "claims are this clone's alone: another clone of {remote} may be given the same issue; \
                  to share them: jit engine init git"
             ),
+            Self::LeftBehind(claims) => left_behind(f, claims),
             Self::LandedGone(commit) => landed_gone(f, commit),
             Self::BranchesUnknown(why) => write!(f, "cannot read the branches: {why}"),
             Self::WorktreesUnknown(why) => write!(f, "cannot list the worktrees: {why}"),
@@ -284,6 +287,14 @@ fn ending(f: &mut fmt::Formatter<'_>, what: &Resource, left: Millis, percent: u6
             write!(f, "the claim on {issue} ends in {left} ({percent} % left): jit claim renew {issue}")
         }
     }
+}
+
+fn left_behind(f: &mut fmt::Formatter<'_>, claims: &[String]) -> fmt::Result {
+    let claims = claims.join(", ");
+    write!(
+        f,
+        "claims of this clone from before all clones shared theirs count no more: {claims}; claim them again"
+    )
 }
 
 fn landed_gone(f: &mut fmt::Formatter<'_>, commit: &str) -> fmt::Result {

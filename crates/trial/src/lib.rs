@@ -15,6 +15,7 @@ pub mod etcd;
 mod page;
 mod refusals;
 mod screen;
+pub mod secured;
 mod seeds;
 mod stand_in;
 

@@ -31,7 +31,7 @@ const LAYERS: [(&str, &[&str]); 17] = [
     ("holdfast-ic", &[KERNEL, SYS, STORE, GIT, DOOR]),
     (SIM, &[KERNEL, SYS, STORE, REMOTE]),
     (TRIAL, &[KERNEL, SYS, STORE]),
-    ("holdfast-benches", &[KERNEL, SYS, STORE, GIT, REMOTE, SIM, KC]),
+    ("holdfast-benches", &[KERNEL, SYS, STORE, GIT, REMOTE, SIM, KC, TRIAL]),
     ("holdfast-fuzz", &[KERNEL, SYS, STORE, GIT, TRACKER]),
     ("xtask", &[]),
 ];

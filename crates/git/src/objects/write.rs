@@ -1,9 +1,10 @@
-//! Objects that are made here: contents and directories. Commits are not: who writes one, and how it is signed, only git
-//! knows. As git does it, each gets a file of its own that appears whole, and is not flushed: what makes it count is the
+//! Objects that are made here: contents and directories, and commits that are nobody's. A commit of a person is not: who
+//! writes one, and how it is signed, only git knows. As git does it, each gets a file of its own that appears whole, and is not flushed: what makes it count is the
 //! ref that leads to it.
 
 use std::collections::BTreeMap;
 use std::io;
+use std::path::Path;
 
 use holdfast_sys::{Files, Open};
 use miniz_oxide::deflate::compress_to_vec_zlib;
@@ -24,10 +25,10 @@ impl Objects<'_> {
     /// # Errors
     /// When a tree cannot be read or written.
     pub fn with_files(&self, tree: &ObjectId, files: &Contents<'_>, nonce: u128) -> Result<ObjectId> {
-        let mut writer = Writer { objects: self, nonce, written: 0 };
+        let mut writer = self.writer(nonce);
         match writer.filled(Some(tree), files)? {
             Some(tree) => Ok(tree),
-            None => writer.write("tree", &[]),
+            None => writer.loose.write("tree", &[]),
         }
     }
 
@@ -47,14 +48,17 @@ impl Objects<'_> {
         if let Some(other) = other {
             entries.extend(self.tree(other)?.into_iter().filter(|entry| entry.name == name));
         }
-        Writer { objects: self, nonce, written: 0 }.tree(entries)
+        self.writer(nonce).loose.tree(entries)
+    }
+
+    fn writer(&self, nonce: u128) -> Writer<'_> {
+        Writer { objects: self, loose: Loose::new(self.files, self.own(), nonce) }
     }
 }
 
 struct Writer<'a> {
     objects: &'a Objects<'a>,
-    nonce: u128,
-    written: u32,
+    loose: Loose<'a>,
 }
 
 impl Writer<'_> {
@@ -73,7 +77,7 @@ impl Writer<'_> {
                 }
                 None => match content {
                     Some(content) => {
-                        let (name, id) = (path.to_vec(), self.write("blob", content)?);
+                        let (name, id) = (path.to_vec(), self.loose.blob(content)?);
                         entries.insert(name.clone(), TreeEntry { name, mode: Mode::File, id });
                     }
                     None => drop(entries.remove(*path)),
@@ -94,10 +98,55 @@ impl Writer<'_> {
                 None => drop(entries.remove(name)),
             }
         }
-        if entries.is_empty() { Ok(None) } else { self.tree(entries.into_values().collect()).map(Some) }
+        if entries.is_empty() { Ok(None) } else { self.loose.tree(entries.into_values().collect()).map(Some) }
+    }
+}
+
+/// A place that new objects are put into, each as a file of its own.
+pub struct Loose<'a> {
+    files: &'a dyn Files,
+    place: &'a Path,
+    nonce: u128,
+    written: u32,
+}
+
+impl<'a> Loose<'a> {
+    /// The directory `place`, which holds the objects of a repository; `nonce` is a number that nobody else has.
+    #[must_use]
+    pub fn new(files: &'a dyn Files, place: &'a Path, nonce: u128) -> Self {
+        Self { files, place, nonce, written: 0 }
     }
 
-    fn tree(&mut self, mut entries: Vec<TreeEntry>) -> Result<ObjectId> {
+    /// Puts the content of a file there.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn blob(&mut self, content: &[u8]) -> Result<ObjectId> {
+        self.write("blob", content)
+    }
+
+    /// Puts a commit there that has this tree and these parents. `by` is the same for author and committer: a name, an
+    /// address and a time, as git writes them.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn commit(
+        &mut self,
+        tree: &ObjectId,
+        parents: &[ObjectId],
+        by: &str,
+        message: &str,
+    ) -> Result<ObjectId> {
+        let parents: String = parents.iter().map(|parent| format!("parent {parent}\n")).collect();
+        let text = format!("tree {tree}\n{parents}author {by}\ncommitter {by}\n\n{message}");
+        self.write("commit", text.as_bytes())
+    }
+
+    /// Puts a directory there.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn tree(&mut self, mut entries: Vec<TreeEntry>) -> Result<ObjectId> {
         // Directories are sorted as if their names ended with a slash.
         let key = |entry: &TreeEntry| {
             let mut key = entry.name.clone();
@@ -120,7 +169,7 @@ impl Writer<'_> {
     /// at the time of its file for that.
     fn write(&mut self, kind: &str, content: &[u8]) -> Result<ObjectId> {
         let id = hash::object(kind, content);
-        let (files, place) = (self.objects.files, self.objects.own());
+        let (files, place) = (self.files, self.place);
         let name = id.to_string();
         let (folder, file) = name.split_at_checked(2).unwrap_or_default();
         let folder = place.join(folder);
@@ -141,7 +190,7 @@ impl Writer<'_> {
     }
 }
 
-fn make(files: &dyn Files, folder: &std::path::Path) -> holdfast_sys::Result<()> {
+fn make(files: &dyn Files, folder: &Path) -> holdfast_sys::Result<()> {
     match files.create_dir(folder, 0o777) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
         made => made,

@@ -17,6 +17,7 @@ use holdfast_tracker::claims;
 use holdfast_tracker::claims::chosen::Keeper;
 use holdfast_tracker::engine::{self, Checked, EngineStatus, Migrated, Recovered, SharedStatus};
 use holdfast_tracker::error::Result;
+use holdfast_tracker::issues::Issues;
 use holdfast_tracker::times::span;
 
 /// Where claims are kept, as one JSON object.
@@ -138,8 +139,12 @@ fn recover(context: &Context, reason: &str) -> Result<Report> {
     if let Some(before) = &recovered.before {
         text += &format!("fences of {before} no longer compare with those that come\n");
     }
+    let session = context.session()?;
+    let issues = Issues::new(&session);
     for claim in &recovered.ended {
-        text += &format!("ended: {} of {} (fence {})\n", claim.resource, claim.agent_id, claim.fence);
+        let name = issues.resolve(&claim.resource).map(|id| issues.handle(id));
+        let name = name.unwrap_or_else(|_| claim.resource.clone());
+        text += &format!("ended: {name} of {} (fence {})\n", claim.agent_id, claim.fence);
     }
     text += "commit .jit/config.toml and push it; whoever works has to claim again\n";
     let brief = recovered.counter.clone();
@@ -174,11 +179,11 @@ fn status(session: &Session, fresh: bool) -> Result<Report> {
 fn described(shared: &SharedStatus) -> String {
     let secs = |secs: u64| span(Millis::from_secs(secs));
     let mut text = format!(
-        "asked: {} ago; {} claims, {} clones, {} steps\nthis clone: {}\n",
+        "asked: {} ago; {}, {}, {}\nthis clone: {}\n",
         secs(shared.age_secs),
-        shared.leases,
-        shared.clones,
-        shared.height,
+        counted(shared.leases as u64, "claim"),
+        counted(shared.clones as u64, "clone"),
+        counted(shared.height, "step"),
         shared.clone
     );
     if shared.state != "open" {
@@ -198,6 +203,10 @@ fn described(shared: &SharedStatus) -> String {
             &format!("{what} was sent, and nobody said whether it was done: the next command finds out\n");
     }
     text
+}
+
+fn counted(count: u64, what: &str) -> String {
+    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }
 
 fn check(session: &Session) -> Result<Report> {

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use holdfast_trial::etcd::Cluster;
+use holdfast_trial::secured::Secured;
 
 use crate::bench::JIT;
 use crate::ground::Ground;
@@ -74,7 +75,7 @@ fn clones_whose_claims_are_in_etcd_share_them_and_land() {
 fn what_is_typed_for_etcd_is_checked_before_anything_is_asked() {
     let ground = Ground::with_origin();
     for (typed, why) in [
-        (&["--endpoints", "https://10.0.0.1:2379"][..], "TLS"),
+        (&["--endpoints", "ftp://10.0.0.1:2379"][..], "https://HOST:PORT"),
         (&["--endpoints", "http://me:s3cret@10.0.0.1:2379"], "login"),
         (&["--endpoints", "10.0.0.1"], "http://HOST:PORT"),
         (&["--endpoints", "http://127.0.0.1:1", "--namespace", "a b"], "namespace"),
@@ -88,6 +89,41 @@ fn what_is_typed_for_etcd_is_checked_before_anything_is_asked() {
         ground.bench.jit(&["--json", "engine", "init", "etcd", "--endpoints", "http://127.0.0.1:1"]);
     assert_eq!(error(&refused), "UNAVAILABLE", "{refused}");
     assert!(!ground.bench.repo().join(".jit/config.toml").exists(), "nothing has changed");
+}
+
+#[test]
+fn a_cluster_that_is_reached_over_tls_is_used_as_configured() {
+    let ground = Ground::with_origin();
+    let dir = ground.bench.root().join("secured");
+    std::fs::create_dir(&dir).unwrap();
+    let Some(member) = Secured::start(&dir) else { return };
+    let url = member.url();
+    let init = || ground.bench.jit(&["--json", "engine", "init", "etcd", "--endpoints", &url]);
+    let set = |key: &str, file: &str| {
+        let path = member.path(file);
+        ground.bench.jit(&["config", "set", &format!("coordination.{key}"), path.to_str().unwrap()]).ok();
+    };
+    // Nobody whom the system believes vouches for it.
+    let refused = init();
+    assert_eq!((refused.code, &*error(&refused)), (Some(10), "UNAVAILABLE"), "{refused}");
+    set("tls_ca", "ca.pem");
+    set("tls_cert", "m.pem");
+    let refused = init();
+    assert!(refused.stdout.contains("tls_cert and tls_key go together"), "{refused}");
+    set("tls_key", "m.key");
+    let private = |mode| {
+        let mode = std::os::unix::fs::PermissionsExt::from_mode(mode);
+        std::fs::set_permissions(member.path("m.key"), mode).unwrap();
+    };
+    private(0o644);
+    assert!(init().stdout.contains("chmod 600"), "a key that others may read was used");
+    private(0o600);
+    holdfast_trial::until("the member takes claims", || init().code == Some(0));
+    publish(&ground, "one engine for all");
+    let ids = issues(&ground, 1);
+    let two = clone(&ground, "two");
+    ground.bench.run_at("agent:y", &["claim", "acquire", &ids[0]], &two).ok();
+    assert_eq!(ground.bench.jit(&["claim", "acquire", &ids[0]]).code, Some(4));
 }
 
 /// Has the origin run our hook before it takes a push.

@@ -2,9 +2,11 @@
 //! and a holder who was displaced gets nothing past the server, which has no hook of ours.
 
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
-use holdfast_trial::Answer;
+use holdfast_trial::{Answer, has, until};
 
+use crate::bench::JIT;
 use crate::ground::Ground;
 
 /// A repository with an origin that keeps the claims, which the origin's main branch says.
@@ -179,6 +181,85 @@ fn a_server_that_refuses_is_quoted_and_the_work_stays() {
     std::fs::remove_file(&hook).unwrap();
     agent.run(&["finish", "-a", "-m", "task"]).ok();
     assert!(landed(&ground).contains(&"task".to_owned()));
+}
+
+#[test]
+fn a_clone_that_never_saw_the_claims_notices_that_they_were_set_back() {
+    let ground = shared();
+    let id = issues(&ground, 2).remove(0);
+    let first = ground.git(&["rev-parse", "refs/jit/claims"], &ground.origin());
+    let one = clone(&ground, "one");
+    ground.bench.run_at("agent:x", &["claim", "acquire", &id], &one).ok();
+    ground.bench.run_at("agent:x", &["issue", "update", &id, "--priority", "high"], &one).ok();
+    ground.git(&["commit", "-qam", "under a claim"], &one);
+    ground.git(&["push", "-q", "origin", "main"], &one);
+    ground.git(&["update-ref", "refs/jit/claims", &first], &ground.origin());
+    // The fence that the issue shows was given out: whoever would give it out again is stopped.
+    let two = clone(&ground, "two");
+    let refused = ground.bench.run_at("agent:y", &["--json", "claim", "next"], &two);
+    assert_eq!(error(&refused), "FORKED", "{refused}");
+}
+
+/// Runs the program on a machine whose clocks are its own: the one that counts since boot, and the one on the wall.
+fn elsewhere(ground: &Ground, boot_secs: u32, wall: &str, agent: &str, args: &[&str], at: &Path) -> Answer {
+    let mut command = ground.bench.dressed(Command::new("unshare"));
+    command.args(["--time", "--boottime", &boot_secs.to_string(), "--fork", "faketime"]);
+    command.args(["--exclude-monotonic", "-f", wall, JIT]).args(args);
+    command.current_dir(at).env("JIT_AGENT_ID", agent);
+    Answer::from(command.output().unwrap())
+}
+
+#[test]
+fn machines_whose_clocks_differ_take_nothing_from_each_other() {
+    let probe = ["--time", "--boottime", "5", "--fork", "true"];
+    let can = Command::new("unshare").args(probe).status().is_ok_and(|status| status.success());
+    if !can || !has("faketime") {
+        println!("clocks of their own need unshare --time and faketime: not tried");
+        return;
+    }
+    let ground = shared();
+    let ids = issues(&ground, 2);
+    let (one, two) = (clone(&ground, "one"), clone(&ground, "two"));
+    const LATER: u32 = 10_000_000;
+    elsewhere(&ground, LATER, "+0s", "agent:x", &["claim", "acquire", &ids[0], "--ttl", "600"], &one).ok();
+    // Both name the same boot, as machines in namespaces do; neither takes the other's clock for its own.
+    for wall in ["+0s", "+1h", "-1h"] {
+        let refused = elsewhere(&ground, 0, wall, "agent:y", &["claim", "acquire", &ids[0]], &two);
+        assert!(refused.code == Some(4), "{wall}: {refused}");
+    }
+    elsewhere(&ground, LATER, "+0s", "agent:x", &["claim", "renew", &ids[0]], &one).ok();
+    // The other way round: the clock of whoever wants it is far ahead of the holder's.
+    elsewhere(&ground, 0, "+0s", "agent:y", &["claim", "acquire", &ids[1], "--ttl", "600"], &two).ok();
+    for wall in ["+0s", "+1h"] {
+        let refused = elsewhere(&ground, LATER, wall, "agent:x", &["claim", "acquire", &ids[1]], &one);
+        assert!(refused.code == Some(4), "{wall}: {refused}");
+    }
+    elsewhere(&ground, 0, "+0s", "agent:y", &["claim", "release", &ids[1]], &two).ok();
+    elsewhere(&ground, LATER, "+0s", "agent:x", &["claim", "acquire", &ids[1]], &one).ok();
+}
+
+#[test]
+fn what_is_held_is_renewed_in_one_step_and_only_when_little_is_left() {
+    let ground = shared();
+    let ids = issues(&ground, 3);
+    let one = clone(&ground, "one");
+    let run = |args: &[&str]| ground.bench.run_at("agent:x", args, &one);
+    let steps = || ground.git(&["rev-list", "--count", "refs/jit/claims"], &ground.origin());
+    for id in &ids {
+        run(&["claim", "acquire", id, "--ttl", "30"]).ok();
+    }
+    let before: u32 = steps().parse().unwrap();
+    run(&["issue", "update", &ids[0], "--priority", "high"]).ok();
+    assert_eq!(steps().parse::<u32>().unwrap(), before, "much is left");
+    until("little is left", || {
+        let leases = run(&["--json", "claim", "list"]).ok().json();
+        leases["leases"].as_array().unwrap().iter().any(|it| it["remaining_secs"].as_u64().unwrap() <= 9)
+    });
+    run(&["issue", "update", &ids[0], "--priority", "low"]).ok();
+    assert_eq!(steps().parse::<u32>().unwrap(), before + 1, "all three went along");
+    let leases = run(&["--json", "claim", "list"]).ok().json();
+    let left = leases["leases"].as_array().unwrap().iter().map(|it| it["remaining_secs"].as_u64().unwrap());
+    assert!(left.min().unwrap() > 9, "{leases}");
 }
 
 #[test]

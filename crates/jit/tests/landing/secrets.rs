@@ -1,7 +1,11 @@
 //! A remote whose URL has a password in it: it reaches the server, and nothing that anybody else can read.
 
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::net::TcpListener;
 use std::path::Path;
 use std::process::Command;
+use std::sync::mpsc;
+use std::time::Duration;
 
 use holdfast_trial::Answer;
 
@@ -39,6 +43,67 @@ fn telling(directory: &Path) -> Vec<String> {
         }
     }
     found
+}
+
+/// `ann:` and the secret, as HTTP has it.
+const BASIC: &str = "Basic YW5uOnMzY3JldC1vZi10aGUtdHJpYWw=";
+
+/// The processes whose arguments have the secret.
+fn showing() -> Vec<String> {
+    let all = std::fs::read_dir("/proc").unwrap().filter_map(Result::ok);
+    let arguments = all.filter_map(|entry| std::fs::read(entry.path().join("cmdline")).ok());
+    let texts = arguments.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+    texts.filter(|text| text.contains(SECRET)).collect()
+}
+
+/// A server that wants a login and has nothing to give. Says what it was given, and who showed the secret meanwhile.
+fn serve(listener: &TcpListener, told: &mpsc::Sender<(String, Vec<String>)>) {
+    for stream in listener.incoming().map_while(Result::ok) {
+        let lines = BufReader::new(&stream).lines().map_while(Result::ok);
+        let lines: Vec<String> = lines.take_while(|line| !line.is_empty()).collect();
+        let login = lines.iter().find_map(|line| line.strip_prefix("Authorization: "));
+        let answer = match login {
+            None => "401 Unauthorized\r\nWWW-Authenticate: Basic realm=\"x\"",
+            Some(login) => {
+                let _ = told.send((login.to_owned(), showing()));
+                "404 Not Found"
+            }
+        };
+        let _ = write!(&stream, "HTTP/1.1 {answer}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
+    }
+}
+
+#[test]
+fn a_branch_is_fetched_with_a_login_that_no_argument_of_a_process_shows() {
+    let ground = Ground::with_origin();
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let host = listener.local_addr().unwrap();
+    let (told, heard) = mpsc::channel();
+    std::thread::spawn(move || serve(&listener, &told));
+    let id = ground.issue("draw", &[]);
+    let clean = format!("http://{host}/x.git");
+    for (url, rewritten) in [(format!("http://ann:{SECRET}@{host}/x.git"), false), (clean.clone(), true)] {
+        if rewritten {
+            let key = format!("url.http://ann:{SECRET}@{host}/.insteadOf");
+            ground.main(&["config", &key, &format!("http://{host}/")]);
+        }
+        ground.main(&["remote", "set-url", "origin", &url]);
+        for args in [&["sync"][..], &["push"]] {
+            let answer = ground.bench.jit(args);
+            assert!(!answer.to_string().contains(SECRET), "jit {args:?}: {answer}");
+            let first = heard.recv_timeout(Duration::from_secs(60)).expect("a request with a login");
+            for (login, shown) in std::iter::once(first).chain(heard.try_iter()) {
+                assert_eq!(
+                    (login.as_str(), shown),
+                    (BASIC, Vec::new()),
+                    "jit {args:?}, rewritten: {rewritten}"
+                );
+            }
+        }
+    }
+    let told: Vec<String> = telling(&ground.bench.repo());
+    let config = ground.bench.repo().join(".git/config").display().to_string();
+    assert_eq!(told, vec![config], "{id}");
 }
 
 #[test]

@@ -1,15 +1,17 @@
 //! Questions to a cluster: whichever member answers. What only reads is asked of the next member if one says nothing;
 //! what changes something goes to the next one only if nothing of it was sent.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use holdfast_kernel::Millis;
 use holdfast_sys::Sys;
+use rustls::ClientConfig;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::endpoint::Endpoint;
 use super::http::{Connection, Failure, Reply, Sender};
+use super::tls::Tls;
 use super::wire::{Login, Range, RangeAnswer, Refusal, StatusAnswer, Token, Txn, TxnAnswer};
 
 /// Who asks, where the cluster wants to know.
@@ -61,6 +63,8 @@ pub(super) struct Client {
     sys: Sys,
     endpoints: Vec<Endpoint>,
     user: Option<User>,
+    tls: Option<Tls>,
+    secured: OnceLock<Result<Arc<ClientConfig>, String>>,
     limit: Millis,
     talk: Mutex<Talk>,
 }
@@ -69,8 +73,27 @@ pub(super) struct Client {
 const REFUSALS: [u16; 8] = [400, 401, 403, 404, 405, 412, 413, 429];
 
 impl Client {
-    pub(super) fn new(sys: &Sys, endpoints: Vec<Endpoint>, user: Option<User>, limit: Millis) -> Self {
-        Self { sys: sys.clone(), endpoints, user, limit, talk: Mutex::default() }
+    pub(super) fn new(
+        sys: &Sys,
+        endpoints: Vec<Endpoint>,
+        user: Option<User>,
+        tls: Option<Tls>,
+        limit: Millis,
+    ) -> Self {
+        let (secured, talk) = (OnceLock::new(), Mutex::default());
+        Self { sys: sys.clone(), endpoints, user, tls, secured, limit, talk }
+    }
+
+    /// How TLS is spoken with a member; none where it is reached in the open.
+    fn secured(&self, endpoint: &Endpoint) -> Asked<Option<Arc<ClientConfig>>> {
+        if !endpoint.secure {
+            return Ok(None);
+        }
+        let made = self.secured.get_or_init(|| match &self.tls {
+            Some(tls) => tls.config(),
+            None => Err("no authority is known whose certificates are believed".into()),
+        });
+        made.clone().map(Some).map_err(Trouble::NotSent)
     }
 
     pub(super) fn endpoints(&self) -> &[Endpoint] {
@@ -157,7 +180,8 @@ impl Client {
         let Some(endpoint) = self.endpoints.get(talk.at) else {
             return Err(Trouble::NotSent("no endpoint is configured".into()));
         };
-        let sender = Sender { sys: &self.sys, endpoint, limit: self.limit };
+        let tls = self.secured(endpoint)?;
+        let sender = Sender { sys: &self.sys, endpoint, tls, limit: self.limit };
         sender.post(&mut talk.connection, path, token, body).map_err(|failure| match failure {
             Failure::NotSent(words) => Trouble::NotSent(words),
             Failure::Unheard(words) => Trouble::Unheard(words),

@@ -8,6 +8,8 @@ const PORT: u16 = 2_379;
 /// Where a member is reached.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Endpoint {
+    /// Whether it is reached over TLS.
+    pub(super) secure: bool,
     pub(super) host: String,
     pub(super) port: u16,
 }
@@ -23,14 +25,11 @@ impl Endpoint {
         let Some((scheme, rest)) = url.split_once("://") else {
             return Err(odd("is no endpoint: http://HOST:PORT"));
         };
-        if scheme == "https" {
-            return Err(odd(
-                "asks for TLS, which this program does not speak: reach etcd over http, through a tunnel",
-            ));
-        }
-        if scheme != "http" {
-            return Err(odd("is no endpoint: http://HOST:PORT"));
-        }
+        let secure = match scheme {
+            "https" => true,
+            "http" => false,
+            _ => return Err(odd("is no endpoint: http://HOST:PORT or https://HOST:PORT")),
+        };
         let authority = rest.strip_suffix('/').unwrap_or(rest);
         let bracketed = authority.strip_prefix('[').and_then(|rest| rest.split_once(']'));
         let (host, port) = match bracketed {
@@ -45,7 +44,9 @@ impl Endpoint {
             None => host.chars().all(is_plain),
         };
         match port {
-            Ok(port) if good && !host.is_empty() && port > 0 => Ok(Self { host: host.to_owned(), port }),
+            Ok(port) if good && !host.is_empty() && port > 0 => {
+                Ok(Self { secure, host: host.to_owned(), port })
+            }
             _ => Err(odd("is no endpoint: http://HOST:PORT")),
         }
     }
@@ -61,7 +62,7 @@ impl Endpoint {
 
 impl fmt::Display for Endpoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "http://{}", self.authority())
+        write!(f, "{}://{}", if self.secure { "https" } else { "http" }, self.authority())
     }
 }
 
@@ -71,17 +72,17 @@ mod tests {
 
     #[test]
     fn an_endpoint_is_a_host_and_a_port() {
-        for (url, host, port) in [
-            ("http://10.0.0.1:2379", "10.0.0.1", 2_379),
-            ("http://etcd-1.example.org", "etcd-1.example.org", 2_379),
-            ("http://[::1]:77/", "::1", 77),
-            ("http://[fe80::1]", "fe80::1", 2_379),
+        for (url, secure, host, port) in [
+            ("http://10.0.0.1:2379", false, "10.0.0.1", 2_379),
+            ("http://etcd-1.example.org", false, "etcd-1.example.org", 2_379),
+            ("http://[::1]:77/", false, "::1", 77),
+            ("http://[fe80::1]", false, "fe80::1", 2_379),
+            ("https://etcd-1.example.org:77", true, "etcd-1.example.org", 77),
         ] {
-            assert_eq!(Endpoint::parse(url), Ok(Endpoint { host: host.into(), port }), "{url}");
+            assert_eq!(Endpoint::parse(url), Ok(Endpoint { secure, host: host.into(), port }), "{url}");
         }
         for url in [
             "10.0.0.1:2379",
-            "https://10.0.0.1:2379",
             "ftp://host",
             "http://",
             "http://host:0",

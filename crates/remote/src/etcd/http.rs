@@ -1,14 +1,17 @@
 //! Requests over HTTP/1.1, as few as etcd's gateway needs: one POST after the other, each within a time, no redirects.
 //! A request is never repeated once a byte of it may have arrived, unless whoever asks says that it only reads.
 
-use std::io::{Read, Write};
-use std::net::TcpStream;
+use std::io::{Read as _, Write as _};
+use std::sync::Arc;
 use std::time::Duration;
 
 use holdfast_kernel::{Millis, Stamp};
 use holdfast_sys::Sys;
 
+use rustls::ClientConfig;
+
 use super::endpoint::Endpoint;
+use super::tls::Stream;
 
 /// More than an answer can have.
 const LONGEST: usize = 64 << 20;
@@ -45,7 +48,7 @@ pub(super) struct Reply {
 
 /// A connection to an endpoint.
 pub(super) struct Connection {
-    stream: TcpStream,
+    stream: Stream,
     used: Stamp,
 }
 
@@ -53,6 +56,8 @@ pub(super) struct Connection {
 pub(super) struct Sender<'a> {
     pub(super) sys: &'a Sys,
     pub(super) endpoint: &'a Endpoint,
+    /// How TLS is spoken, where it is.
+    pub(super) tls: Option<Arc<ClientConfig>>,
     /// How long an answer may take.
     pub(super) limit: Millis,
 }
@@ -73,8 +78,9 @@ impl Sender<'_> {
         };
         let request = self.request(path, token, body);
         let unheard = |error: &dyn std::fmt::Display| Failure::Unheard(format!("{}: {error}", self.endpoint));
-        connection.set_limit(self.left(&began)?).map_err(|error| unheard(&error))?;
+        connection.stream.set_limit(self.left(&began)?).map_err(|error| unheard(&error))?;
         connection.stream.write_all(&request).map_err(|error| unheard(&error))?;
+        connection.stream.flush().map_err(|error| unheard(&error))?;
         let mut answer =
             Answer { sender: self, began, connection: &mut connection, bytes: Vec::new(), at: 0 };
         let (reply, goes_on) = answer.read().map_err(|why| unheard(&why))?;
@@ -98,10 +104,18 @@ impl Sender<'_> {
     }
 
     fn connect(&self) -> Result<Connection, Failure> {
-        let failed = |error: std::io::Error| Failure::NotSent(format!("{}: {error}", self.endpoint));
+        let failed = |why: &dyn std::fmt::Display| Failure::NotSent(format!("{}: {why}", self.endpoint));
         let limit = Duration::from_millis(self.limit.get());
-        let stream =
-            holdfast_sys::os::connect(&self.endpoint.host, self.endpoint.port, limit).map_err(failed)?;
+        let socket = holdfast_sys::os::connect(&self.endpoint.host, self.endpoint.port, limit);
+        let plain = Stream::Plain(socket.map_err(|error| failed(&error))?);
+        plain.set_limit(limit).map_err(|error| failed(&error))?;
+        let stream = match (plain, &self.tls) {
+            (Stream::Plain(socket), Some(config)) if self.endpoint.secure => {
+                Stream::secure(socket, &self.endpoint.host, config).map_err(|why| failed(&why))?
+            }
+            (_, None) if self.endpoint.secure => return Err(failed(&"nothing is known of TLS")),
+            (plain, _) => plain,
+        };
         Ok(Connection { stream, used: self.now()? })
     }
 
@@ -113,13 +127,6 @@ impl Sender<'_> {
         let passed = self.now()?.since(began).forward();
         let left = self.limit.get().saturating_sub(passed.get());
         Ok(Duration::from_millis(left.max(1)))
-    }
-}
-
-impl Connection {
-    fn set_limit(&self, left: Duration) -> std::io::Result<()> {
-        self.stream.set_read_timeout(Some(left))?;
-        self.stream.set_write_timeout(Some(left))
     }
 }
 
@@ -238,7 +245,7 @@ impl Answer<'_> {
     fn more(&mut self) -> Parsed<()> {
         let mut buffer = [0; 16 << 10];
         let left = self.sender.left(&self.began).map_err(Failure::words)?;
-        self.connection.set_limit(left).map_err(|error| error.to_string())?;
+        self.connection.stream.set_limit(left).map_err(|error| error.to_string())?;
         if left <= Duration::from_millis(1) {
             return Err(format!("no answer within {} ms", self.sender.limit.get()));
         }
@@ -279,7 +286,7 @@ mod tests {
             String::from_utf8_lossy(&request[..count]).into_owned()
         });
         let sys = Sys::os();
-        let sender = Sender { sys: &sys, endpoint: &endpoint, limit: Millis::from_secs(10) };
+        let sender = Sender { sys: &sys, endpoint: &endpoint, tls: None, limit: Millis::from_secs(10) };
         let reply = sender.post(&mut None, "/v3/kv/range", Some("token"), b"{}");
         let request = server.join().unwrap();
         assert!(request.starts_with("POST /v3/kv/range HTTP/1.1\r\nHost: 127.0.0.1:"), "{request}");
@@ -318,7 +325,7 @@ mod tests {
         let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
         let endpoint = Endpoint::parse(&format!("http://127.0.0.1:{port}")).unwrap();
         let sys = Sys::os();
-        let sender = Sender { sys: &sys, endpoint: &endpoint, limit: Millis::from_secs(5) };
+        let sender = Sender { sys: &sys, endpoint: &endpoint, tls: None, limit: Millis::from_secs(5) };
         let failed = sender.post(&mut None, "/v3/kv/range", None, b"{}");
         assert!(matches!(failed, Err(Failure::NotSent(_))), "{failed:?}");
     }
@@ -328,7 +335,7 @@ mod tests {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let endpoint = Endpoint::parse(&format!("http://{}", listener.local_addr().unwrap())).unwrap();
         let sys = Sys::os();
-        let sender = Sender { sys: &sys, endpoint: &endpoint, limit: Millis::new(200) };
+        let sender = Sender { sys: &sys, endpoint: &endpoint, tls: None, limit: Millis::new(200) };
         let failed = sender.post(&mut None, "/v3/kv/range", None, b"{}");
         assert!(matches!(failed, Err(Failure::Unheard(_))), "{failed:?}");
     }

@@ -97,11 +97,13 @@ pub(super) struct Range {
     pub(super) range_end: Option<Bytes>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) limit: Option<Number>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub(super) keys_only: bool,
 }
 
 impl Range {
     pub(super) fn one(key: &str) -> Self {
-        Self { key: key.into(), range_end: None, limit: None }
+        Self { key: key.into(), range_end: None, limit: None, keys_only: false }
     }
 }
 
@@ -302,7 +304,8 @@ mod tests {
     #[test]
     fn every_field_is_called_what_the_gateway_calls_it() {
         let put = Put { key: "k".into(), value: "v".into() };
-        let all = Range { key: "a".into(), range_end: Some("b".into()), limit: Some(Number(7)) };
+        let all =
+            Range { key: "a".into(), range_end: Some("b".into()), limit: Some(Number(7)), keys_only: true };
         let delete = DeleteRange { key: "a".into(), range_end: "b".into() };
         let compare = vec![
             Compare::changed_in("k", 5),
@@ -327,7 +330,7 @@ mod tests {
                 r#""failure":[{"request_range":{"key":"aw=="}}]}"#
             )
         );
-        assert_eq!(written(&all), r#"{"key":"YQ==","range_end":"Yg==","limit":"7"}"#);
+        assert_eq!(written(&all), r#"{"key":"YQ==","range_end":"Yg==","limit":"7","keys_only":true}"#);
         assert_eq!(written(&Login { name: "a", password: "b" }), r#"{"name":"a","password":"b"}"#);
     }
 

@@ -11,6 +11,8 @@ use holdfast_git::run::Output;
 use holdfast_store::whole;
 use holdfast_sys::Sys;
 
+use super::reach::{self, HELPER, PASSWORD};
+use super::steps::Steps;
 use super::{Access, Asked, git_in, parse};
 use crate::register::Unreachable;
 
@@ -35,14 +37,11 @@ const REMOVED: [&str; 14] = [
     "GIT_TRACE",
 ];
 
-/// The variable that carries the password of a URL to the helper that git asks for it.
-const PASSWORD: &str = "JIT_REMOTE_PASSWORD";
-
-/// What git runs to have the password of a URL.
-const HELPER: &str = r#"!f() { test "$1" = get && printf 'password=%s\n' "$JIT_REMOTE_PASSWORD"; }; f"#;
-
 /// The settings of a repository that say how its remotes are reached.
 const WAYS: &str = r"^(http|credential|url|protocol|ssh)\.|^core\.(sshcommand|gitproxy)$";
+
+/// How long an answer may take that has nothing to carry.
+const SHORT: Duration = Duration::from_secs(20);
 
 /// Calls git for one register.
 pub(super) struct Caller {
@@ -94,7 +93,7 @@ impl Caller {
             .env("GIT_ASKPASS", Some(OsString::new()))
             .env("SSH_ASKPASS", Some(OsString::new()))
             .env("GCM_INTERACTIVE", Some("never".into()))
-            .env("GIT_SSH_COMMAND", Some(format!("{ssh} -o BatchMode=yes").into()))
+            .env("GIT_SSH_COMMAND", Some(format!("{ssh} -o BatchMode=yes -o ConnectTimeout=15").into()))
             .env(PASSWORD, login.and_then(|(_, password)| password).map(OsString::from))
             .env("GIT_CONFIG_COUNT", Some(settings.len().to_string().into()));
         for name in REMOVED {
@@ -123,8 +122,8 @@ impl Caller {
 
     pub(super) fn unreachable(&self, said: &Output) -> Unreachable {
         let words = self.words(&said.stderr);
-        let words = words.trim();
-        Unreachable(if words.is_empty() { "git said nothing".into() } else { words.replace('\n', "; ") })
+        let lines: Vec<&str> = words.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+        Unreachable(if lines.is_empty() { "git said nothing".into() } else { lines.join("; ") })
     }
 
     /// What git answers; none if it took too long.
@@ -133,44 +132,27 @@ impl Caller {
     }
 
     pub(super) fn ask(&self, args: &[&str]) -> Asked<Output> {
-        self.give(args, &[])
+        self.within(args, self.limit)
     }
 
-    pub(super) fn give(&self, args: &[&str], input: &[u8]) -> Asked<Output> {
-        let said =
-            self.git.ask_within(args, input, self.limit).map_err(|error| Unreachable(error.to_string()))?;
-        said.ok_or_else(|| Unreachable(format!("no answer within {} s", self.limit.as_secs())))
+    /// As [`Caller::ask`], for an answer that has nothing to carry.
+    pub(super) fn ask_shortly(&self, args: &[&str]) -> Asked<Output> {
+        self.within(args, self.limit.min(SHORT))
     }
 
-    /// The contents of these objects; none for one that is not here.
-    pub(super) fn objects(&self, names: &[String]) -> Asked<Vec<Option<Vec<u8>>>> {
-        let said = self.give(&["cat-file", "--batch"], (names.join("\n") + "\n").as_bytes())?;
-        if said.code != Some(0) {
-            return Err(self.unreachable(&said));
-        }
-        parse::batch(&said.stdout, names.len())
-            .ok_or_else(|| Unreachable("git cat-file is not understood".into()))
+    fn within(&self, args: &[&str], limit: Duration) -> Asked<Output> {
+        let said = self.git.ask_within(args, &[], limit).map_err(|error| Unreachable(error.to_string()))?;
+        said.ok_or_else(|| Unreachable(format!("no answer within {} s", limit.as_secs())))
     }
 
     /// The commit that a ref here is on.
-    pub(super) fn resolve(&self, name: &str) -> Asked<Option<String>> {
+    pub(super) fn resolve(&self, steps: &Steps, name: &str) -> Asked<Option<String>> {
+        if let Some(commit) = steps.resolve(name)? {
+            return Ok(Some(commit));
+        }
         let said = self.ask(&["rev-parse", "--quiet", "--verify", name])?;
         let id = String::from_utf8_lossy(&said.stdout).trim().to_owned();
         Ok((said.code == Some(0) && parse::is_id(&id)).then_some(id))
-    }
-
-    /// Whether a commit comes before another one. One that is not here does not.
-    pub(super) fn is_ancestor(&self, before: &str, after: &str) -> Asked<bool> {
-        Ok(self.ask(&["merge-base", "--is-ancestor", before, after])?.code == Some(0))
-    }
-
-    /// The commits that led to this one, from the first one on.
-    pub(super) fn history(&self, commit: &str) -> Asked<Vec<String>> {
-        let said = self.ask(&["rev-list", "--reverse", "--first-parent", commit])?;
-        if said.code != Some(0) {
-            return Err(self.unreachable(&said));
-        }
-        Ok(String::from_utf8_lossy(&said.stdout).lines().map(str::to_owned).collect())
     }
 }
 
@@ -186,7 +168,9 @@ fn make(sys: &Sys, access: &Access) -> Asked<()> {
         Err(error) => return Err(failed(&error)),
     }
     let engine = access.engine.to_string_lossy().into_owned();
-    let mut git = Git::in_dir(whole::parent(&access.engine)).env("GIT_DIR", None);
+    let mut git = Git::in_dir(whole::parent(&access.engine))
+        .env("GIT_DIR", None)
+        .env("GIT_DEFAULT_REF_FORMAT", Some("files".into()));
     for name in REMOVED {
         git = git.env(name, None);
     }
@@ -214,13 +198,19 @@ fn push_url(access: &Access) -> Asked<String> {
     if let Some(url) = &access.url {
         return Ok(url.clone());
     }
+    let several = "has several push URLs: claims need one place that all agree on";
+    match access.config.as_ref().and_then(|config| reach::push_urls(config, &access.remote)).as_deref() {
+        Some([url]) => return Ok(absolute(url, &access.git_dir)),
+        Some([_, _, ..]) => return Err(failed(several)),
+        Some([]) | None => {}
+    }
     let args = ["remote", "get-url", "--push", "--all", "--", &access.remote];
     let said = work_git(access).ask(&args, &[]).map_err(|error| failed(&error.to_string()))?;
     let text = String::from_utf8_lossy(&said.stdout).into_owned();
     let mut urls = text.lines();
     match (urls.next(), urls.next()) {
         (Some(url), None) if said.code == Some(0) => Ok(absolute(url, &access.git_dir)),
-        (Some(_), Some(_)) => Err(failed("has several push URLs: claims need one place that all agree on")),
+        (Some(_), Some(_)) => Err(failed(several)),
         _ => Err(failed("is not configured: git remote -v")),
     }
 }
@@ -238,6 +228,9 @@ fn absolute(url: &str, git_dir: &Path) -> String {
 
 /// How the repository reaches its remotes.
 fn ways(access: &Access) -> Asked<Vec<(String, String)>> {
+    if let Some(config) = &access.config {
+        return Ok(reach::ways(config));
+    }
     let said = work_git(access).ask(&["config", "--local", "-z", "--get-regexp", WAYS], &[]);
     let said = said.map_err(|error| Unreachable(error.to_string()))?;
     let text = String::from_utf8_lossy(&said.stdout).into_owned();

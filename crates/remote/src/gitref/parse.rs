@@ -44,49 +44,6 @@ pub(super) fn listed(output: &[u8], name: &str) -> Option<String> {
     })
 }
 
-/// The contents in what `cat-file --batch` wrote for so many names.
-pub(super) fn batch(output: &[u8], names: usize) -> Option<Vec<Option<Vec<u8>>>> {
-    let mut rest = output;
-    let mut found = Vec::with_capacity(names);
-    for _ in 0..names {
-        let end = rest.iter().position(|byte| *byte == b'\n')?;
-        let (line, after) = rest.split_at_checked(end)?;
-        let line = String::from_utf8_lossy(line).into_owned();
-        rest = after.get(1..)?;
-        if line.ends_with(" missing") {
-            found.push(None);
-            continue;
-        }
-        let size: usize = line.rsplit(' ').next()?.parse().ok()?;
-        found.push(Some(rest.get(..size)?.to_vec()));
-        rest = rest.get(size + 1..)?;
-    }
-    Some(found)
-}
-
-/// The commit of a step, for `fast-import`, which then says its id. Author and time are fixed: who did what and when
-/// stands in the step, and the id of the operation there makes the commit one of a kind.
-pub(super) fn import(parent: Option<&str>, next: &Next<'_>) -> Vec<u8> {
-    let mut out = Vec::with_capacity(next.head.len() + next.step.len() + 512);
-    let title: String = next.title.chars().filter(|c| !c.is_control()).take(200).collect();
-    // A ref of its own for each operation would be left behind, and one for all may be another process's.
-    let push = |out: &mut Vec<u8>, text: &str| out.extend_from_slice(text.as_bytes());
-    push(&mut out, "feature done\ncommit refs/jit/next\nmark :1\n");
-    push(&mut out, "committer jit <jit@localhost> 0 +0000\n");
-    push(&mut out, &format!("data {}\n{title}\n", title.len()));
-    if let Some(parent) = parent {
-        push(&mut out, &format!("from {parent}\n"));
-    }
-    push(&mut out, "deleteall\n");
-    for (name, bytes) in [(super::HEAD, next.head), (super::STEP, next.step)] {
-        push(&mut out, &format!("M 100644 inline {name}\ndata {}\n", bytes.len()));
-        out.extend_from_slice(bytes);
-        out.push(b'\n');
-    }
-    push(&mut out, "get-mark :1\ndone\n");
-    out
-}
-
 /// How many steps are cut off before this one, if it is a cut.
 pub(super) fn cut(next: &Next<'_>) -> Option<u64> {
     let step: StepWire = serde_json::from_slice(next.step).ok()?;
@@ -165,6 +122,12 @@ fn decoded(text: &str) -> Option<String> {
     String::from_utf8(bytes).ok().filter(|text| !text.contains(['\n', '\r', '\0']))
 }
 
+/// The scheme and the host of a URL that has no credentials.
+pub(super) fn host(url: &str) -> String {
+    let Some((scheme, rest)) = url.split_once("://") else { return url.to_owned() };
+    format!("{scheme}://{}", rest.split('/').next().unwrap_or_default())
+}
+
 /// The URL without credentials, for people and for arguments of programs.
 #[must_use]
 pub fn without_credentials(url: &str) -> String {
@@ -179,7 +142,7 @@ pub fn without_credentials(url: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Flag, batch, credentials, flag, is_ref, listed, login, without_credentials};
+    use super::{Flag, credentials, flag, is_ref, listed, login, without_credentials};
 
     #[test]
     fn an_answer_is_read_by_its_flag_and_only_for_our_ref() {
@@ -206,13 +169,6 @@ mod tests {
         assert_eq!(listed(said.as_bytes(), "refs/jit/claims").as_deref(), Some(id));
         assert_eq!(listed(said.as_bytes(), "refs/jit/claim"), None);
         assert_eq!(listed(b"nothing\trefs/jit/claims\n", "refs/jit/claims"), None);
-    }
-
-    #[test]
-    fn objects_are_told_apart_by_their_sizes() {
-        let said = b"abc blob 3\na\nb\nx missing\nabc blob 0\n\n";
-        assert_eq!(batch(said, 3), Some(vec![Some(b"a\nb".to_vec()), None, Some(Vec::new())]));
-        assert_eq!(batch(&said[..12], 2), None, "it was cut off");
     }
 
     #[test]

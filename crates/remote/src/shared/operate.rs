@@ -198,7 +198,7 @@ impl Operation<'_> {
 
     /// The note that ends a history which has become too long.
     fn cut(&self, head: &Head) -> Vec<Note> {
-        let is_long = self.shared.register.cut_after().is_some_and(|most| head.height - head.cut >= most);
+        let is_long = self.shared.register.wants_cut(head.height, head.cut);
         let cut = || Note::Cut { height: head.height, chain: head.chain.clone() };
         is_long.then(cut).into_iter().collect()
     }

@@ -101,11 +101,15 @@ impl Shared {
     /// The head and its bytes, asked for as often as it takes.
     pub(super) fn ask(&self, seen: Option<&Seen>) -> Result<(Basis, Vec<u8>)> {
         let mut trouble = None;
+        let began = self.sys.clock.now()?;
         for attempt in 0..self.settings.tries {
             if attempt > 0 {
                 self.rest(attempt - 1);
             }
             let asked = self.sys.clock.now()?;
+            if matches!(trouble, Some(Err(_))) && asked.since(&began).forward() >= self.settings.patience {
+                break;
+            }
             let found = match self.register.read() {
                 Ok(found) => found,
                 Err(error) => {

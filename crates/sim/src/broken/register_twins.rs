@@ -4,16 +4,16 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use holdfast_kernel::{
-    Acquire, Answer, Claim, Command, Decision, Event, Fence, LeaseId, Policy, Refusal, Stamp, Table, check,
-    decide,
+    Acquire, Answer, Claim, Command, Decision, Event, Fence, Lease, LeaseId, Policy, Refusal, Stamp, Table,
+    check, decide,
 };
 use holdfast_remote::head::{Author, Head};
 use holdfast_remote::local::Local;
 use holdfast_remote::register::Next;
-use holdfast_remote::simulated::{Calm, ReadFault, Rough, Simulated, SwapFault};
-use holdfast_remote::{CloneId, Found, OpId, Register, Settings, Shared, Swap};
-use holdfast_store::{CounterId, Held, Medium, Result, Trouble, View};
-use holdfast_sys::Sys;
+use holdfast_remote::simulated::{Calm, ReadFault, Rough, Simulated, SwapFault, WIPED};
+use holdfast_remote::{CloneId, Found, Note, OpId, Register, Settings, Shared, Swap};
+use holdfast_store::{CounterId, Held, Medium, Result, Trouble, View, liveness};
+use holdfast_sys::{Liveness, ProcessId, Sys};
 
 use crate::scaffold::{ROOT, make};
 
@@ -38,11 +38,17 @@ pub enum Twin {
     SucceededAlone,
     /// The server drops a lease at its deadline.
     RecordOnServerLease,
+    /// Nothing in a step says whose operation it is.
+    NoOperationInBytes,
+    /// A register that is not there is made.
+    MissingIsMade,
+    /// Whether a process lives is judged by its number here, wherever it runs.
+    DeadJudgedElsewhere,
 }
 
 impl Twin {
     /// All of them.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 12] = [
         Self::None,
         Self::TimeoutIsFailure,
         Self::RetryAnew,
@@ -52,6 +58,9 @@ impl Twin {
         Self::DeletedThenCreated,
         Self::SucceededAlone,
         Self::RecordOnServerLease,
+        Self::NoOperationInBytes,
+        Self::MissingIsMade,
+        Self::DeadJudgedElsewhere,
     ];
 
     /// What it is called.
@@ -67,6 +76,9 @@ impl Twin {
             Self::DeletedThenCreated => "deleted-then-created",
             Self::SucceededAlone => "succeeded-alone",
             Self::RecordOnServerLease => "record-on-server-lease",
+            Self::NoOperationInBytes => "no-operation-in-bytes",
+            Self::MissingIsMade => "missing-is-made",
+            Self::DeadJudgedElsewhere => "dead-judged-elsewhere",
         }
     }
 }
@@ -77,7 +89,8 @@ const COUNTER: CounterId = CounterId::new(LeaseId::new(7));
 pub(crate) fn server(sys: &Sys) -> Result<PathBuf> {
     make(sys, Path::new(ROOT))?;
     let dir = Path::new(ROOT).join("server");
-    if sys.files.stat(&dir.join("head.json")).is_err() {
+    let is_there = |name: &str| sys.files.stat(&dir.join(name)).is_ok();
+    if !is_there("head.json") && !is_there(WIPED) {
         let calm = Simulated::new(sys, &dir, Arc::new(Calm));
         calm.start().map_err(|error| Trouble::Unavailable.because(error.0))?;
         let maker = Local::new(dir.clone(), 0o600);
@@ -93,16 +106,21 @@ pub(crate) fn server(sys: &Sys) -> Result<PathBuf> {
 pub fn open(sys: &Sys, twin: Twin) -> Result<Box<dyn Medium>> {
     let (swaps, reads) = match twin {
         Twin::SerializableRead => (Vec::new(), vec![ReadFault::Stale]),
-        Twin::DeletedThenCreated | Twin::RecordOnServerLease | Twin::RefusalFromCache => {
-            (Vec::new(), Vec::new())
-        }
+        Twin::DeletedThenCreated
+        | Twin::RecordOnServerLease
+        | Twin::RefusalFromCache
+        | Twin::DeadJudgedElsewhere => (Vec::new(), Vec::new()),
+        Twin::MissingIsMade => (vec![SwapFault::Wiped], Vec::new()),
         _ => (
             vec![SwapFault::UnknownDone, SwapFault::Later, SwapFault::Doubled, SwapFault::UnknownNot],
             Vec::new(),
         ),
     };
     let register = Simulated::new(sys, &server(sys)?, Arc::new(Rough { percent: 25, swaps, reads }));
-    let clone = CloneId(sys.entropy.nonce()?);
+    let clone = match twin {
+        Twin::NoOperationInBytes => CloneId(1),
+        _ => CloneId(sys.entropy.nonce()?),
+    };
     Ok(Box::new(Naive { sys: sys.clone(), register, twin, clone, cache: Mutex::default() }))
 }
 
@@ -119,14 +137,60 @@ impl Naive {
         let mut cache = self.cache.lock().unwrap_or_else(PoisonError::into_inner);
         let found = match &*cache {
             Some(found) if cached => found.clone(),
-            _ => {
-                let found = self.register.read().map_err(|error| Trouble::Unavailable.because(error.0))?;
-                found.ok_or_else(|| Trouble::Missing.because("it is gone"))?
-            }
+            _ => match self.read()? {
+                None if self.twin == Twin::MissingIsMade => {
+                    self.make()?;
+                    self.read()?.ok_or_else(|| Trouble::Unavailable.because("it is gone again"))?
+                }
+                found => found.ok_or_else(|| Trouble::Missing.because("it is gone"))?,
+            },
         };
         *cache = Some(found.clone());
         let head = Head::decode(&found.value, &self.register.place())?;
         Ok((found, head))
+    }
+
+    fn read(&self) -> Result<Option<Found>> {
+        self.register.read().map_err(|error| Trouble::Unavailable.because(error.0))
+    }
+
+    /// Makes a register, because there is none.
+    fn make(&self) -> Result<()> {
+        let author = Author { clone: self.clone, op: self.operation()?, at_ms: 0 };
+        let first = Head::first(COUNTER, Fence::FIRST).then(&author, &[], &[Note::Made], Vec::new())?;
+        let next = Next {
+            height: first.head.height,
+            chain: &first.head.chain,
+            head: &first.value,
+            step: &first.bytes,
+            title: "",
+        };
+        self.register.swap(None, &next);
+        Ok(())
+    }
+
+    fn operation(&self) -> Result<OpId> {
+        Ok(match self.twin {
+            Twin::NoOperationInBytes => OpId(1),
+            _ => OpId(self.sys.entropy.nonce()?),
+        })
+    }
+
+    /// The command, with those dead whose processes have no counterpart here.
+    fn judging(&self, command: &Command, head: &Head) -> Result<Command> {
+        let Command::Acquire(wanted) = command else { return Ok(command.clone()) };
+        let me = self.sys.processes.me()?;
+        let is_dead = |lease: &Lease| {
+            let here = liveness::process(lease).map(|process| ProcessId {
+                host: me.host.clone(),
+                boot: me.boot,
+                ..process
+            });
+            here.is_some_and(|process| self.sys.processes.liveness(&process) == Liveness::Dead)
+        };
+        let on = head.entries.values().map(|entry| &entry.lease);
+        let dead = on.filter(|lease| lease.resource == wanted.resource && is_dead(lease));
+        Ok(Command::Acquire(Acquire { dead: dead.map(|lease| lease.id).collect(), ..wanted.clone() }))
     }
 
     fn table(&self, head: &Head, now: &Stamp) -> Result<Table> {
@@ -180,7 +244,7 @@ impl Naive {
         let (_, head) = self.head(false)?;
         let now = self.sys.clock.now()?;
         let table = self.table(&head, &now)?;
-        let over = |lease: &&holdfast_kernel::Lease| {
+        let over = |lease: &&Lease| {
             lease.holder != wanted.holder
                 && matches!(lease.standing(&now), holdfast_kernel::Standing::Open { .. })
         };
@@ -236,7 +300,7 @@ impl Medium for Naive {
         if let (Twin::DeletedThenCreated, Command::Acquire(wanted)) = (self.twin, command) {
             self.remove_expired(wanted)?;
         }
-        let op = OpId(self.sys.entropy.nonce()?);
+        let op = self.operation()?;
         let looks = !matches!(self.twin, Twin::RetryAnew | Twin::LostBelieved);
         let (mut cached, mut unheard) = (self.twin == Twin::RefusalFromCache, None);
         loop {
@@ -246,7 +310,11 @@ impl Medium for Naive {
             if let Some((_, answer)) = session.and_then(|session| session.answers.first()) {
                 return Ok(answer.clone());
             }
-            let decision = match self.decided(policy, command, &head) {
+            let judged = match self.twin {
+                Twin::DeadJudgedElsewhere => self.judging(command, &head)?,
+                _ => command.clone(),
+            };
+            let decision = match self.decided(policy, &judged, &head) {
                 // What was sent may still arrive.
                 Err(_) if unheard.as_ref() == Some(&found.version) => {
                     return Err(Trouble::Unresolved.because("nobody knows"));

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
-use holdfast_git::{Git, Repository};
-use holdfast_kernel::{Answer, Claim, Command, Millis, Policy, Refusal, Stamp};
+use holdfast_git::{Config as GitConfig, Git, ObjectId, Repository};
+use holdfast_kernel::{Answer, Claim, Command, Fence, Millis, Policy, Refusal, Stamp};
 use holdfast_remote::etcd::{self, Etcd};
 use holdfast_remote::gitref::{self, GitRef};
 use holdfast_remote::local::Local;
@@ -16,14 +16,17 @@ use holdfast_store::{
     Checked, CounterId, Error, Guarding, Held, JournaledMedium, Medium, Plan, Projected, Record, Recovery,
     Result, Trouble, View,
 };
+use serde::Deserialize;
 
 use super::chosen::{self, Keeper, Place};
+use super::credentials;
 use crate::caller::Caller;
 use crate::config::Config;
 use crate::durable;
 use crate::notice::Notice;
+use crate::reach;
 use crate::target::{ORIGIN, Target};
-use crate::workspace::Workspace;
+use crate::workspace::{self, DATA, Workspace};
 
 /// How long one call of git may take.
 const LIMIT: Duration = Duration::from_secs(120);
@@ -31,8 +34,8 @@ const LIMIT: Duration = Duration::from_secs(120);
 /// How long one answer of etcd may take.
 const ETCD_LIMIT: Millis = Millis::from_secs(5);
 
-/// More than a password has.
-const LONGEST_PASSWORD: usize = 4_096;
+/// An issue that is longer is not looked into for its fence.
+const LONGEST_ISSUE: usize = 16 << 20;
 
 /// How long a server that could not be reached is left alone by looks.
 const REST: Millis = Millis::from_secs(15);
@@ -139,14 +142,15 @@ impl SharedClaims {
         durable::make_dirs(sys, &directory, if self.mode == 0o660 { 0o2770 } else { 0o700 })?;
         let register = self.register(&place.keeper, repository)?;
         let coordination = &self.config.coordination;
+        let local = self.local(place);
         let settings = Settings {
             trust: if coordination.trust_clock { Trust::Clocks } else { Trust::Watch },
             max_age: Millis::from_secs(coordination.max_age_secs),
+            floor: counter.and_then(|counter| self.floor(counter, &local)),
             counter,
             fresh: false,
             ..Settings::default()
         };
-        let local = self.local(place);
         let shared = Shared::new(sys.clone(), register, local, settings);
         Ok(match Landed::of(&self.caller, repository, &self.config) {
             Some(landed) => {
@@ -172,6 +176,7 @@ impl SharedClaims {
                     remote: remote.clone(),
                     url: self.serves.then(|| repository.common_dir().to_string_lossy().into_owned()),
                     name: register.clone(),
+                    config: GitConfig::read(&*sys.files, &self.caller.git, Some(repository)).ok(),
                     ssh_command: ssh.map(|command| command.to_string_lossy().into_owned()),
                     limit: LIMIT,
                 };
@@ -181,12 +186,36 @@ impl SharedClaims {
                 let access = etcd::Access {
                     endpoints: endpoints.clone(),
                     namespace: namespace.clone(),
-                    user: self.etcd_user()?,
+                    user: credentials::user(&self.caller, &self.config)?,
+                    tls: credentials::tls(&self.caller, &self.config, endpoints, &self.root)?,
                     limit: ETCD_LIMIT,
                 };
                 Ok(Box::new(Etcd::open(sys, &access).map_err(failed)?))
             }
         }
+    }
+
+    /// The largest fence of a counter that the issues here show, for a clone that has not seen the claims yet: whether
+    /// they were set back it cannot know otherwise.
+    fn floor(&self, counter: CounterId, local: &Local) -> Option<Fence> {
+        #[derive(Deserialize)]
+        struct Fenced {
+            fence: Option<u64>,
+            fence_log: Option<String>,
+        }
+        let files = &self.caller.sys.files;
+        if files.stat(&local.seen_path()).is_ok() {
+            return None;
+        }
+        let issues = self.root.join(DATA).join("issues");
+        let counter = counter.to_string();
+        let fence = |name: std::ffi::OsString| {
+            let bytes = durable::read(&self.caller.sys, &issues.join(name).join("issue.json"), LONGEST_ISSUE)
+                .ok()??;
+            let Fenced { fence, fence_log } = serde_json::from_slice(&bytes).ok()?;
+            Fence::new(fence.filter(|_| fence_log.as_deref() == Some(&counter))?).ok()
+        };
+        files.list(&issues).ok()?.into_iter().filter_map(fence).max()
     }
 
     /// What this clone remembers of a place.
@@ -204,40 +233,13 @@ impl SharedClaims {
         Some(self.local(self.place.as_ref().ok()?).seen_path())
     }
 
-    /// The user that etcd knows, with the password that the environment or a file of the user's has.
-    fn etcd_user(&self) -> Result<Option<etcd::User>> {
-        let Some(name) = self.config.coordination.user.clone() else { return Ok(None) };
-        let missing =
-            |why: String| Trouble::Unavailable.because(format!("etcd wants the password of {name}: {why}"));
-        if let Some(password) = &self.caller.etcd_password {
-            let password =
-                password.to_str().ok_or_else(|| missing("JIT_ETCD_PASSWORD is not UTF-8".into()))?;
-            return Ok(Some(etcd::User { password: password.to_owned(), name }));
-        }
-        let Some(path) = self.caller.user_file("etcd-password") else {
-            return Err(missing("set JIT_ETCD_PASSWORD".into()));
-        };
-        let sys = &self.caller.sys;
-        let bytes = durable::read(sys, &path, LONGEST_PASSWORD)?;
-        let Some(bytes) = bytes else {
-            return Err(missing(format!("set JIT_ETCD_PASSWORD, or write it to {}", path.display())));
-        };
-        if sys.files.stat(&path)?.mode & 0o077 != 0 {
-            let path = path.display();
-            return Err(missing(format!("others may read {path}: chmod 600 {path}")));
-        }
-        let text =
-            String::from_utf8(bytes).map_err(|_| missing(format!("{} is not UTF-8", path.display())))?;
-        Ok(Some(etcd::User { password: text.trim_end_matches(['\n', '\r']).to_owned(), name }))
-    }
-
     /// Makes the register, as nothing else does; says whether it was this call that made it.
     ///
     /// # Errors
     /// When there is another one, or it cannot be made.
     pub fn make(&self) -> Result<bool> {
         let place = self.place()?;
-        self.open(None)?.make(place.counter, holdfast_kernel::Fence::FIRST)
+        self.open(None)?.make(place.counter, Fence::FIRST)
     }
 
     /// Makes the register with the claims of another one that is sealed.
@@ -373,6 +375,14 @@ impl SharedClaims {
         self.shared()?.announce(claims, branch, commit)
     }
 
+    /// Decides commands one after the other, in one step.
+    ///
+    /// # Errors
+    /// When none of them could be decided.
+    pub(super) fn transact_all(&self, policy: &Policy, commands: &[Command]) -> Result<Vec<Result<Answer>>> {
+        self.shared()?.transact_all(policy, commands)
+    }
+
     /// The commit that a ref of the server is on; none if there is none.
     ///
     /// # Errors
@@ -422,20 +432,28 @@ impl Landed {
 
     fn has(&self, commit: &str) -> bool {
         let Some(target) = self.target() else { return true };
-        let tips: Vec<String> = target.tips().map(|tip| tip.to_string()).collect();
+        let Some(commit) = ObjectId::from_hex(commit.as_bytes()) else { return false };
+        let tips: Vec<ObjectId> = target.tips().collect();
+        let objects = workspace::objects(&self.caller, &self.repository).ok();
         let git = Git::in_dir(self.repository.common_dir());
-        let comes_before = |tip: &String| {
-            let said = git.ask(&["merge-base", "--is-ancestor", commit, tip], &[]);
-            said.is_ok_and(|said| said.code == Some(0))
+        let comes_before = |tip: &ObjectId| {
+            match objects.as_ref().map(|objects| objects.is_ancestor(&commit, tip)) {
+                Some(Ok(comes_before)) => comes_before,
+                // What cannot be read here, or is not here at all, git may know of.
+                Some(Err(_)) | None => {
+                    let args = ["merge-base", "--is-ancestor", &commit.to_string(), &tip.to_string()];
+                    git.ask(&args, &[]).is_ok_and(|said| said.code == Some(0))
+                }
+            }
         };
-        tips.iter().any(|tip| tip == commit) || tips.iter().any(comes_before)
+        tips.contains(&commit) || tips.iter().any(comes_before)
     }
 
     fn fetch(&self, root: &Path, remote: &str) -> Result<()> {
         let Some(target) = self.target() else { return Ok(()) };
         let branch = target.branch;
         let refs = format!("+refs/heads/{branch}:refs/remotes/{remote}/{branch}");
-        let git = Git::in_dir(root);
+        let git = reach::to(Git::in_dir(root), &self.caller, Some(&self.repository), remote);
         let said = git.ask_within(&["fetch", "-q", "--no-tags", remote, &refs], &[], LIMIT);
         match said {
             Ok(Some(said)) if said.code == Some(0) => Ok(()),

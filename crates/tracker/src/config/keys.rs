@@ -78,6 +78,12 @@ sections! {
         namespace: String = "default".to_owned(), Form::Text(texts::NAMESPACE);
         /// The user that etcd knows; the password is that of `JIT_ETCD_PASSWORD`, else of the user's file `etcd-password`.
         user: Option<String> = None, Form::Text(texts::USER);
+        /// The file in PEM with the authorities that vouch for members of etcd reached by `https`; none is the system's own.
+        tls_ca: Option<String> = None, Form::Text(texts::PATH);
+        /// The file with the certificate that is shown to etcd, in PEM, if it wants one.
+        tls_cert: Option<String> = None, Form::Text(texts::PATH);
+        /// The file with the key of that certificate, in PEM, which nobody else may read.
+        tls_key: Option<String> = None, Form::Text(texts::PATH);
         /// The counter that numbers the claims there; without it nothing is claimed.
         counter: Option<String> = None, Form::Text(texts::COUNTER);
         /// Seconds that what was last seen of shared claims is relied on before the server is asked again.

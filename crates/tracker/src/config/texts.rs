@@ -56,7 +56,7 @@ pub(super) const REF: TextForm = TextForm {
 
 /// Where a member of etcd is reached.
 pub(super) const ENDPOINT: TextForm = TextForm {
-    what: "the URL of a member of etcd such as http://10.0.0.1:2379, without a login",
+    what: "the URL of a member of etcd such as https://10.0.0.1:2379, without a login",
     check: |text| holdfast_remote::etcd::is_endpoint(text),
 };
 

@@ -9,6 +9,7 @@ use holdfast_sys::Watched;
 use crate::caller::Caller;
 use crate::claims::Claims;
 use crate::claims::lease::percent_left;
+use crate::claims::renew::sign_of_life;
 use crate::error::{Error, Result};
 use crate::notice::Notice;
 use crate::session::Session;
@@ -16,6 +17,9 @@ use crate::wait::Waits;
 
 /// A lease is renewed once less than this part of it is left, in percent.
 const RENEW_BELOW: u64 = 20;
+
+/// The same where all clones share the claims, and a renewal may have to be tried again.
+const RENEW_SHARED_BELOW: u64 = 34;
 
 /// How long the loop sleeps at most, so that it notices soon that it is no longer needed.
 const LONGEST_SLEEP: u64 = 1_000;
@@ -97,18 +101,33 @@ impl Daemon<'_> {
     fn beat(&self, mine: &[&Lease]) {
         let interval = self.interval.get() / 1_000;
         self.report(super::write(self.session, interval));
+        if self.claims.shared.is_some() {
+            return;
+        }
         for lease in mine.iter().filter(|lease| lease.is_indefinite()) {
-            let command = Command::Beat { lease: lease.id, holder: self.holder.clone() };
-            self.report(self.claims.command(&command).map(drop));
+            self.report(self.claims.command(&sign_of_life(lease)).map(drop));
+        }
+    }
+
+    /// Gives signs of life where all clones share the claims: seldom, and all in one step.
+    fn keep_shared(&self, view: &View) {
+        let due = self.claims.due(view, self.holder, RENEW_SHARED_BELOW, &|_| false);
+        let due = due.into_iter().filter(|lease| self.renews || lease.is_indefinite());
+        let commands: Vec<Command> = due.map(sign_of_life).collect();
+        match self.claims.commands(&commands) {
+            Ok(answers) => answers.into_iter().for_each(|answer| self.report(answer.map(drop))),
+            Err(error) => self.report(Err(error)),
         }
     }
 
     fn renew_or_warn(&self, view: &View, mine: &[&Lease], warned: &mut BTreeSet<LeaseId>) {
-        for lease in mine {
-            let Some((percent, _)) = percent_left(lease, &view.now) else { continue };
-            if self.renews && percent < RENEW_BELOW {
-                let command = Command::Renew { lease: lease.id, holder: self.holder.clone(), ttl: None };
-                self.report(self.claims.command(&command).map(drop));
+        if self.claims.shared.is_some() {
+            self.keep_shared(view);
+        } else {
+            let is_low =
+                |lease: &Lease| percent_left(lease, &view.now).is_some_and(|(left, _)| left < RENEW_BELOW);
+            for lease in mine.iter().filter(|lease| self.renews && is_low(lease)) {
+                self.report(self.claims.command(&sign_of_life(lease)).map(drop));
             }
         }
         let threshold = self.session.config().coordination.lease_renewal_threshold_pct;

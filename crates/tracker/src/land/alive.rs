@@ -6,6 +6,7 @@ use std::time::Duration;
 use holdfast_kernel::{Command, Lease, Millis, Term};
 
 use crate::claims::Claims;
+use crate::claims::renew::sign_of_life;
 
 /// Does something long, and keeps these leases alive meanwhile. One that was lost stays lost: whoever relies on it is told
 /// when it is shown.
@@ -20,21 +21,12 @@ pub(super) fn while_renewing<T>(claims: &Claims, leases: &[&Lease], work: impl F
     std::thread::scope(|scope| {
         scope.spawn(move || {
             while stopped.recv_timeout(pause) == Err(RecvTimeoutError::Timeout) {
-                for lease in leases {
-                    let _ = claims.command(&sign_of_life(lease));
-                }
+                let commands: Vec<Command> = leases.iter().map(|lease| sign_of_life(lease)).collect();
+                let _ = claims.commands(&commands);
             }
         });
         let done = work();
         drop(stop);
         done
     })
-}
-
-fn sign_of_life(lease: &Lease) -> Command {
-    let (id, holder) = (lease.id, lease.holder.clone());
-    match lease.term {
-        Term::Finite { .. } => Command::Renew { lease: id, holder, ttl: None },
-        Term::Indefinite { .. } => Command::Beat { lease: id, holder },
-    }
 }

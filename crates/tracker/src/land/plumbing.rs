@@ -11,7 +11,9 @@ use holdfast_git::objects::{Commit, Mode, person};
 use holdfast_git::{Config, Git, ObjectId, Objects, RefName};
 
 use crate::error::{Error, Result};
+use crate::reach;
 use crate::session::Session;
+use crate::target::ORIGIN;
 use crate::workspace::{self, DATA};
 use crate::writes::Files;
 
@@ -112,6 +114,11 @@ impl<'a> Plumbing<'a> {
 
     pub(super) const fn git(&self) -> &Git {
         &self.git
+    }
+
+    /// Git, for what reaches the remote.
+    pub(super) fn remote_git(&self) -> Git {
+        reach::to(self.git.clone(), &self.session.caller, self.session.repository(), ORIGIN)
     }
 
     /// What git says to a question, without the end of the line.

@@ -1,8 +1,8 @@
 //! Pushing a branch whose work is done under claims: where the server keeps the claims too, both move in one step, and
 //! whoever has lost a claim is refused there.
 
-use holdfast_git::{Git, ObjectId};
-use holdfast_kernel::Claim;
+use holdfast_git::ObjectId;
+use holdfast_kernel::{Claim, Event};
 use holdfast_remote::Along;
 use holdfast_store::{Error as StoreError, Trouble};
 
@@ -49,7 +49,7 @@ pub fn push(session: &Session) -> Result<Pushed> {
     let held = held_here(session)?;
     let issues = Issues::new(session);
     if let Some(id) = begun(session, &issues)?.filter(|id| held.iter().all(|(own, _)| own != id)) {
-        refuse_lost(session, id)?;
+        refuse_lost(session, id, &branch)?;
     }
     let plumbing = Plumbing::new(session, root);
     let (name, tip) = (format!("refs/heads/{branch}"), plumbing.head()?);
@@ -103,7 +103,7 @@ fn fenced(shared: &SharedClaims, claims: &[Claim], along: &Along, lands: bool, b
 }
 
 /// Nobody pushes what it has lost to somebody else.
-fn refuse_lost(session: &Session, id: IssueId) -> Result<()> {
+fn refuse_lost(session: &Session, id: IssueId, branch: &str) -> Result<()> {
     let claims = session.claims();
     let view = match &claims.shared {
         Some(shared) => shared.known(true)?.view,
@@ -115,12 +115,33 @@ fn refuse_lost(session: &Session, id: IssueId) -> Result<()> {
             let (issue, held) = (id.to_string(), Some(Box::new(lease)));
             Err(WriteError::LeaseRequired { what: "pushing", issue, held }.into())
         }
+        None => refuse_granted_since(session, id, branch),
+    }
+}
+
+/// What was given back may be pushed, unless somebody else was granted it since: then it is theirs to bring.
+fn refuse_granted_since(session: &Session, id: IssueId, branch: &str) -> Result<()> {
+    let (resource, holder) = (resource(id)?, session.holder()?);
+    let (mut had_it, mut since) = (false, None);
+    session.claims().medium.history(&mut |record| {
+        let is_grant = matches!(record.event, Event::Granted { .. } | Event::Transferred { .. });
+        if is_grant && record.lease.resource == resource {
+            had_it = had_it || record.lease.holder == *holder;
+            since = Some(record.lease.holder.clone()).filter(|last| last != holder);
+        }
+    })?;
+    match since.filter(|_| had_it) {
+        Some(other) => {
+            let agent = &other.agent;
+            let why = format!("{agent} was granted the issue after it was given back here");
+            Err(LandError::PushRefused { branch: branch.to_owned(), why }.into())
+        }
         None => Ok(()),
     }
 }
 
 fn plain(session: &Session, plumbing: &Plumbing<'_>, branch: &str) -> Result<()> {
-    let mut git: Git = plumbing.git().clone();
+    let mut git = plumbing.remote_git();
     if let Some(agent) = session.known_agent() {
         git = git.env("JIT_AGENT_ID", Some(agent.to_string().into()));
     }

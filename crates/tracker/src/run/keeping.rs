@@ -6,6 +6,7 @@ use holdfast_store::{View, liveness};
 use holdfast_sys::ProcessId;
 
 use crate::claims::lease::percent_left;
+use crate::claims::renew::sign_of_life;
 use crate::error::{Error, Result};
 use crate::session::Session;
 
@@ -103,13 +104,10 @@ impl Keeping {
                 || (lease.holder == self.holder && liveness::process(lease).as_ref() == Some(&self.me))
         };
         self.failure = None;
-        for lease in view.table.iter().filter(is_kept).filter(|lease| is_due(lease, &view.now)) {
-            let (id, holder) = (lease.id, self.holder.clone());
-            let command = match lease.is_indefinite() {
-                true => Command::Beat { lease: id, holder },
-                false => Command::Renew { lease: id, holder, ttl: None },
-            };
-            match self.session.claims().command(&command) {
+        let due = view.table.iter().filter(is_kept).filter(|lease| is_due(lease, &view.now));
+        let commands: Vec<Command> = due.map(sign_of_life).collect();
+        for answer in self.session.claims().commands(&commands)? {
+            match answer {
                 Ok(_) => {}
                 Err(error @ Error::Refused(_)) => self.failure = Some(error.to_string()),
                 Err(error) => return Err(error),

@@ -1,0 +1,17 @@
+//! Git, for whatever reaches a remote: a login in its URL goes there by the environment, because the arguments of a
+//! process can be read by everybody on the machine.
+
+use holdfast_git::{Config, Git, Repository};
+use holdfast_remote::gitref::discreet;
+
+use crate::caller::Caller;
+
+/// This git, for a command that reaches `remote`.
+#[must_use]
+pub(crate) fn to(git: Git, caller: &Caller, repository: Option<&Repository>, remote: &str) -> Git {
+    match Config::read(&*caller.sys.files, &caller.git, repository) {
+        Ok(config) => discreet(git, &config, &caller.git, remote),
+        // Git says itself what is wrong with it.
+        Err(_) => git,
+    }
+}
