@@ -25,6 +25,7 @@ mod reopen;
 mod started;
 mod sync;
 mod turn;
+mod working;
 
 use holdfast_kernel::{Lease, Standing as LeaseStanding};
 
