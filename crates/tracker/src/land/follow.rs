@@ -186,6 +186,8 @@ impl<'a> Follow<'a> {
         let files = &self.session.sys().files;
         if self.has_index().unwrap_or(false) {
             let _ = files.remove_file(&self.index_lock());
+            // Before the note goes: without it nobody would know whose lock that is.
+            let _ = files.sync_dir(&self.directory);
         }
         let copy = self.own("index");
         for left in [lock_of(&copy), copy] {

@@ -65,10 +65,10 @@ pub(super) enum Merged {
 /// The variable that marks the gits that work for a command of ours.
 pub(super) const WORKING: &str = "JIT_WORKING";
 
-/// Has git flush objects and refs before anything leads to them. By itself it does not, and after a power loss a branch may
-/// lead to objects that are empty.
+/// Has git flush objects, refs and the index before anything leads to them. By itself it does not, and after a power loss a
+/// branch may lead to objects that are empty, and an index be none.
 pub(super) const FLUSHING: [&str; 4] =
-    ["-c", "core.fsync=committed,reference", "-c", "core.fsyncMethod=fsync"];
+    ["-c", "core.fsync=committed,reference,index", "-c", "core.fsyncMethod=fsync"];
 
 impl<'a> Plumbing<'a> {
     pub(super) fn new(session: &'a Session, root: &Path) -> Self {
