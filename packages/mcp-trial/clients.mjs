@@ -2,7 +2,8 @@
 // issues headless in linked worktrees, two at once: by tools alone, and by commands that each have a shell of their own.
 // Its model is a stand-in on loopback that answers with scripted calls. JIT names the program; CLIENTS a folder where the
 // clients are installed already. They weigh over a gigabyte, so this is for long runs only. What each client sends is kept
-// below the folder that RECORD names, one file for each client; the default tests replay such files.
+// below the folder that RECORD names, one file for each client; the default tests replay such files. Words on the command
+// line choose the tests with one of them in their name.
 import assert from "node:assert/strict";
 import { execFile, execFileSync } from "node:child_process";
 import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
@@ -205,6 +206,15 @@ async function pool(at) {
   }
 }
 
+/** What a question gives; nothing if it cannot be asked. */
+function attempt(question) {
+  try {
+    return question();
+  } catch {
+    return undefined;
+  }
+}
+
 const landed = (at, files) => assert.equal(at.run("git", ["ls-tree", "--name-only", "main", ...files]), `${files.join("\n")}\n`);
 
 const tests = {
@@ -238,11 +248,20 @@ const tests = {
     for (const title of titles) assert.equal(subjects.filter((subject) => subject === title).length, 1, title);
     assert.equal(at.run("git", ["ls-tree", "--name-only", "main"]).match(/^done-/gm).length, 6);
     assert.equal(at.run("git", ["worktree", "list"]).match(/pool-/g), null, "worktrees are left");
+    assert.deepEqual(JSON.parse(at.run("jit", ["--json", "claim", "list"])).leases, [], "claims are left");
+    const mine = (pid) => readFileSync(`/proc/${pid}/environ`, "utf8").includes(`\0HOME=${at.env.HOME}\0`);
+    const left = readdirSync("/proc").filter((pid) => /^\d+$/.test(pid) && attempt(() => mine(pid)));
+    assert.deepEqual(left, [], "processes are left");
   },
 };
 
+/** All of them, or those with a word of the command line in their name. */
+const words = process.argv.slice(2);
+const chosen = Object.entries(tests).filter(([name]) => words.length === 0 || words.some((word) => name.includes(word)));
+assert(chosen.length > 0, `no test has ${words.join(" or ")} in its name`);
+
 let failed = 0;
-for (const [name, test] of Object.entries(tests)) {
+for (const [name, test] of chosen) {
   const at = repository();
   try {
     await test(at);
@@ -256,6 +275,6 @@ for (const [name, test] of Object.entries(tests)) {
 }
 if (process.env.RECORD) keep(process.env.RECORD);
 rmSync(sent, { recursive: true });
-const all = Object.keys(tests).length;
+const all = chosen.length;
 console.log(`      Tests  ${failed > 0 ? `${failed} failed | ` : ""}${all - failed} passed (${all})`);
 process.exitCode = failed > 0 ? 1 : 0;

@@ -10,8 +10,9 @@ mod transcript;
 use std::path::Path;
 use std::time::Instant;
 
+use crate::fuzz::{self, Targets};
 use crate::report::{Outcome, Report, Row};
-use crate::{child, fuzz, tidy, tools};
+use crate::{child, tidy, tools};
 
 /// How much of everything that can go on for ever.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,6 +23,8 @@ pub struct Length {
     pub(crate) cases: Option<u32>,
     /// Seconds of each fuzz target.
     pub(crate) seconds: u32,
+    /// Which of them.
+    pub(crate) targets: Targets,
     /// What tests look for in the environment to do more of what they do.
     pub(crate) widened: &'static [(&'static str, &'static str)],
     /// Races of many tabs for each kind of browser.
@@ -42,9 +45,23 @@ impl Length {
     #[must_use]
     pub const fn new(long: bool) -> Self {
         if long {
-            Self { seeds: 1_000_000, cases: Some(20_000), seconds: 900, widened: &WIDENED, rounds: 1_000 }
+            Self {
+                seeds: 1_000_000,
+                cases: Some(20_000),
+                seconds: 900,
+                targets: Targets::All,
+                widened: &WIDENED,
+                rounds: 1_000,
+            }
         } else {
-            Self { seeds: 10_000, cases: None, seconds: 10, widened: &[], rounds: 50 }
+            Self {
+                seeds: 10_000,
+                cases: None,
+                seconds: 10,
+                targets: Targets::Light,
+                widened: &[],
+                rounds: 50,
+            }
         }
     }
 }
@@ -52,7 +69,7 @@ impl Length {
 type Step = (&'static str, fn(&Path, Length) -> Outcome);
 
 /// What is shown as it happens, in turn: the checks that fail fastest come first.
-const STEPS: [Step; 15] = [
+const STEPS: [Step; 16] = [
     ("tools", |root, _| tools::check(root)),
     ("format", |root, _| steps::format(root)),
     ("tidy", |root, _| tidy::step(root)),
@@ -64,6 +81,7 @@ const STEPS: [Step; 15] = [
     ("commands in the docs", |root, _| readme::run(root, None)),
     ("licences", |root, _| steps::licences(root)),
     ("clients of jit mcp", steps::protocol_clients),
+    ("dashboard in browsers", |root, _| steps::dashboard_in_browsers(root)),
     // Pages that are frozen and clocks that are set want a machine that is not busy with something else.
     ("project lock in Chromium", steps::project_lock_in_chromium),
     ("project lock in Firefox", steps::project_lock_in_firefox),
@@ -73,9 +91,10 @@ const STEPS: [Step; 15] = [
 
 /// What runs beside the lints and the tests, which do not keep every processor busy. Each builds in a directory of its
 /// own, so that neither side waits for the other, and prints what it has to say when it ends.
-const BESIDE: [Step; 2] = [
+const BESIDE: [Step; 3] = [
     ("project lock", |root, _| steps::project_lock(root)),
-    ("fuzzing", |root, length| fuzz::step(root, length.seconds)),
+    ("dashboard", |root, _| steps::dashboard(root)),
+    ("fuzzing", |root, length| fuzz::step(root, length.seconds, length.targets)),
 ];
 
 /// Runs the commands of the documentation, or of the pages with this in their path.

@@ -20,7 +20,7 @@ use crate::error::{Error, Result};
 use crate::names::LockName;
 use crate::order::Order;
 use crate::owner::{self, Owner};
-use crate::patience::Limit;
+use crate::patience::{Limit, Pauses};
 use crate::shown::{Shown, State};
 
 /// How old a lock must be before its age counts, where nobody can tell whether its holder lives.
@@ -175,8 +175,10 @@ impl Locks {
     /// When the locks cannot be read, or one cannot be removed; the others are gone then.
     pub fn clean(&self, older_than: Millis, by: &Owner) -> Result<Cleaned> {
         let (mut cleaned, mut failed) = (Cleaned::default(), None);
+        let mut pauses = Pauses::new(&self.sys)?;
         // One by one, so that nobody waits for all of them.
         for name in self.medium.names()? {
+            pauses.rest()?;
             let found = self.look(&LockName::of(name))?.filter(|lock| lock.is_stale(older_than));
             let Some(lock) = found else { continue };
             if lock.newer {
@@ -191,7 +193,7 @@ impl Locks {
         }
         self.medium.clean()?;
         self.waits.prune()?;
-        self.order.prune(|entry| self.is_held(&entry.lock, &entry.lease))?;
+        self.order.prune(|entry| self.is_held(&entry.lock, &entry.lease), || pauses.rest())?;
         failed.map_or(Ok(cleaned), Err)
     }
 

@@ -110,8 +110,13 @@ impl Order {
     ///
     /// # Errors
     /// When it cannot be read or written.
-    pub fn prune(&self, is_held: impl Fn(&Entry) -> bool) -> Result<()> {
+    pub(crate) fn prune(
+        &self,
+        is_held: impl Fn(&Entry) -> bool,
+        mut between: impl FnMut() -> holdfast_sys::Result<()>,
+    ) -> Result<()> {
         for file in self.files.list(HELD)? {
+            between()?;
             // One by one, so that nobody waits for all of them.
             self.files.alone(|| {
                 if self.entries(&file)?.iter().any(&is_held) {

@@ -16,6 +16,32 @@ const PACE: Millis = Millis::new(1);
 /// Guards are kept for microseconds. Whoever does not want to wait for a lock waits for those who look at it.
 const LEAST: Millis = Millis::from_secs(1);
 
+/// How long somebody with much to do may enter guards one after the other, and how long it leaves them alone then. Others
+/// look every millisecond, so they never see one that is free for less than that.
+const BUSY: Millis = Millis::new(25);
+const REST: Millis = Millis::new(5);
+
+/// Makes somebody who enters guards very often leave them to others now and then.
+pub(crate) struct Pauses {
+    sys: Sys,
+    since: Stamp,
+}
+
+impl Pauses {
+    pub(crate) fn new(sys: &Sys) -> Result<Self> {
+        Ok(Self { sys: sys.clone(), since: sys.clock.now()? })
+    }
+
+    /// Rests if it is time; called where no guard is held.
+    pub(crate) fn rest(&mut self) -> Result<()> {
+        if self.sys.clock.now()?.since(&self.since).forward() >= BUSY {
+            self.sys.clock.sleep(REST);
+            self.since = self.sys.clock.now()?;
+        }
+        Ok(())
+    }
+}
+
 /// How long to wait for the guards. Clones are the same.
 #[derive(Clone, Default)]
 pub(crate) struct Limit(Arc<Mutex<Option<Until>>>);

@@ -16,6 +16,7 @@ mod mcp;
 mod note;
 mod prime;
 mod query;
+mod reserve;
 mod run;
 mod serve;
 mod setup;
@@ -45,12 +46,13 @@ pub use mcp::Mcp;
 pub use note::Note;
 pub use prime::{HookOf, Prime};
 pub use query::{Filters, Graph, GraphFormat, ListFilters, Log, Query, Search, Sort};
+pub use reserve::{AddReservation, Reserve};
 pub use run::{Guardian, Run};
 pub use serve::Serve;
 pub use setup::{Client, Setup};
 pub use shell::{Man, Schema, Shell};
 pub use validate::Validate;
-pub use work::{Close, Drop, Finish, Land, Reopen, Start};
+pub use work::{Close, Drop, Finish, Land, Reopen, Split, Start};
 pub use worktree::{AddWorktree, Worktree};
 
 /// Issues and claims for work in parallel git worktrees.
@@ -200,6 +202,13 @@ pub enum Typed {
         jit serve --listen 0.0.0.0:8080 --token-file ~/jit.token --host build.example.org"
     )]
     Serve(Serve),
+    /// Split an issue that you hold into parts that anyone can work on
+    #[command(
+        after_help = "The parts are ready at once. The issue waits for them: it cannot be finished before they have landed, \
+        and can be dropped meanwhile.\n\nExamples:\n  jit split 7k2f --into 'Write the parser' 'Write the printer'\n  \
+        jit list --parent 7k2f"
+    )]
+    Split(Split),
     /// Push this branch, if the claims that its work is done under are in force
     #[command(
         after_help = "Where the git server keeps the claims (jit engine init git), the branch and the claims move in one \
@@ -283,6 +292,9 @@ pub enum Typed {
     /// Claims on issues: who works on what
     #[command(subcommand)]
     Claim(Deferred<Claim>),
+    /// Reservations of paths: what others keep their hands off
+    #[command(subcommand)]
+    Reserve(Deferred<Reserve>),
     /// Worktrees and their identities
     #[command(subcommand)]
     Worktree(Deferred<Worktree>),
@@ -304,6 +316,13 @@ pub enum Typed {
     /// Check for problems
     #[command(subcommand)]
     Validate(Deferred<Validate>),
+    /// Find what is wrong with the set-up here, and what mends it
+    #[command(
+        after_help = "Looks at git, the programs, the configuration, hooks, files of coding clients, claims, the clock, worktrees \
+                      and the engine, and changes nothing. Exits with 7 if something is wrong.\n\nExamples:\n  jit doctor\n  \
+                      jit doctor --json"
+    )]
+    Doctor,
     /// Install, remove and inspect git hooks
     #[command(subcommand)]
     Hooks(Deferred<Hooks>),

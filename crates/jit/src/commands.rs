@@ -8,6 +8,7 @@ pub mod demo;
 pub mod dep;
 pub mod dispatch;
 pub mod doc;
+pub mod doctor;
 pub mod edit;
 pub mod engine;
 pub mod export;
@@ -28,12 +29,14 @@ pub mod note;
 pub mod prime;
 pub mod query;
 pub mod recover;
+pub mod reserve;
 pub mod run;
 pub mod schema;
 pub mod search;
 pub mod serve;
 pub mod setup;
 pub mod shell;
+pub mod split;
 pub mod status;
 pub mod validate;
 pub mod whoami;
@@ -73,6 +76,7 @@ fn typed(context: &Context, command: Typed) -> Result<Report> {
         Typed::Guardian(typed) => guardian::run(context, &typed),
         Typed::Dispatch(typed) => dispatch::run(context, &typed),
         Typed::Serve(typed) => serve::run(context, &typed),
+        Typed::Split(typed) => split::run(context, &typed),
         Typed::Push => work::push(context),
         Typed::Whoami => whoami::run(context),
         Typed::Sync => work::sync(context),
@@ -86,6 +90,7 @@ fn typed(context: &Context, command: Typed) -> Result<Report> {
         Typed::Help { command } => shell::help(&command),
         Typed::Issue(Deferred(command)) => issue::run(context, &command),
         Typed::Status => status::run(context),
+        Typed::Doctor => doctor::run(context),
         Typed::Query(Deferred(command)) => query::run(context, &command),
         Typed::Graph(Deferred(command)) => graph::run(context, &command),
         Typed::Search(typed) => search::run(context, &typed),
@@ -96,6 +101,7 @@ fn typed(context: &Context, command: Typed) -> Result<Report> {
         Typed::Import(typed) => import::run(context, &typed),
         Typed::Export(typed) => export::run(context, &typed),
         Typed::Claim(Deferred(command)) => claim::run(context, &command),
+        Typed::Reserve(Deferred(command)) => reserve::run(context, &command),
         Typed::Worktree(Deferred(command)) => worktree::run(context, &command),
         Typed::Engine(Deferred(command)) => engine::run(context, &command),
         Typed::Config(Deferred(command)) => config::run(context, &command),

@@ -31,6 +31,10 @@ pub struct Facts {
     pub branch: Option<String>,
     /// What is held here by whoever asks.
     pub held: Vec<Held>,
+    /// The patterns that whoever asks has reserved here.
+    pub reserved: Vec<String>,
+    /// How many patterns others have reserved.
+    pub reserved_by_others: usize,
     /// How many issues can be worked on.
     pub available: usize,
     /// How many wait for others.
@@ -93,6 +97,7 @@ fn lines(facts: &Facts) -> Vec<Line> {
     }));
     held(facts, &mut lines);
     next(facts, &mut lines);
+    reserved(facts, &mut lines);
     let numbers = [
         (facts.available, "can be worked on"),
         (facts.blocked, "wait for others"),
@@ -118,6 +123,27 @@ fn held(facts: &Facts, lines: &mut Vec<Line>) {
     }
     if let Some(more) = facts.held.len().checked_sub(MOST_NAMED).filter(|more| *more > 0) {
         lines.push(Line(2, format!("You hold {more} more: `jit claim list`.")));
+    }
+}
+
+/// Which paths are whose.
+fn reserved(facts: &Facts, lines: &mut Vec<Line>) {
+    if !facts.reserved.is_empty() {
+        let named: Vec<String> =
+            facts.reserved.iter().take(MOST_NAMED).map(|pattern| short(pattern, LONGEST_TITLE)).collect();
+        let more = facts.reserved.len().saturating_sub(MOST_NAMED);
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        lines.push(Line(2, format!("You have reserved the paths {}{more}.", named.join(", "))));
+    }
+    if facts.reserved_by_others > 0 {
+        let number = facts.reserved_by_others;
+        lines.push(Line(
+            1,
+            format!(
+                "Others have reserved paths ({number}; `jit reserve list`): before you edit a file, `jit reserve check \
+                 FILE`; exit code 4: leave it alone."
+            ),
+        ));
     }
 }
 

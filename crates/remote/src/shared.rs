@@ -18,8 +18,8 @@ use holdfast_kernel::{
     check, decide,
 };
 use holdfast_store::{
-    Checked, CounterId, Error, Guarding, Held, JournaledMedium, Medium, Projected, Record, Recovery, Result,
-    Trouble, View,
+    Checked, CounterId, Error, Guarding, Held, JournaledMedium, Medium, Plan, Projected, Record, Recovery,
+    Result, Trouble, View,
 };
 use holdfast_sys::{Guard, LockMode, Sys};
 
@@ -446,6 +446,39 @@ impl JournaledMedium for Shared {
         let answers = self.commit(policy, commands, &|answer| !passed(answer), &told_no)?;
         let first = answers.into_iter().enumerate().find(|(_, answer)| !passed(answer));
         first.map(|(at, answer)| answer.map(|answer| (at, answer))).transpose()
+    }
+
+    fn transact_together(&self, policy: &Policy, plan: &Plan<'_>) -> Result<Vec<Answer>> {
+        let clone = self.local.identity(&self.sys)?.map(|identity| identity.clone);
+        let answers = self.operate("what was asked for together", &mut |view, head| {
+            let mut table = view.table.clone();
+            let mut events: Vec<Event> = Vec::new();
+            let mut answers = Vec::new();
+            for command in plan(&view.table, &view.now)? {
+                let next = view.next.plus(events.len() as u64).ok_or(Refusal::FencesExhausted)?;
+                match decide(&table, policy, &judging(&command, head, clone), &view.now, next) {
+                    Ok(decision) => {
+                        for event in &decision.events {
+                            holdfast_kernel::apply(&mut table, event).map_err(|error| self.odd(&error))?;
+                        }
+                        events.extend(decision.events);
+                        answers.push(Ok(decision.answer));
+                    }
+                    // All or none.
+                    Err(refusal) => {
+                        let answers = vec![Err(Error::Refused(refusal))];
+                        return Ok(Decided {
+                            events: Vec::new(),
+                            notes: Vec::new(),
+                            answers,
+                            needs_fresh: true,
+                        });
+                    }
+                }
+            }
+            Ok(Decided { events, notes: Vec::new(), answers, needs_fresh: false })
+        })?;
+        answers.into_iter().collect()
     }
 
     fn history(&self, visit: &mut dyn FnMut(&Record)) -> Result<Checked> {

@@ -124,6 +124,15 @@ fn plain(paths: &mut Map<String, Value>, session: &Value) {
             }),
         ),
         (
+            "/metrics",
+            "get",
+            json!({
+                "summary": "What happened and how things stand, for Prometheus",
+                "operationId": "get_metrics",
+                "responses": answer("Metrics as text", "text/plain", json!({ "type": "string" })),
+            }),
+        ),
+        (
             "/api/events",
             "get",
             json!({

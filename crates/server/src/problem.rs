@@ -93,6 +93,16 @@ impl Problem {
         }
     }
 
+    /// Its code.
+    #[must_use]
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::Own(own, _) => own.row().0,
+            Self::Method(_) => Own::BadMethod.row().0,
+            Self::Tracker(error) => error.code().as_str(),
+        }
+    }
+
     /// What programs are told.
     #[must_use]
     pub fn document(&self) -> Value {

@@ -16,6 +16,7 @@ use crate::body::{self, Answer};
 use crate::gatekeeper::{Gatekeeper, SessionBody};
 use crate::guests::{Guest, Guests};
 use crate::openapi;
+use crate::pages;
 use crate::place::Place;
 use crate::problem::{Own, Problem};
 use crate::query::Query;
@@ -31,7 +32,8 @@ const HEADERS: [(HeaderName, &str); 7] = [
     (
         header::CONTENT_SECURITY_POLICY,
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; \
-         base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+         base-uri 'none'; form-action 'none'; frame-ancestors 'none'; \
+         require-trusted-types-for 'script'; trusted-types 'none'",
     ),
     (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
     (header::REFERRER_POLICY, "no-referrer"),
@@ -71,7 +73,10 @@ impl Service {
     ) -> std::result::Result<Response<Answer>, Infallible> {
         let (head, body) = request.into_parts();
         let answered = self.answered(&head, body, || self.guests.know(guest)).await;
-        let mut response = answered.unwrap_or_else(|problem| refused(&problem));
+        let mut response = answered.unwrap_or_else(|problem| {
+            self.watch.refuse(problem.code());
+            refused(&problem)
+        });
         for (name, value) in &HEADERS {
             response.headers_mut().insert(name, HeaderValue::from_static(value));
         }
@@ -90,6 +95,9 @@ impl Service {
     ) -> std::result::Result<Response<Answer>, Problem> {
         self.gatekeeper.host(&head.uri, &head.headers)?;
         let path = head.uri.path();
+        if let Some(file) = pages::find(path) {
+            return only(head, "GET").map(|()| pages::answer(file, head));
+        }
         match path {
             "/healthz" => return only(head, "GET").map(|()| self.health()),
             "/api/session" => {
@@ -103,6 +111,10 @@ impl Service {
         match path {
             "/openapi.json" => {
                 return only(head, "GET").map(|()| json(StatusCode::OK, openapi::text().into()));
+            }
+            "/metrics" => {
+                only(head, "GET")?;
+                return self.metrics().await;
             }
             "/api/events" => {
                 only(head, "GET")?;
@@ -151,6 +163,19 @@ impl Service {
                 .headers_mut()
                 .insert(header::CACHE_CONTROL, HeaderValue::from_static("private, no-cache"));
         }
+        Ok(response)
+    }
+
+    /// What Prometheus asks for. How things stand is worked out like any other question.
+    async fn metrics(&self) -> std::result::Result<Response<Answer>, Problem> {
+        let bug = |what: &str| Problem::Own(Own::ServerInternal, what.to_owned());
+        let _turn = self.threads.acquire().await.map_err(|_| bug("the threads are gone"))?;
+        let (watch, caller) = (Arc::clone(&self.watch), self.caller.clone());
+        let made = tokio::task::spawn_blocking(move || watch.metrics(&caller)).await;
+        let made = made.map_err(|error| bug(&format!("a question was cut off: {error}")))?;
+        let mut response = Response::new(Answer::Whole(Some(made.into())));
+        let kind = HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
+        response.headers_mut().insert(header::CONTENT_TYPE, kind);
         Ok(response)
     }
 

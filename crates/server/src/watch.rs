@@ -16,6 +16,7 @@ use serde_json::Value;
 use tokio::sync::{broadcast, oneshot};
 
 use crate::body::Made;
+use crate::metrics::{self, Tally};
 use crate::problem::{Own, Problem};
 
 /// How often it is looked while somebody follows, and while nobody does.
@@ -68,6 +69,7 @@ struct Join {
 struct Known {
     trouble: Option<Arc<str>>,
     renewals: Renewals,
+    tally: Tally,
 }
 
 /// A board that was worked out.
@@ -96,13 +98,14 @@ impl Watch {
     pub(crate) fn start(session: &Session, caller: Caller) -> Result<Arc<Self>> {
         let (joins, wanted) = channel();
         let (news, _) = broadcast::channel(BEHIND);
-        let mut renewals = Renewals::new();
+        let (mut renewals, mut tally) = (Renewals::new(), Tally::default());
         session.claims().medium.history(&mut |record| {
+            tally.record(record);
             if matches!(record.event, holdfast_kernel::Event::Renewed { .. }) {
                 *renewals.entry(record.lease.id.to_string()).or_default() += 1;
             }
         })?;
-        let known = Mutex::new(Known { trouble: None, renewals });
+        let known = Mutex::new(Known { trouble: None, renewals, tally });
         let watch = Arc::new(Self { joins: Mutex::new(joins), news, known, worked: Mutex::default() });
         let mut eye = Eye {
             feed: Feed::open(session)?,
@@ -124,6 +127,18 @@ impl Watch {
     /// How often leases were renewed.
     pub(crate) fn renewals(&self) -> Renewals {
         locked(&self.known).renewals.clone()
+    }
+
+    /// Counts what was refused.
+    pub(crate) fn refuse(&self, code: &'static str) {
+        locked(&self.known).tally.refuse(code);
+    }
+
+    /// What Prometheus asks for.
+    pub(crate) fn metrics(&self, caller: &Caller) -> String {
+        let stand = self.board(caller).ok().and_then(|made| serde_json::from_slice(&made.text).ok());
+        let tally = locked(&self.known).tally.clone();
+        metrics::page(&tally, stand.as_ref(), self.news.receiver_count())
     }
 
     /// Begins to follow, from a cursor if there is one.
@@ -279,9 +294,10 @@ impl Eye {
         Ok(())
     }
 
-    /// Counts renewals.
+    /// Counts what happened, and renewals by their leases.
     fn count(&self, happened: &[Happened]) {
         let mut known = locked(&self.watch.known);
+        happened.iter().for_each(|one| known.tally.happened(one));
         for one in happened.iter().filter(|one| one.kind == Kind::Claim) {
             let payload = one.event.get("payload").unwrap_or(&one.event);
             let what = one.event.get("event_type").or_else(|| one.event.get("op")).and_then(Value::as_str);

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use holdfast_kernel::{
-    Answer, Command, Event, Fence, Holder, Lease, LeaseId, Policy, Refusal, Resource, Table,
+    Answer, Command, Event, Fence, Holder, Lease, LeaseId, Policy, Refusal, Resource, Stamp, Table,
 };
 
 use crate::{CounterId, Medium, Result};
@@ -126,6 +126,10 @@ pub struct Recovery {
     pub kept: Option<PathBuf>,
 }
 
+/// Says which commands are decided together, seeing the leases as they are in the section and when that is. It may be
+/// asked more than once, and must not ask the medium anything.
+pub type Plan<'a> = dyn Fn(&Table, &Stamp) -> Result<Vec<Command>> + 'a;
+
 /// A medium that keeps a journal of every transition, and can decide several commands in one section.
 pub trait JournaledMedium: Medium {
     /// Decides commands one after the other until one is not refused in a way that `passes` to the next one, all in
@@ -139,6 +143,13 @@ pub trait JournaledMedium: Medium {
         commands: &[Command],
         passes: &dyn Fn(&Refusal) -> bool,
     ) -> Result<Option<(usize, Answer)>>;
+
+    /// Decides the commands of a plan one after the other in one section, and makes all of them durable or none: whatever
+    /// is cut off in between has not happened. Gives an answer for each.
+    ///
+    /// # Errors
+    /// The refusal of the first that is refused, and nothing has changed; otherwise what failed.
+    fn transact_together(&self, policy: &Policy, plan: &Plan<'_>) -> Result<Vec<Answer>>;
 
     /// Shows everything that ever happened to `visit`, as far as it is still kept, and checks it.
     ///

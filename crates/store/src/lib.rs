@@ -26,7 +26,7 @@ pub use codec::{Codec, Json, Stored, Unreadable, read_event, read_lease, write_e
 pub use contract::check_decision;
 pub use error::{Damage, Error, Result, Trouble};
 pub use gate::Patience;
-pub use journal::{Checked, Finding, JournaledMedium, Lost, Projected, Record, Recovery};
+pub use journal::{Checked, Finding, JournaledMedium, Lost, Plan, Projected, Record, Recovery};
 pub use json::{rfc3339, wall_ms};
 pub use medium::{CounterId, Guarding, Held, Medium, View};
 pub use witness::Witness;

@@ -32,7 +32,7 @@ pub use state::Paths;
 pub use crate::json::Words;
 
 use crate::gate::Gate;
-use crate::{Checked, Error, Held, JournaledMedium, Medium, Projected, Record, Recovery, Result, View};
+use crate::{Checked, Error, Held, JournaledMedium, Medium, Plan, Projected, Record, Recovery, Result, View};
 use index::IndexFile;
 use queue::Queue;
 use state::State;
@@ -211,6 +211,10 @@ impl JournaledMedium for Log {
         let answers = self.exclusively(|writer| writer.commit(&requests, &|answer| !passed(answer)))?;
         let first = answers.into_iter().enumerate().find(|(_, answer)| !passed(answer));
         first.map(|(at, answer)| answer.map(|answer| (at, answer))).transpose()
+    }
+
+    fn transact_together(&self, policy: &Policy, plan: &Plan<'_>) -> Result<Vec<Answer>> {
+        self.exclusively(|writer| writer.commit_together(policy, plan))
     }
 
     fn history(&self, visit: &mut dyn FnMut(&Record)) -> Result<Checked> {

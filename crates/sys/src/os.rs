@@ -1,6 +1,7 @@
 //! The real machine. Linux is where it is tested; what only Linux has falls back to what every Unix has.
 #![expect(clippy::disallowed_methods, reason = "this is the layer that owns clocks, sleeps and files")]
 
+mod cgroup;
 mod channel;
 mod child;
 mod clock;
@@ -16,6 +17,7 @@ mod terminal;
 mod tree;
 mod watch;
 
+pub use cgroup::ControlGroup;
 pub use channel::{Channel, Teller};
 pub use child::{Child, Group, Rest, adopt_orphans, ask_to_end, kill_group, pause};
 pub use clock::OsClock;

@@ -6,6 +6,7 @@ pub mod events;
 pub mod keeper;
 pub mod lease;
 pub mod queue;
+pub mod reserved;
 pub mod shared;
 pub mod testimony;
 pub mod wait;
@@ -22,7 +23,7 @@ use std::sync::{Arc, OnceLock};
 
 use holdfast_kernel::{
     Acquire, Answer, Command, Holder, Lease, LeaseId, Millis, Mode, Name, Policy, Refusal, Request, Resource,
-    Tags, Text,
+    Stamp, Table, Tags, Term, Text,
 };
 use holdfast_store::{JournaledMedium, View, liveness};
 use holdfast_sys::Sys;
@@ -35,6 +36,7 @@ use crate::ids::{IssueId, Typed};
 use crate::workspace::Workspace;
 use keeper::Keepers;
 pub use medium::{handle_on, log_at, medium_at};
+pub use reserved::Paths;
 use shared::SharedClaims;
 use watcher::Watcher;
 
@@ -68,6 +70,8 @@ pub struct Terms {
     pub request: Request,
     /// The reason given; a claim without a deadline needs one.
     pub reason: Option<Text>,
+    /// The paths that are wanted with it.
+    pub reserve: Option<Paths>,
 }
 
 impl Claims {
@@ -111,6 +115,10 @@ impl Claims {
     /// # Errors
     /// The refusal, or what failed.
     pub fn acquire(&self, issue: IssueId, who: &Claimant, terms: &Terms) -> Result<Answer> {
+        if terms.reserve.is_some() {
+            let first = self.acquire_all(&[issue], who, terms)?.into_iter().next();
+            return first.ok_or_else(|| Error::Internal(format!("nothing was said of {issue}")));
+        }
         let over = |lease| self.command(&self.acquiring(issue, who, terms, vec![lease])?);
         match self.command(&self.acquiring(issue, who, terms, Vec::new())?) {
             Ok(Answer::AlreadyHeld(lease)) if self.lost_keeper(&lease, who) => over(lease.id),
@@ -119,6 +127,99 @@ impl Claims {
                 Err(refusal) => Err(refusal.into()),
             },
             answer => answer,
+        }
+    }
+
+    /// Asks for several issues, and for the paths that are wanted with the first of them: all of it or nothing, in one
+    /// step. Leases in the way whose keepers are gone for long enough end with it. Gives an answer for each issue.
+    ///
+    /// # Errors
+    /// The first refusal, or what failed.
+    pub fn acquire_all(&self, issues: &[IssueId], who: &Claimant, terms: &Terms) -> Result<Vec<Answer>> {
+        let mut dead = Vec::new();
+        loop {
+            match self.together(issues, who, terms, &dead) {
+                Ok(mut answers) => {
+                    answers.truncate(issues.len());
+                    let lost = |answer: &Answer| match answer {
+                        Answer::AlreadyHeld(lease) if self.lost_keeper(lease, who) => Some(lease.id),
+                        _ => None,
+                    };
+                    let lost: Vec<LeaseId> =
+                        answers.iter().filter_map(lost).filter(|id| !dead.contains(id)).collect();
+                    if lost.is_empty() {
+                        return Ok(answers);
+                    }
+                    dead.extend(lost);
+                }
+                Err(Error::Refused(refusal)) => match self.past_keeper(*refusal)? {
+                    Ok(gone) if !dead.contains(&gone) => dead.push(gone),
+                    Ok(gone) => return Err(Error::Internal(format!("the lease {gone} does not end"))),
+                    Err(refusal) => return Err(refusal.into()),
+                },
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    fn together(
+        &self,
+        issues: &[IssueId],
+        who: &Claimant,
+        terms: &Terms,
+        dead: &[LeaseId],
+    ) -> Result<Vec<Answer>> {
+        let wanted: Vec<Acquire> = issues
+            .iter()
+            .map(|issue| self.wanting(*issue, who, terms, dead.to_vec()))
+            .collect::<Result<_>>()?;
+        let asking = terms.reserve.as_ref().map(|paths| self.asking(paths, who, dead)).transpose()?;
+        let plan = |table: &Table, now: &Stamp| {
+            let mut commands: Vec<Command> = wanted.iter().cloned().map(Command::Acquire).collect();
+            if let (Some(asking), Some(first)) = (&asking, wanted.first()) {
+                let is_kept = |lease: &&Lease| !lease.standing(now).is_over() && !dead.contains(&lease.id);
+                let held = table.held_by(&first.resource, &first.holder).filter(is_kept);
+                let claim = held.map_or(first.id, |lease| lease.id);
+                let paths = self.reserving(asking, Some(claim), terms.request, table, now);
+                commands.extend(paths.map_err(unplanned)?);
+            }
+            Ok(commands)
+        };
+        Ok(self.medium.transact_together(&self.policy, &plan)?)
+    }
+
+    /// Asks for paths alone, or for those of a claim that is held: all of them or none, in one step.
+    ///
+    /// # Errors
+    /// The first refusal, or what failed.
+    pub fn reserve(&self, paths: &Paths, who: &Claimant, claim: Option<&Lease>) -> Result<Vec<Answer>> {
+        let length = match claim.map(|claim| &claim.term) {
+            Some(Term::Finite { ttl, .. }) => Request::Finite(*ttl),
+            Some(Term::Indefinite { .. }) => Request::Indefinite,
+            None => paths.request.unwrap_or(Request::Indefinite),
+        };
+        let mut dead = Vec::new();
+        loop {
+            let asking = self.asking(paths, who, &dead)?;
+            let plan = |table: &Table, now: &Stamp| {
+                let mut commands = Vec::new();
+                if let Some(claim) = claim {
+                    // It may have been lost since it was looked at.
+                    commands.push(Command::Check(claim.claim()));
+                }
+                let claim = claim.map(|claim| claim.id);
+                let asked = self.reserving(&asking, claim, length, table, now);
+                commands.extend(asked.map_err(unplanned)?);
+                Ok(commands)
+            };
+            match self.medium.transact_together(&self.policy, &plan).map_err(Error::from) {
+                Err(Error::Refused(refusal)) => match self.past_keeper(*refusal)? {
+                    Ok(gone) if !dead.contains(&gone) => dead.push(gone),
+                    Ok(gone) => return Err(Error::Internal(format!("the lease {gone} does not end"))),
+                    Err(refusal) => return Err(refusal.into()),
+                },
+                done => return done,
+            }
         }
     }
 
@@ -174,7 +275,11 @@ impl Claims {
         terms: &Terms,
         dead: Vec<LeaseId>,
     ) -> Result<Command> {
-        Ok(Command::Acquire(Acquire {
+        self.wanting(issue, who, terms, dead).map(Command::Acquire)
+    }
+
+    fn wanting(&self, issue: IssueId, who: &Claimant, terms: &Terms, dead: Vec<LeaseId>) -> Result<Acquire> {
+        Ok(Acquire {
             id: self.fresh_id()?,
             resource: resource(issue)?,
             holder: who.holder.clone(),
@@ -183,15 +288,24 @@ impl Claims {
             reason: terms.reason.clone(),
             tags: who.tags.clone(),
             dead,
-        }))
+        })
     }
 
-    /// Has a command decided and made durable.
+    /// Has a command decided and made durable. What is done to a claim is done to the reservations that belong to it, in
+    /// the same step.
     ///
     /// # Errors
     /// The refusal, or what failed.
     pub fn command(&self, command: &Command) -> Result<Answer> {
-        let answer = self.medium.transact(&self.policy, command)?;
+        let answer = if reserved::is_followed(command) {
+            let plan = |table: &Table, now: &Stamp| {
+                reserved::followed(command, table, now, &|| Ok(self.sys.entropy.lease_id(now)?))
+            };
+            let first = self.medium.transact_together(&self.policy, &plan)?.into_iter().next();
+            first.ok_or_else(|| Error::Internal("the claim log said nothing".to_owned()))?
+        } else {
+            self.medium.transact(&self.policy, command)?
+        };
         match (command, &answer) {
             // Whatever medium it is, a claim on anything else would be worse than none.
             (Command::Acquire(wanted), Answer::Granted(lease) | Answer::AlreadyHeld(lease))
@@ -240,7 +354,7 @@ impl Claims {
 }
 
 /// The lease that was meant: by its own id or the issue's, complete or not.
-fn meant(typed: &Typed, table: &holdfast_kernel::Table) -> Result<Lease> {
+fn meant(typed: &Typed, table: &Table) -> Result<Lease> {
     let is_meant = |lease: &&Lease| {
         let issue = IssueId::of(&lease.resource);
         lease.id.to_string().starts_with(typed.as_str()) || issue.is_some_and(|issue| typed.names(issue))
@@ -285,7 +399,15 @@ impl Terms {
             None => Request::Finite(config.ttl_for(&agent.file, agent.id.kind())),
         };
         let reason = why.map(|text| reason("--reason", text)).transpose()?;
-        Ok(Self { request, reason })
+        Ok(Self { request, reason, reserve: None })
+    }
+}
+
+/// What cannot be planned, for a medium that is about to ask.
+fn unplanned(error: Error) -> holdfast_store::Error {
+    match error {
+        Error::Sys(error) => error.into(),
+        other => holdfast_store::Error::damaged(Path::new("the table"), "a plan", other),
     }
 }
 

@@ -240,6 +240,9 @@ codes! {
     NothingAvailable = "NOTHING_AVAILABLE", Tracker, NotFound, 404,
         "no issue can be worked on that nobody works on",
         "`jit claim list`";
+    NotReady = "NOT_READY", Tracker, Conflict, 409,
+        "something that the issue depends on has not landed",
+        "`--wait`, or take another one";
     InLine = "IN_LINE", Tracker, Conflict, 409,
         "it is free, but others have waited for it longer",
         "`--wait`";
@@ -407,6 +410,9 @@ codes! {
     NotFollowed = "NOT_FOLLOWED", Hooks, Problems, 422,
         "something has landed on the branch that its worktree does not have yet",
         "`jit sync`";
+    Reserved = "RESERVED", Hooks, Conflict, 409,
+        "a path is touched that somebody else has reserved",
+        "take it out, or wait: `jit reserve add PATH --wait`";
     NeverCommitted = "NEVER_COMMITTED", Hooks, Lease, 403,
         "the file belongs to one worktree or to the claims",
         "`git rm --cached`";

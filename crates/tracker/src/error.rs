@@ -50,6 +50,17 @@ pub enum Error {
     /// Nothing that is claimed has this id.
     #[error("no claim has the lease or issue id {0}: it was released, taken away, or never made")]
     NoLease(String),
+    /// Whoever asks has not reserved these paths here.
+    #[error("{0} is not reserved by you in this worktree")]
+    NoReservation(String),
+    /// Something that an issue depends on has not landed.
+    #[error("{issue} waits for {}", missing.join(", "))]
+    NotReady {
+        /// The issue.
+        issue: String,
+        /// What it waits for, in words.
+        missing: Vec<String>,
+    },
     /// Several ids begin like this.
     #[error("{prefix} is the beginning of {} ids", candidates.len())]
     Ambiguous {
@@ -225,7 +236,8 @@ impl Error {
             Self::NotInGit(_) => Code::NotInGit,
             Self::NoIssue(_) => Code::IssueNotFound,
             Self::NoSuchWorktree(_) => Code::WorktreeNotFound,
-            Self::NoLease(_) => Code::LeaseNotFound,
+            Self::NoLease(_) | Self::NoReservation(_) => Code::LeaseNotFound,
+            Self::NotReady { .. } => Code::NotReady,
             Self::Ambiguous { .. } => Code::AmbiguousId,
             Self::BadId(_) => Code::BadId,
             Self::NoAgent => Code::NoAgent,
@@ -284,6 +296,10 @@ impl Error {
             Self::NoIssue(_) => Some("jit issue list".into()),
             Self::NoSuchWorktree(_) => Some("jit worktree list".into()),
             Self::NoLease(_) => Some("jit claim list".into()),
+            Self::NoReservation(_) => Some("jit reserve list".into()),
+            Self::NotReady { issue, .. } => Some(format!(
+                "jit claim acquire {issue} --when-ready --wait waits for it; jit start takes another"
+            )),
             Self::Ambiguous { candidates, .. } => Some(format!("one of {}", candidates.join(", "))),
             Self::NoAgent | Self::BadAgent(_) => Some("export JIT_AGENT_ID=agent:your-name".into()),
             Self::NothingAvailable => Some("jit claim list shows who works on what".into()),
@@ -333,6 +349,7 @@ impl Error {
             Self::Ambiguous { prefix, candidates } => json!({ "prefix": prefix, "candidates": candidates }),
             Self::Refused(refusal) => refusal::details(refusal),
             Self::HolderGone { lease } => json!({ "held_by": shown(lease), "worktree_gone": true }),
+            Self::NotReady { issue, missing } => json!({ "issue": issue, "missing": missing }),
             Self::Config(error) => config_details(error),
             Self::Write(error) => error.details(),
             Self::Land(error) => error.details(),

@@ -6,6 +6,7 @@ pub mod commit;
 pub mod install;
 pub mod message;
 pub mod push;
+pub mod reserved;
 
 mod branch;
 mod brought;

@@ -27,14 +27,14 @@ mod sync;
 mod turn;
 mod working;
 
-use holdfast_kernel::{Lease, Standing as LeaseStanding};
-
-use crate::claims::resource;
-use crate::error::{LandError, Result, WriteError};
+use crate::error::{LandError, Result};
+use crate::held;
+use crate::held::own_lease;
 use crate::ids::IssueId;
 use crate::issues::Issues;
 use crate::session::Session;
 
+pub use crate::held::held_here;
 pub use apart::{Apart, start_apart};
 pub use begin::{Begun, Wanted, go_to_branch, start};
 pub use briefing::{Briefing, landed_as};
@@ -54,35 +54,6 @@ fn fetch(session: &Session) -> Result<Option<bool>> {
         return Ok(None);
     }
     Ok(Some(git.git().ask(&["fetch", "-q", "origin"], &[])?.code == Some(0)))
-}
-
-/// The claims that whoever asks holds in this worktree, by issue.
-///
-/// # Errors
-/// When they cannot be read, or nobody says who asks.
-pub fn held_here(session: &Session) -> Result<Vec<(IssueId, Lease)>> {
-    let view = session.claims().view()?;
-    let holder = session.holder()?;
-    let lives = |lease: &&Lease| {
-        let standing = lease.standing(&view.now);
-        lease.holder == *holder && matches!(standing, LeaseStanding::Live { .. } | LeaseStanding::Beating)
-    };
-    let mine = view.table.iter().filter(lives);
-    let mut held: Vec<(IssueId, Lease)> =
-        mine.filter_map(|lease| Some((IssueId::of(&lease.resource)?, lease.clone()))).collect();
-    held.sort_by_key(|(id, _)| *id);
-    Ok(held)
-}
-
-/// The lease on an issue that is held here.
-fn own_lease(session: &Session, id: IssueId, what: &'static str) -> Result<Lease> {
-    if let Some((_, lease)) = held_here(session)?.into_iter().find(|(held, _)| *held == id) {
-        return Ok(lease);
-    }
-    let view = session.claims().view()?;
-    let held = view.table.on(&resource(id)?).find(|lease| !lease.standing(&view.now).is_over());
-    let held = held.cloned().map(Box::new);
-    Err(WriteError::LeaseRequired { what, issue: id.to_string(), held }.into())
 }
 
 /// The issue that the branch of this worktree was begun for.
@@ -109,9 +80,6 @@ pub fn meant(session: &Session, typed: Option<&str>) -> Result<IssueId> {
             None => Err(LandError::NoClaim.into()),
         },
         [(only, _)] => Ok(*only),
-        several => {
-            let handles = several.iter().map(|(id, _)| issues.handle(*id)).collect();
-            Err(LandError::SeveralClaims(handles).into())
-        }
+        several => Err(held::several(session, several).into()),
     }
 }

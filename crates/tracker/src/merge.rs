@@ -3,6 +3,7 @@
 //! field is marked as git marks a conflict. Nothing that this program does not know is lost.
 
 mod document;
+mod lines;
 mod text;
 
 use std::cmp::Ordering;
@@ -10,6 +11,7 @@ use std::cmp::Ordering;
 use serde_json::{Map, Value};
 
 use document::Document;
+pub use lines::is_marked;
 
 /// The outcome of a merge.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -27,11 +29,16 @@ pub fn merge(base: &[u8], ours: &[u8], theirs: &[u8], size: usize) -> Option<Mer
     let base = if base.trim_ascii().is_empty() { Document::default() } else { Document::parse(base)? };
     let (ours, theirs) = (Document::parse(ours)?, Document::parse(theirs)?);
     let winner = winner(&base, &ours, &theirs);
-    let mut merge =
-        Merge { winner, parted: winner.is_none() && pair(&ours) != pair(&theirs), fields: Vec::new() };
+    let mut merge = Merge {
+        winner,
+        parted: winner.is_none() && pair(&ours) != pair(&theirs),
+        marked: false,
+        fields: Vec::new(),
+    };
     for key in ours.keys().chain(theirs.keys().filter(|key| ours.get(key).is_none())) {
         merge.field(key, base.get(key), ours.get(key), theirs.get(key));
     }
+    merge.say_conflict();
     let conflicts = merge.fields.iter().filter(|(_, field)| matches!(field, Field::Conflict { .. })).count();
     Some(Merged { text: text::write(&merge.fields, size), conflicts })
 }
@@ -80,8 +87,16 @@ struct Merge {
     winner: Option<Side>,
     /// Whether both sides wrote under fences that cannot be compared.
     parted: bool,
+    /// Whether both sides changed the same lines of the description.
+    marked: bool,
     fields: Vec<(String, Field)>,
 }
+
+/// The field with what nobody types in two places at once without meaning it.
+const DESCRIPTION: &str = "description";
+
+/// The field that says what has to be resolved by a person.
+pub const CONFLICT: &str = "conflict";
 
 impl Merge {
     fn field(&mut self, key: &str, base: Option<&Value>, ours: Option<&Value>, theirs: Option<&Value>) {
@@ -103,10 +118,48 @@ impl Merge {
                 }
                 _ => self.decided(base, ours, theirs),
             },
+            (DESCRIPTION, _) => self.description(base, ours, theirs),
             _ => self.decided(base, ours, theirs),
         };
         if let Some(field) = field {
             self.fields.push((key.to_owned(), field));
+        }
+    }
+
+    /// The description, merged by lines whatever the fences say: both sides typed something.
+    fn description(
+        &mut self,
+        base: Option<&Value>,
+        ours: Option<&Value>,
+        theirs: Option<&Value>,
+    ) -> Option<Field> {
+        let text = |value: Option<&Value>| match value {
+            None => Some(String::new()),
+            Some(Value::String(text)) => Some(text.clone()),
+            Some(_) => None,
+        };
+        if ours == theirs || theirs == base || ours == base {
+            return self.decided(base, ours, theirs);
+        }
+        let (Some(base), Some(one), Some(other)) = (text(base), text(ours), text(theirs)) else {
+            return self.decided(base, ours, theirs);
+        };
+        let merged = lines::merge(&base, &one, &other);
+        self.marked |= merged.marked;
+        (!merged.text.is_empty()).then(|| Field::Value(merged.text.into()))
+    }
+
+    /// Says that the description has to be resolved, as long as it has marks.
+    fn say_conflict(&mut self) {
+        let said = |(key, _): &(String, Field)| key == CONFLICT;
+        let described = self.fields.iter().find_map(|(key, field)| match field {
+            Field::Value(Value::String(text)) if key == DESCRIPTION => Some(text.as_str()),
+            _ => None,
+        });
+        let marked = described.is_some_and(is_marked);
+        if self.marked && marked && !self.fields.iter().any(said) {
+            let at = self.fields.iter().position(|(key, _)| key == DESCRIPTION).map_or(0, |at| at + 1);
+            self.fields.insert(at, (CONFLICT.to_owned(), Field::Value(DESCRIPTION.into())));
         }
     }
 

@@ -241,11 +241,7 @@ impl fmt::Display for Notice {
                 f,
                 "{issue} is finished, and no commit has it: others do not see the work before it lands"
             ),
-            Self::LeaseEnding { issue, left, percent, .. } => write!(
-                f,
-                "the claim on {issue} ends in {} ({percent} % left): jit claim renew {issue}",
-                span(*left)
-            ),
+            Self::LeaseEnding { issue, left, percent, .. } => ending(f, issue, *left, *percent),
             Self::Unclaimed { what, issue } => {
                 write!(f, "{what} {issue} without holding its claim: jit claim acquire {issue}")
             }
@@ -292,6 +288,19 @@ fn set_aside(f: &mut fmt::Formatter<'_>, path: &str, at: &str) -> fmt::Result {
         "{path} was neither what it had been nor what landed, after a landing that was cut off: it is as it \
          landed, and what it was is kept at {at}"
     )
+}
+
+fn ending(f: &mut fmt::Formatter<'_>, what: &Resource, left: Millis, percent: u64) -> fmt::Result {
+    let left = span(left);
+    match what {
+        Resource::Pattern(pattern) => write!(
+            f,
+            "the reservation of {pattern} ends in {left} ({percent} % left): jit reserve add '{pattern}' keeps it"
+        ),
+        Resource::Name(issue) => {
+            write!(f, "the claim on {issue} ends in {left} ({percent} % left): jit claim renew {issue}")
+        }
+    }
 }
 
 fn landed_gone(f: &mut fmt::Formatter<'_>, commit: &str) -> fmt::Result {

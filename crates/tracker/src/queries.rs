@@ -8,7 +8,7 @@ pub mod graph;
 pub mod item;
 pub mod search;
 
-pub use board::{Board, Keep, Node, Reason, Which, can_be_worked_on};
+pub use board::{Board, Keep, Node, Reason, Which, can_be_worked_on, missing};
 pub use claimed::Claimed;
 pub use filter::Filter;
 pub use item::Item;

@@ -19,7 +19,7 @@ pub use guardian::guard;
 pub use keeping::lost;
 pub use log::{Bound, first_part, logs, prepare};
 pub use message::{Ended, Input, Order, Start, Why, Word};
-pub use record::{MARKER, Record, busy, end_marked, sweep};
+pub use record::{MARKER, Record, busy, sweep};
 
 /// The label of issues that no pool takes, because commands failed on them too often.
 pub const NEEDS_ATTENTION: &str = "needs:attention";

@@ -1,6 +1,8 @@
 //! Taking a claim: on an issue, on the best one, on a fresh one. The issue is brought into the worktree on the way,
 //! so that there is something to work on.
 
+use std::collections::BTreeSet;
+
 use holdfast_kernel::{
     Again, Answer, Command, Lease, LeaseId, Millis, Policy, Refusal, RefusalKind, Stamp, Standing,
 };
@@ -9,13 +11,13 @@ use holdfast_store::{Error as StoreError, Trouble};
 
 use crate::alone;
 use crate::claims::wait::Waiter;
-use crate::claims::{Claimant, Terms};
+use crate::claims::{Claimant, Claims, Terms};
 use crate::error::{Error, Result};
 use crate::gone;
 use crate::ids::IssueId;
 use crate::issues::Issues;
 use crate::notice::Notice;
-use crate::queries::{Board, Claimed, Filter, can_be_worked_on};
+use crate::queries::{Board, Claimed, Filter, can_be_worked_on, missing};
 use crate::session::Session;
 use crate::wait::Waits;
 use crate::writes::{Draft, Fresh, Writer};
@@ -74,18 +76,106 @@ pub fn acquire_then(
     patience: Option<&Patience<'_>>,
     between: Option<Between<'_>>,
 ) -> Result<Taken> {
+    let answers = asked(session, &[issue], terms, patience)?;
+    let answer = answers.into_iter().next();
+    taken(session, answer.ok_or_else(|| Error::Internal(format!("nothing was said of {issue}")))?, between)
+}
+
+/// Claims several issues: all of them or none, in one step, at once or within the time that there is.
+///
+/// # Errors
+/// The first refusal, a signal, or what failed. Nothing is claimed then.
+pub fn acquire_all(
+    session: &Session,
+    issues: &[IssueId],
+    terms: &Terms,
+    patience: Option<&Patience<'_>>,
+) -> Result<Vec<Taken>> {
+    // Each once, and in one order, whoever asks.
+    let wanted: Vec<IssueId> = issues.iter().copied().collect::<BTreeSet<_>>().into_iter().collect();
+    let answers = asked(session, &wanted, terms, patience)?;
+    answers.into_iter().map(|answer| taken(session, answer, None)).collect()
+}
+
+/// As [`acquire_all`], once everything that they depend on has landed: that is looked at again while they are held, so
+/// nobody is told of a claim on something that waits.
+///
+/// # Errors
+/// As [`acquire_all`], or what is missing once the time is over.
+pub fn acquire_ready(
+    session: &Session,
+    issues: &[IssueId],
+    terms: &Terms,
+    patience: Option<&Patience<'_>>,
+) -> Result<Vec<Taken>> {
+    let sys = session.sys();
+    let started = sys.clock.now()?;
+    let (mut pause, mut said) = (PAUSE, String::new());
+    loop {
+        session.claims_to_change()?.catch_up()?;
+        let waited = sys.clock.now()?.since(&started).forward().get();
+        let left = patience.map(|patience| patience.limit.get().saturating_sub(waited));
+        let mut missing = waits_for(session, issues)?;
+        if missing.is_none() {
+            let patience = patience.zip(left);
+            let patience =
+                patience.map(|(known, left)| Patience { limit: Millis::new(left), waits: known.waits });
+            let taken = acquire_all(session, issues, terms, patience.as_ref())?;
+            missing = waits_for(session, issues)?;
+            if missing.is_none() {
+                return Ok(taken);
+            }
+            for Taken { lease, .. } in taken.iter().filter(|taken| !taken.already_held) {
+                let holder = lease.holder.clone();
+                session.claims().command(&Command::Release { lease: lease.id, holder })?;
+            }
+        }
+        let Some(missing) = missing else { continue };
+        let (Some(patience), Some(left)) = (patience, left.filter(|left| *left > 0)) else {
+            return Err(missing);
+        };
+        if missing.to_string() != said {
+            said = missing.to_string();
+            session.notice(&Notice::WaitingOn(format!("waiting: {said}")));
+        }
+        patience.waits.wait(Millis::new(pause.min(left)))?;
+        pause = (pause * 2).min(LONGEST_PAUSE);
+    }
+}
+
+/// What the first of these issues that waits for something waits for.
+///
+/// # Errors
+/// When that cannot be told.
+pub fn waits_for(session: &Session, issues: &[IssueId]) -> Result<Option<Error>> {
+    let known = Issues::new(session);
+    for id in issues {
+        let missing = missing(&known, *id)?;
+        if !missing.is_empty() {
+            return Ok(Some(Error::NotReady { issue: known.handle(*id), missing }));
+        }
+    }
+    Ok(None)
+}
+
+fn asked(
+    session: &Session,
+    issues: &[IssueId],
+    terms: &Terms,
+    patience: Option<&Patience<'_>>,
+) -> Result<Vec<Answer>> {
     let claims = session.claims_to_change()?;
     let who = claimant(session)?;
-    let answer = match patience {
-        None => claims.acquire(issue, &who, terms),
-        Some(Patience { limit, waits }) => {
+    let answers = match (patience, issues) {
+        (None, [only]) => claims.acquire(*only, &who, terms).map(|answer| vec![answer]),
+        (None, several) => claims.acquire_all(several, &who, terms),
+        (Some(Patience { limit, waits }), issues) => {
             let agent = &session.agent()?.id;
-            let waiter = Waiter { caller: &session.caller, claims, issue, agent, access: session.access()? };
+            let waiter = Waiter { caller: &session.caller, claims, issues, agent, access: session.access()? };
             waiter.acquire(&who, terms, *limit, *waits)
         }
     };
-    let answer = answer.map_err(|error| in_the_way(session, error))?;
-    taken(session, answer, between)
+    answers.map_err(|error| in_the_way(session, error))
 }
 
 /// What keeps somebody from an issue. Nobody gives back what was claimed in a worktree that is gone.
@@ -120,20 +210,31 @@ pub fn within<T>(
     let started = sys.clock.now()?;
     let mut pause = PAUSE;
     loop {
-        match ask() {
-            Err(Error::NothingAvailable) => {}
+        let (why, words) = match ask() {
+            Err(Error::NothingAvailable) => {
+                (Error::NothingAvailable, "waiting for an issue to become available".to_owned())
+            }
+            Err(Error::Refused(refusal)) if is_reserved(&refusal) => {
+                let words = format!("waiting for paths: {refusal}");
+                (Error::Refused(refusal), words)
+            }
             done => return done,
-        }
+        };
         let waited = sys.clock.now()?.since(&started).forward();
         let Some(left) = patience.limit.get().checked_sub(waited.get()).filter(|left| *left > 0) else {
-            return Err(Error::NothingAvailable);
+            return Err(why);
         };
         if pause == PAUSE {
-            session.notice(&Notice::WaitingOn("waiting for an issue to become available".to_owned()));
+            session.notice(&Notice::WaitingOn(words));
         }
         patience.waits.wait(Millis::new(pause.min(left)))?;
         pause = (pause * 2).min(LONGEST_PAUSE);
     }
+}
+
+/// Whether paths are refused, not an issue.
+fn is_reserved(refusal: &Refusal) -> bool {
+    refusal.blocker().is_some_and(|lease| lease.resource.pattern().is_some())
 }
 
 /// What is available and wanted, the best first.
@@ -206,9 +307,13 @@ fn next_once(
     // While an issue is free, somebody else may take, finish and release it after it was looked at. Once it is held,
     // nobody can.
     loop {
-        let ask = |issue: &IssueId| claims.acquiring(*issue, &who, terms, dead.clone());
-        let commands: Vec<_> = candidates.iter().map(ask).collect::<Result<_>>()?;
-        let first = claims.medium.transact_first(&policy, &commands, &is_taken)?;
+        let first = if terms.reserve.is_some() {
+            with_paths(claims, &candidates, &who, terms, resume)?
+        } else {
+            let ask = |issue: &IssueId| claims.acquiring(*issue, &who, terms, dead.clone());
+            let commands: Vec<_> = candidates.iter().map(ask).collect::<Result<_>>()?;
+            claims.medium.transact_first(&policy, &commands, &is_taken)?
+        };
         let (at, answer) = first.ok_or(Error::NothingAvailable)?;
         let Answer::Granted(lease) = &answer else { return taken(session, answer, between) };
         let issue = candidates.drain(..=at).next_back();
@@ -218,6 +323,30 @@ fn next_once(
         }
         claims.command(&Command::Release { lease: lease.id, holder: who.holder.clone() })?;
     }
+}
+
+/// The first of these issues that can be had together with the paths that are wanted. Paths that somebody else has are
+/// refused: no other issue would help.
+fn with_paths(
+    claims: &Claims,
+    candidates: &[IssueId],
+    who: &Claimant,
+    terms: &Terms,
+    resume: bool,
+) -> Result<Option<(usize, Answer)>> {
+    for (at, issue) in candidates.iter().enumerate() {
+        match claims.acquire(*issue, who, terms) {
+            Ok(Answer::AlreadyHeld(_)) if !resume => {}
+            Ok(answer) => return Ok(Some((at, answer))),
+            Err(Error::Refused(refusal)) if is_taken(&refusal) => {
+                if is_reserved(&refusal) {
+                    return Err(Error::Refused(refusal));
+                }
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(None)
 }
 
 /// In how long a claim that is in the way of others may be over, if nobody renews it.

@@ -4,11 +4,12 @@
 use std::path::{Path, PathBuf};
 
 use holdfast_git::{Git, Repository};
-use holdfast_kernel::{Answer, Command, Lease, Text};
+use holdfast_kernel::{Answer, Command, Lease, LeaseId, Text};
 use holdfast_sys::{Guard, LockMode};
 
 use crate::agent::AgentId;
 use crate::caller::Caller;
+use crate::claims::reserved::claim_of;
 use crate::durable;
 use crate::error::{Error, Result, WorktreeError};
 use crate::gone::is_gone;
@@ -105,7 +106,8 @@ fn make(session: &Session, root: &Path, branch: Option<&str>, wanted: &Wanted) -
         Some(branch) => {
             git.run(&["worktree", "add", "-q", "--no-track", "-b", branch, "--", &path, &from])?
         }
-        None => git.run(&["worktree", "add", "-q", "--detach", "--", &path, &from])?,
+        // Git may still know one there whose directory was removed by hand; its branch keeps what was committed.
+        None => git.run(&["worktree", "add", "-q", "-f", "--detach", "--", &path, &from])?,
     };
     Ok(())
 }
@@ -212,8 +214,11 @@ pub fn prune(session: &Session) -> Result<Vec<Lease>> {
     let view = claims.view()?;
     let gone = view.table.iter().filter(|lease| !lease.standing(&view.now).is_over());
     let gone: Vec<Lease> = gone.filter(|lease| is_gone(lease, &worktrees)).cloned().collect();
+    let ids: Vec<LeaseId> = gone.iter().map(|lease| lease.id).collect();
     let mut ended = Vec::new();
-    for lease in gone {
+    // What belongs to a claim ends with it.
+    let alone = |lease: &Lease| claim_of(lease).is_none_or(|claim| !ids.contains(&claim));
+    for lease in gone.into_iter().filter(alone) {
         let command = Command::Evict { lease: lease.id, by: by.clone(), reason: reason.clone() };
         match claims.command(&command)? {
             Answer::Evicted(lease) => ended.push(lease),

@@ -87,6 +87,28 @@ pub(super) fn project_lock(root: &Path) -> Outcome {
     }
 }
 
+/// The pages of the server without a browser: their types, what they make of a history, and that what is committed for the
+/// server to embed is what the compiler makes of them.
+pub(super) fn dashboard(root: &Path) -> Outcome {
+    match Package::named(root, "dashboard") {
+        Ok(package) => tally::outcome(&package.script("test").run()),
+        Err(why) => Outcome::skipped(why),
+    }
+}
+
+/// The pages of the server in Chromium and Firefox, with the real programs behind them.
+pub(super) fn dashboard_in_browsers(root: &Path) -> Outcome {
+    let (jit, server) = (programs::to_test(root, "jit"), programs::to_test(root, "jit-server"));
+    let (Some(jit), Some(_)) = (jit, server) else {
+        return Outcome::one(false, "jit or jit-server does not build");
+    };
+    let there = browser::CHROMIUM.is_there().and_then(|()| browser::FIREFOX.is_there());
+    match there.and_then(|()| Package::named(root, "dashboard")) {
+        Ok(package) => tally::outcome(&package.script("test:browser").env("JIT", &jit).run()),
+        Err(why) => Outcome::skipped(why),
+    }
+}
+
 /// The official clients of the Model Context Protocol against `jit mcp`.
 /// In a long run also the coding clients in use, which weigh over a gigabyte.
 pub(super) fn protocol_clients(root: &Path, length: Length) -> Outcome {

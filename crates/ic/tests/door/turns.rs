@@ -123,3 +123,42 @@ fn cleaning_up_many_locks_keeps_nobody_waiting() {
     assert!(!site.root().join("n0/.breaking-0").exists());
     assert_eq!(site.list().len(), 2_000);
 }
+
+/// How many guards were entered at most without a rest in between, and how many in all.
+fn longest_run(log: &str) -> (usize, usize) {
+    let (mut longest, mut length, mut all) = (0, 0, 0);
+    for line in log.lines() {
+        if line.contains("nanosleep(") {
+            length = 0;
+        } else if line.contains("flock(") && !line.contains("LOCK_UN") {
+            (length, all) = (length + 1, all + 1);
+            longest = longest.max(length);
+        }
+    }
+    (longest, all)
+}
+
+/// Whoever waits looks at the guard every millisecond: between two sections that follow each other at once it gets in by
+/// luck only.
+#[test]
+fn cleaning_up_many_locks_leaves_the_guard_to_others_now_and_then() {
+    let site = Site::new();
+    if !has("strace") {
+        return println!("strace is not there");
+    }
+    for number in 0..1_500 {
+        fs::create_dir_all(site.root().join(format!("n/s{number}"))).unwrap();
+    }
+    site.lock(0, &["run", "a", "x", "--", "true"]);
+    let log = site.path("log");
+    let mut strace = site.program("strace");
+    strace.args(["-f", "-qq", "-e", "trace=flock,clock_nanosleep,nanosleep", "-o"]);
+    strace.arg(&log).args([IC, "lock", "clean", "--older-than", "0"]);
+    if !strace.status().unwrap().success() {
+        return println!("strace may not be used here");
+    }
+    assert_eq!(site.list().len(), 0);
+    let (longest, all) = longest_run(&fs::read_to_string(&log).unwrap());
+    assert!(all > 3_000, "it has looked at all of them, and removed them: {all}");
+    assert!(longest < 500, "{longest} of {all} sections followed each other at once");
+}

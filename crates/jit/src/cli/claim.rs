@@ -27,6 +27,8 @@ pub enum ClaimKind {
     Issue,
     /// Branches, held by whoever lands work on them
     Branch,
+    /// Paths that are reserved
+    Paths,
     /// All that there are
     All,
 }
@@ -36,6 +38,7 @@ impl From<ClaimKind> for Kind {
         match kind {
             ClaimKind::Issue => Self::Issue,
             ClaimKind::Branch => Self::Branch,
+            ClaimKind::Paths => Self::Paths,
             ClaimKind::All => Self::All,
         }
     }
@@ -44,16 +47,20 @@ impl From<ClaimKind> for Kind {
 /// Claims.
 #[derive(Subcommand, Debug)]
 pub enum Claim {
-    /// Claim an issue
+    /// Claim an issue, or several: all of them or none
     #[command(
-        after_help = "Examples:\n  jit claim acquire 01JAB\n  jit claim acquire 01JAB --ttl 1800 --reason \"large refactoring\"\n  jit claim acquire 01JAB --wait 60\n  jit claim acquire 01JAB --keeper $$"
+        after_help = "Examples:\n  jit claim acquire 01JAB\n  jit claim acquire 01JAB 01JAC --wait 60\n  jit claim acquire 01JAB --when-ready --wait\n  jit claim acquire 01JAB --ttl 1800 --reason \"large refactoring\"\n  jit claim acquire 01JAB --wait 60\n  jit claim acquire 01JAB --keeper $$"
     )]
     Acquire {
-        /// The issue
-        issue: String,
+        /// The issue; of several, all are claimed or none
+        #[arg(required = true, value_name = "ISSUE")]
+        issues: Vec<String>,
         /// The terms of the claim.
         #[command(flatten)]
         terms: Terms,
+        /// Only if everything that it depends on has landed; with --wait, as soon as it has
+        #[arg(long)]
+        when_ready: bool,
         /// Wait that long for it to become free, in seconds; as long as it takes if no number is given
         #[arg(long, value_name = "SECONDS", num_args = 0..=1, default_missing_value = "forever", allow_negative_numbers = true)]
         wait: Option<String>,

@@ -42,6 +42,9 @@ pub struct ListFilters {
     /// Which issues are wanted.
     #[command(flatten)]
     pub filters: Filters,
+    /// Only the parts of this issue
+    #[arg(long, value_name = "ISSUE")]
+    pub parent: Option<String>,
     /// Only what this agent has claimed or is meant to do
     #[arg(long)]
     pub mine: bool,

@@ -18,6 +18,9 @@ pub struct Start {
     /// Wait that long for the issue to become free, or for one to become available, in seconds; as long as it takes if no number is given
     #[arg(long, value_name = "SECONDS", num_args = 0..=1, default_missing_value = "forever", allow_negative_numbers = true)]
     pub wait: Option<String>,
+    /// Reserve these paths with it, or claim nothing
+    #[arg(long, value_name = "PATTERN")]
+    pub reserve: Vec<String>,
     /// In a worktree of its own, which is made for it
     #[arg(long, conflicts_with_all = ["here", "another"])]
     pub worktree: bool,
@@ -62,6 +65,16 @@ pub struct Drop {
     /// Why, as a note for whoever takes it next
     #[arg(long, value_name = "TEXT")]
     pub reason: Option<String>,
+}
+
+/// Making parts of an issue.
+#[derive(Args, Debug)]
+pub struct Split {
+    /// The issue, which this worktree holds
+    pub issue: String,
+    /// The title of a part, for each of them
+    #[arg(long, value_name = "TITLE", num_args = 1.., required = true)]
+    pub into: Vec<String>,
 }
 
 /// Landing what others finished.

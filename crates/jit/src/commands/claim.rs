@@ -12,11 +12,13 @@ use holdfast_tracker::answers::claims::Wanted;
 use holdfast_tracker::error::Result;
 
 pub use adopt::ClaimAdoptOutput;
-pub use take::{ClaimCreateOutput, create, terms};
+pub use take::{AcquireOutput, ClaimCreateOutput, create, terms};
 
 pub fn run(context: &Context, command: &Command) -> Result<Report> {
     match command {
-        Command::Acquire { issue, terms, wait } => take::acquire(context, issue, terms, wait.as_deref()),
+        Command::Acquire { issues, terms, when_ready, wait } => {
+            take::acquire(context, issues, terms, *when_ready, wait.as_deref())
+        }
         Command::Next { terms, filters, resume, wait } => {
             take::next(context, terms, filters, *resume, wait.as_deref())
         }

@@ -22,7 +22,7 @@ use holdfast_tracker::{Session, run};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::run::{Outcome, Ran, check};
+use super::run::{Outcome, Ran, check, located};
 use crate::cli;
 use crate::context::Context;
 use crate::output::Report;
@@ -91,7 +91,7 @@ fn dispatch(context: &Context, typed: &cli::Pool) -> Result<Report> {
     state::checked(&typed.name)?;
     let (words, reads) = match typed.agent {
         Some(client) => client::words(client, &typed.agent_args),
-        None => (typed.command.clone(), false),
+        None => (located(&context.caller, typed.command.clone()), false),
     };
     check(&words)?;
     let session = asking(context, &typed.name)?;
@@ -111,7 +111,7 @@ fn dispatch(context: &Context, typed: &cli::Pool) -> Result<Report> {
     };
     let names = (1..=plan.workers).map(|number| format!("{}-{number}", plan.name)).collect();
     let now = context.caller.sys.clock.now()?;
-    let mut view = View { lanes: Lanes::new(context.printer, now, names) };
+    let mut view = View { lanes: Lanes::new(context.printer, now, names), attempts: plan.attempts };
     let name = plan.name.clone();
     let summary = Pool::new(&session, plan)?.run(&mut view)?;
     Ok(report(name, summary))
@@ -165,25 +165,41 @@ fn time(text: &str) -> Result<Millis> {
 /// The pool as people see it.
 struct View {
     lanes: Lanes,
+    attempts: u32,
+}
+
+impl View {
+    /// What became of a run, and what there is to say about it if there is room.
+    fn ended(&self, ran: &Ran) -> (String, String) {
+        let Ran { handle, title, reason, failed_attempts, needs_attention, .. } = ran;
+        let more = reason.as_ref().map_or_else(|| format!(": {title}"), |why| format!(": {why}"));
+        let text = match failed_attempts {
+            0 => format!("{} {handle}", word(ran.outcome)),
+            _ if *needs_attention => format!("needs attention: {handle}"),
+            failed => format!("failed {handle} ({failed} of {})", self.attempts),
+        };
+        (text, more)
+    }
 }
 
 impl Watcher for View {
     fn see(&mut self, now: &Stamp, lane: usize, what: &Happening<'_>) {
         let (colour, text, more) = match what {
-            Happening::Claimed(ran, _) => (
-                Colour::Yellow,
-                format!("claims {}", ran.handle),
-                format!(" (fence {}): {}", ran.fence, ran.title),
-            ),
+            Happening::Claimed(ran, _) => {
+                (Colour::Yellow, format!("claims {}", ran.handle), format!(": {}", ran.title))
+            }
             Happening::Ended(ran) => {
-                let because = ran.reason.as_deref().map(|why| format!(": {why}")).unwrap_or_default();
-                (colour(ran.outcome), format!("{} {}", word(ran.outcome), ran.handle), because)
+                let (text, more) = self.ended(ran);
+                (colour(ran.outcome), text, more)
             }
             Happening::Trouble(why) => (Colour::Red, "trouble".to_owned(), format!(": {why}")),
             Happening::Ending => {
                 return self.lanes.say("begins nothing new; once more stops what is running");
             }
             Happening::Stopping => return self.lanes.say("stops what is running"),
+            Happening::Waiting => {
+                return self.lanes.say("waits for something to do; Ctrl-C or jit dispatch stop ends it");
+            }
         };
         self.lanes.draw(now, lane, colour, &text, &more);
     }
@@ -221,8 +237,11 @@ fn report(name: String, summary: Summary) -> Report {
             ran.handle, ran.title, ran.handle
         ));
     }
-    for root in &kept {
-        text.push_str(&format!("stays, with work in it: {root}\n"));
+    if !kept.is_empty() {
+        text.push_str(
+            "kept, with work that is in no commit (git worktree remove --force PATH removes one):\n",
+        );
+        kept.iter().for_each(|root| text.push_str(&format!("  {root}\n")));
     }
     if let Some(why) = &stuck {
         text.push_str(&format!("{why}\n"));

@@ -31,7 +31,7 @@ pub fn run(context: &Context, id: &str) -> Result<Report> {
     let changed = writer.change(id, "editing", |draft| {
         let issue = draft.edit();
         issue.title.clone_from(&title);
-        issue.description.clone_from(&description);
+        issue.describe(description.clone());
         Ok(())
     })?;
     let verb = if changed.written { "updated" } else { "unchanged" };

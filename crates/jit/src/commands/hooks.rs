@@ -83,16 +83,33 @@ pub fn run(context: &Context, command: &Command) -> Result<Report> {
 /// What of the hooks and the merge driver is not set up in this repository; nothing where that cannot be told.
 #[must_use]
 pub fn missing(context: &Context) -> Vec<&'static str> {
-    let Ok(target) = Target::find(context, None) else { return Vec::new() };
-    let hooks = target.hooks().unwrap_or_default();
+    let Ok(Site { hooks, has_driver }) = site(context) else { return Vec::new() };
     let mut missing = Vec::new();
     if hooks.iter().any(|hook| matches!(hook.state, State::Missing | State::NotExecutable)) {
         missing.push("hooks");
     }
-    if target.config.get(&format!("{DRIVER}.driver")).is_none() {
+    if !has_driver {
         missing.push("merge driver");
     }
     missing
+}
+
+/// How it stands with the hooks and the merge driver of a repository.
+pub struct Site {
+    /// The hooks that a worktree has.
+    pub hooks: Vec<Hook>,
+    /// Whether git knows the merge driver.
+    pub has_driver: bool,
+}
+
+/// How it stands with the hooks and the merge driver of this repository.
+///
+/// # Errors
+/// When that cannot be told.
+pub fn site(context: &Context) -> Result<Site> {
+    let target = Target::find(context, None)?;
+    let has_driver = target.config.get(&format!("{DRIVER}.driver")).is_some();
+    Ok(Site { hooks: target.hooks()?, has_driver })
 }
 
 /// Where hooks go.

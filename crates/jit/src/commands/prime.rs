@@ -15,6 +15,7 @@ use holdfast_tracker::error::{Error, Result};
 use holdfast_tracker::issues::Issues;
 use holdfast_tracker::land;
 use holdfast_tracker::queries::{Board, Claimed, Filter};
+use holdfast_tracker::reserve;
 
 /// What an agent must know, as one JSON object.
 #[derive(Serialize, JsonSchema)]
@@ -54,7 +55,17 @@ fn facts(session: &Session) -> Result<Facts> {
             held.push(Held { handle: board.handles.of(id), title, left: left(&lease, &board.claimed.now) });
         }
     }
+    let (mut reserved, mut reserved_by_others) = (Vec::new(), 0);
+    let own = if agent.is_some() && session.has_identity()? { Some(session.holder()?) } else { None };
+    for lease in reserve::list(session)?.0 {
+        match own {
+            Some(holder) if lease.holder == *holder => reserved.push(lease.resource.to_string()),
+            _ => reserved_by_others += 1,
+        }
+    }
     Ok(Facts {
+        reserved,
+        reserved_by_others,
         agent: agent.map(ToString::to_string),
         place: session.root().map(|root| root.display().to_string()).unwrap_or_default(),
         branch: session.branch()?,

@@ -16,7 +16,7 @@ use holdfast_tracker::error::{Error, Result};
 use holdfast_tracker::ids::IssueId;
 use holdfast_tracker::issues::Issues;
 use holdfast_tracker::land::{self, Begun, Wanted};
-use holdfast_tracker::run::{self, Bound, Input, Record, Start};
+use holdfast_tracker::run::{self, Attempts, Bound, Input, Record, Start};
 use holdfast_tracker::{Caller, Session, take, worktrees};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -25,7 +25,7 @@ use crate::cli;
 use crate::context::Context;
 use crate::output::Report;
 use guarded::Guarded;
-pub(super) use words::{check, filled};
+pub(super) use words::{check, filled, located};
 
 /// What became of a run, as one JSON object.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
@@ -109,13 +109,17 @@ pub fn run(context: &Context, typed: &cli::Run) -> Result<Report> {
     record.makes(&session, &worktrees::place(&session, &name)?)?;
     let wanted = worktrees::Wanted { name, ..worktrees::Wanted::default() };
     let made = worktrees::add_detached(&session, &wanted).inspect_err(|_| record.remove(session.sys()))?;
-    let root = made.root;
-    let report = inside(&session.caller, &root)
-        .and_then(|inside| Work::begin(context, inside, typed, record.clone())?.go());
+    let (root, mut branches) = (made.root, Vec::new());
+    let report = inside(&session.caller, &root).and_then(|inside| {
+        let work = Work::begin(context, inside, typed, record.clone())?;
+        branches.extend(work.begun.branch.clone().filter(|branch| branch.starts_with("jit/")));
+        work.go()
+    });
     // Its guardian has taken it away, if there was one.
     if run::place::is_there(&session, &root)? && !run::place::take_away(&session, &root)? {
         context.printer.warn(&format!("{} stays: it has work that is in no commit", root.display()));
     }
+    run::place::forget(&session, &branches)?;
     record.remove(session.sys());
     report
 }
@@ -137,6 +141,8 @@ struct Work<'a> {
     begun: Begun,
     root: PathBuf,
     log: Option<Bound>,
+    /// Whether a run before this one was killed when the command had done its work.
+    has_worked: bool,
 }
 
 impl<'a> Work<'a> {
@@ -155,10 +161,10 @@ impl<'a> Work<'a> {
             ));
         }
         let terms = Terms::parse(typed.ttl.as_deref(), None, session.config(), session.agent()?)?;
-        let begun = start(context, &session, typed, &terms)?;
+        let (begun, has_worked) = start(context, &session, typed, &terms)?;
         guarded.keep(&begun.taken.lease.id.to_string())?;
         let log = log(&session, typed, &begun)?;
-        Ok(Self { context, session, typed, record, guarded, begun, root, log })
+        Ok(Self { context, session, typed, record, guarded, begun, root, log, has_worked })
     }
 
     /// Runs the command, and settles what became of it.
@@ -166,6 +172,8 @@ impl<'a> Work<'a> {
         self.tell(&Event::Claimed(&self.ran(Outcome::Released)));
         let ran = if self.guarded.is_interrupted()? {
             self.give_back(self.ran(Outcome::Dropped), "a signal came before the command was started", false)?
+        } else if self.has_worked && !self.typed.no_finish {
+            self.finish(self.ran(Outcome::Dropped))?
         } else {
             let start = self.command()?;
             let fate = self.guarded.run(start)?;
@@ -183,7 +191,7 @@ impl<'a> Work<'a> {
         let briefing = self.record.brief(&self.session, briefing.as_str())?;
         let words = match self.typed.pooled {
             true => filled(&self.typed.command, &self.placeholders(&briefing.to_string_lossy())),
-            false => self.typed.command.clone(),
+            false => located(&self.context.caller, self.typed.command.clone()),
         };
         let agent = self.session.agent()?.id.to_string();
         let variables = [
@@ -259,31 +267,40 @@ enum Event<'a> {
     Ended(&'a Ran),
 }
 
-/// Claims, or goes on with what a run before this one was cut off from.
-fn start(context: &Context, session: &Session, typed: &cli::Run, terms: &Terms) -> Result<Begun> {
+/// Claims, or goes on with what a run before this one was cut off from, and says whether the work of that is done.
+fn start(context: &Context, session: &Session, typed: &cli::Run, terms: &Terms) -> Result<(Begun, bool)> {
+    let mut has_worked = false;
     let issue = typed.issue.as_deref().map(|typed| Issues::new(session).resolve(typed)).transpose()?;
     if let [(id, lease)] = land::held_here(session)?.as_slice()
         && issue.is_none_or(|wanted| wanted == *id)
     {
-        go_on(session, typed, terms, *id, lease)?;
+        has_worked = go_on(session, typed, terms, *id, lease)?;
     }
     if !typed.here && land::held_here(session)?.is_empty() {
         leave_branch(context, session, typed.pooled)?;
     }
     let filter = typed.filters.parse()?.without(run::NEEDS_ATTENTION);
     let wanted = Wanted { issue, filter: &filter, another: false, here: typed.here };
-    land::start(session, &wanted, terms, None)
+    Ok((land::start(session, &wanted, terms, None)?, has_worked))
 }
 
 /// Goes on with a claim that is held here. The guardian of this run is the only one in this worktree, so whoever had it
-/// before is through with it, or was cut off.
-fn go_on(session: &Session, typed: &cli::Run, terms: &Terms, id: IssueId, lease: &Lease) -> Result<()> {
-    if land::close_over(session, id, lease)? || !keeper::is_gone(session.sys(), lease) {
-        return Ok(());
+/// before is through with it, or was cut off. Says whether its command had done its work.
+fn go_on(session: &Session, typed: &cli::Run, terms: &Terms, id: IssueId, lease: &Lease) -> Result<bool> {
+    if land::close_over(session, id, lease)? {
+        Attempts::forget(session, id);
+        return Ok(false);
     }
+    if !keeper::is_gone(session.sys(), lease) {
+        return Ok(false);
+    }
+    let has_worked = Attempts::has_worked(session, id, lease.fence.get());
     // Whoever comes back is the same holder; its claim has to name the guardian that is there now.
     let taken = take::acquire(session, id, terms, None)?;
-    if typed.here { Ok(()) } else { land::go_to_branch(session, &taken.lease) }
+    if !typed.here {
+        land::go_to_branch(session, &taken.lease)?;
+    }
+    Ok(has_worked)
 }
 
 /// Has this worktree leave the branch of an issue that is not held here any more: one that has landed, or that somebody

@@ -15,9 +15,9 @@ use crate::commands::demo;
 use crate::commands::gate::{check, define};
 use crate::commands::issue::delete;
 use crate::commands::{
-    claim, commit, decide, dep, dispatch, doc, engine, export, guardian, heartbeat, hook, hooks, import,
-    init, issue, log, mcp, merge_driver, prime, recover, setup, shell, status, validate, whoami, work,
-    worktree,
+    claim, commit, decide, dep, dispatch, doc, doctor, engine, export, guardian, heartbeat, hook, hooks,
+    import, init, issue, log, mcp, merge_driver, prime, recover, reserve, setup, shell, split, status,
+    validate, whoami, work, worktree,
 };
 use crate::output::Report;
 use holdfast_tracker::answers::{claims, create, gates, notes, pools, serve, show, update, worktrees};
@@ -34,7 +34,7 @@ pub type Output = (&'static str, fn() -> Form);
 
 /// Every command, and `error` for what goes wrong.
 pub const OUTPUTS: &[Output] = &[
-    ("claim acquire", of::<ClaimOutput>),
+    ("claim acquire", of::<claim::AcquireOutput>),
     ("claim adopt", of::<claim::ClaimAdoptOutput>),
     ("claim create", of::<claim::ClaimCreateOutput>),
     ("claim force-evict", of::<ClaimEvictOutput>),
@@ -68,6 +68,7 @@ pub const OUTPUTS: &[Output] = &[
     ("doc list", of::<doc::DocListOutput>),
     ("doc remove", of::<issue::IssueOutput>),
     ("doc show", of::<doc::DocShowOutput>),
+    ("doctor", of::<doctor::DoctorOutput>),
     ("drop", of::<work::DropOutput>),
     ("edit", of::<issue::IssueOutput>),
     ("engine check", of::<engine::EngineCheckOutput>),
@@ -130,12 +131,17 @@ pub const OUTPUTS: &[Output] = &[
     ("ready", of::<IssueListOutput<'static>>),
     ("recover", of::<recover::RecoverOutput>),
     ("reopen", of::<decide::DecideOutput>),
+    ("reserve add", of::<reserve::ReserveAddOutput>),
+    ("reserve check", of::<reserve::ReserveCheckOutput>),
+    ("reserve list", of::<reserve::ReserveListOutput>),
+    ("reserve release", of::<reserve::ReserveReleaseOutput>),
     ("run", of::<commands::run::RunOutput>),
     ("schema", of::<SchemaListOutput>),
     ("search", of::<search::SearchOutput>),
     ("serve", of::<serve::ServeOutput>),
     ("setup", of::<setup::SetupOutput>),
     ("show", of::<show::ShowOutput>),
+    ("split", of::<split::SplitOutput>),
     ("start", of::<work::StartOutput>),
     ("status", of::<status::StatusOutput>),
     ("sync", of::<work::SyncOutput>),

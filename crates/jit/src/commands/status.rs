@@ -7,7 +7,7 @@ use holdfast_kernel::Lease;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::commands::hooks;
+use crate::commands::{hooks, reserve};
 use crate::context::Context;
 use crate::output::Report;
 use crate::output::colours::state_colour;
@@ -48,6 +48,8 @@ pub struct Status {
     pub abandoned: Vec<String>,
     /// All claims.
     pub leases: Vec<Shown>,
+    /// The paths that are reserved.
+    pub reservations: Vec<Shown>,
     /// Who asks, if that is known.
     pub agent_id: Option<String>,
     /// Where claims are kept: `local` or `git`.
@@ -76,7 +78,13 @@ pub fn run(context: &Context) -> Result<Report> {
         claims_age_secs: shared.and_then(|shared| Some(shared.age()?.get() / 1_000)),
         ..status
     };
+    let (leases, reservations) = reserve::all(&session)?.into_iter().unzip::<_, _, Vec<Lease>, Vec<Shown>>();
+    let status = Status { reservations, ..status };
     let mut text = text(context, &board, &worktrees, &status);
+    if !leases.is_empty() {
+        text += "\n";
+        text += reserve::table(context, &leases, &status.reservations, &board.claimed.now);
+    }
     text += as_of(&session);
     if !status.not_set_up.is_empty() {
         text +=
@@ -102,6 +110,7 @@ fn status(issues: &Issues<'_>, board: &Board, worktrees: &[Entry], agent_id: Opt
         blocked: board.blocked().len(),
         abandoned: idle.map(|node| node.id.to_string()).collect(),
         leases: all(issues, board.claimed.iter().map(|(_, lease)| lease), &board.claimed.now, worktrees),
+        reservations: Vec::new(),
         agent_id,
         engine: "local",
         claims_age_secs: None,

@@ -9,6 +9,7 @@ use holdfast_tracker::error::{Error, LandError, Result};
 use holdfast_tracker::ids::IssueId;
 use holdfast_tracker::issues::{Issue, Issues, Scope, Standing, State};
 use holdfast_tracker::land::{self, Apart, Asked, Begun, Briefing, How, Outcome, Wanted};
+use holdfast_tracker::reserve;
 use holdfast_tracker::take::Patience;
 use holdfast_tracker::writes::results_of;
 use schemars::JsonSchema;
@@ -36,6 +37,9 @@ pub struct StartOutput {
     pub branch: Option<String>,
     /// Whether it was held already.
     pub already_held: bool,
+    /// The paths that are reserved for it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub reserved: Vec<String>,
     /// The worktree that was made for it, if one was asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub worktree: Option<String>,
@@ -55,7 +59,10 @@ pub struct Started {
 pub fn start(context: &Context, typed: &cli::Start) -> Result<Report> {
     let limit = typed.wait.as_deref().map(wait::limit).transpose()?;
     let session = context.session()?;
-    let terms = claim::terms(context, &session, &typed.terms)?;
+    let mut terms = claim::terms(context, &session, &typed.terms)?;
+    if !typed.reserve.is_empty() {
+        terms.reserve = Some(reserve::paths(&typed.reserve, false, None, terms.reason.clone())?);
+    }
     let issue = typed.issue.as_deref().map(|typed| Issues::new(&session).resolve(typed)).transpose()?;
     let filter = typed.filters.parse()?;
     let wanted = Wanted { issue, filter: &filter, another: typed.another, here: typed.here };
@@ -81,12 +88,17 @@ pub fn start(context: &Context, typed: &cli::Start) -> Result<Report> {
 }
 
 fn begun_report(issues: &Issues<'_>, begun: Begun, root: Option<&Path>) -> Report {
+    let reserved = reserve::patterns_of(issues.session(), begun.taken.lease.id).unwrap_or_default();
     let Begun { taken, issue, handle, branch, briefing } = begun;
     let verb = if taken.already_held { "going on with" } else { "started" };
     let time = left(&taken.lease, &taken.now);
     let place = root.map(|root| format!(" in {}", root.display())).unwrap_or_default();
     let agent = &taken.lease.holder.agent;
-    let text = format!("{verb} {handle} as {agent}{place}: {time}\n\n{}", briefing.as_str());
+    let mut text = format!("{verb} {handle} as {agent}{place}: {time}\n");
+    if !reserved.is_empty() {
+        text.push_str(&format!("reserved {}\n", reserved.join(", ")));
+    }
+    text.push_str(&format!("\n{}", briefing.as_str()));
     let brief = issue.id.clone();
     let document = StartOutput {
         issue: Started { handle, issue },
@@ -94,6 +106,7 @@ fn begun_report(issues: &Issues<'_>, begun: Begun, root: Option<&Path>) -> Repor
         briefing,
         branch,
         already_held: taken.already_held,
+        reserved,
         worktree: root.map(|root| root.display().to_string()),
     };
     Report::new(text, &document).brief(brief)

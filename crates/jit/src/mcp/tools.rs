@@ -68,6 +68,7 @@ struct Arguments {
     ttl: Option<u64>,
     another: bool,
     here: bool,
+    reserve: Vec<String>,
     message: Option<String>,
     staged_only: bool,
     empty: bool,
@@ -199,6 +200,7 @@ impl Tools {
         words.extend(given.ttl.map(|ttl| format!("--ttl={ttl}")));
         words.extend(given.another.then(|| "--another".to_owned()));
         words.extend(given.here.then(|| "--here".to_owned()));
+        words.extend(given.reserve.iter().map(|pattern| format!("--reserve={pattern}")));
         words.extend(named(given.issue.as_deref()));
         let answer = self.typed(context, words)?;
         let lease = part(&answer, "/lease");

@@ -30,7 +30,8 @@ const MEANT: &[(&[&str], &str)] = &[
     (&["renew", "extend"], "jit claim renew <issue>"),
     (&["evict", "steal", "kick"], "jit claim force-evict <issue> --reason '…'"),
     (&["wt", "worktrees", "branch"], "jit worktree add <name>"),
-    (&["fix", "repair", "doctor", "fsck"], "jit recover"),
+    (&["fix", "repair", "fsck"], "jit recover"),
+    (&["diagnose", "health", "diagnostics", "troubleshoot"], "jit doctor"),
     (&["check", "lint", "verify"], "jit validate all"),
     (&["install"], "jit init && jit hooks install"),
 ];

@@ -68,6 +68,7 @@ fn real_output_fits_the_schema() {
     changes_issues(&mut reader);
     changes_gates_and_documents(&mut reader);
     changes_claims(&mut reader);
+    reserves_and_splits(&mut reader);
     begins_and_finishes(&mut reader);
     changes_settings(&mut reader);
     looks_for_problems(&mut reader);
@@ -86,6 +87,27 @@ fn real_output_fits_the_schema() {
     // It talks to `jit run` alone.
     known.remove("guardian");
     assert_eq!(reader.held, known, "every schema is held to real output");
+}
+
+fn reserves_and_splits(reader: &mut Reader) {
+    let (one, two) = (reader.make(&["--title", "one"]), reader.make(&["--title", "two"]));
+    reader.ask(&["claim", "acquire", &one, &two]);
+    reader.ask(&["reserve", "add", "src/**", "--issue", &one, "--reason", "work"]);
+    reader.ask(&["reserve", "add", "docs/*.md", "--alone", "--shared"]);
+    reader.ask(&["reserve", "list"]);
+    reader.ask(&["reserve", "check", "src/x.rs"]);
+    reader.ask(&["claim", "list", "--kind", "all"]);
+    reader.ask(&["claim", "history"]);
+    reader.ask(&["status"]);
+    reader.ask(&["split", &one, "--into", "a part", "another part"]);
+    reader.ask(&["issue", "show", &one]);
+    reader.ask(&["list", "--parent", &one]);
+    reader.ask(&["reserve", "release", "docs/*.md"]);
+    reader.ask(&["reserve", "release", "--all"]);
+    reader.fails(&["reserve", "add", "/rooted"]);
+    for issue in [&one, &two] {
+        reader.bench.jit(&["claim", "release", issue]).ok();
+    }
 }
 
 fn asks_about_issues(reader: &mut Reader) {
@@ -195,6 +217,7 @@ fn changes_claims(reader: &mut Reader) {
     reader.ask(&["worktree", "init"]);
     reader.ask(&["worktree", "list"]);
     reader.ask(&["whoami"]);
+    reader.ask(&["doctor"]);
     reader.ask(&["worktree", "add", "more", "--agent", "agent:more"]);
     reader.ask(&["worktree", "remove", "more"]);
     reader.ask(&["worktree", "prune"]);

@@ -255,6 +255,27 @@ fn a_pool_with_a_time_of_its_own_ends_and_leaves_the_rest() {
     ground.assert_tidy();
 }
 
+/// A program that is named by a path from where the pool was begun is the one that is meant, in every worktree.
+#[test]
+fn a_program_is_looked_for_from_where_it_was_typed() {
+    let ground = Ground::new();
+    let titles = ground.issues(2);
+    let program = ground.bench.root().join("tools/agent.sh");
+    std::fs::create_dir(program.parent().unwrap()).unwrap();
+    std::fs::write(&program, format!("#!/bin/sh\n{WORK}\n")).unwrap();
+    std::fs::set_permissions(&program, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let folder = ground.bench.repo().join("deep/er");
+    std::fs::create_dir_all(&folder).unwrap();
+    let first = ["--json", "run", "--worktree", "--log", "--", "../../../tools/agent.sh"];
+    let answer = Answer::from(ground.command("agent:b", &first, &folder).output().unwrap());
+    assert_eq!(answer.ok().json()["run"]["outcome"], "landed");
+    let rest = ["--json", "dispatch", "--drain", "--", "../../../tools/agent.sh"];
+    let answer = Answer::from(ground.command("agent:b", &rest, &folder).output().unwrap());
+    assert_eq!(answer.ok().json()["pool"]["finished"], 1);
+    ground.assert_landed_once(&titles);
+    ground.assert_tidy();
+}
+
 #[test]
 fn a_command_that_is_not_there_is_no_fault_of_the_issues() {
     let ground = Ground::new();
@@ -266,7 +287,7 @@ fn a_command_that_is_not_there_is_no_fault_of_the_issues() {
     assert_eq!(ready["issues"].as_array().unwrap().len(), titles.len(), "{ready}");
     assert!(!ground.bench.jit(&["list"]).ok().stdout.contains("needs:attention"));
     let problem = answer.json()["pool"]["problem"].as_str().unwrap_or_default().to_owned();
-    assert!(problem.contains("the command was not started"), "{answer}");
+    assert!(problem.contains("cannot run ./no-such-agent in "), "{answer}");
     ground.assert_nothing_left();
 }
 

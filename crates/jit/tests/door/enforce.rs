@@ -8,7 +8,7 @@ use holdfast_trial::Answer;
 use crate::bench::Bench;
 
 /// What changes no issue: it looks, or keeps claims, settings, identities and hooks.
-const HARMLESS: [&str; 52] = [
+const HARMLESS: [&str; 53] = [
     "init",
     "list",
     "show",
@@ -40,6 +40,7 @@ const HARMLESS: [&str; 52] = [
     "claim list",
     "claim history",
     "whoami",
+    "doctor",
     "next",
     "log",
     "note",

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use holdfast_sys::os::ControlGroup;
 use holdfast_trial::{Answer, has, until};
 
 use crate::bench::{Bench, JIT};
@@ -161,4 +162,86 @@ fn a_wall_clock_that_jumps_disturbs_no_pool() {
     let lost = ground.bench.jit(&["--json", "claim", "history"]).ok().stdout;
     assert!(!lost.contains("evict"), "a claim was taken for over: {lost}");
     println!("{jumps} jumps of an hour; {} issues landed once each", titles.len());
+}
+
+/// Whether commands can be started in control groups here.
+fn has_control_groups() -> bool {
+    let probe = ControlGroup::place(&format!("jit-probe-{}", std::process::id()));
+    let has = probe.as_ref().is_some_and(ControlGroup::make);
+    if let Some(probe) = probe.filter(|_| has) {
+        assert!(probe.remove());
+    } else {
+        println!("no control groups can be made here");
+    }
+    has
+}
+
+/// Everybody is killed who could end it, and what is left has neither the mark nor a parent of its own: it is found in
+/// its control group.
+#[test]
+fn what_has_thrown_its_mark_away_is_ended_by_the_next_run() {
+    if !has_control_groups() {
+        return;
+    }
+    let ground = Ground::new();
+    ground.bench.issue("one");
+    let (pid, groups) = (ground.bench.root().join("pid"), ground.bench.root().join("groups"));
+    let hide = format!("echo $$ > {0}.new; mv {0}.new {0}; exec sleep 1000", pid.display());
+    let script = format!(
+        "cat /proc/self/cgroup > {}; setsid env -i sh -c '{hide}' & echo half > half; sleep 1000",
+        groups.display()
+    );
+    let mut child = ground.spawn(&["run", "--log", "--", "sh", "-c", &script], &ground.there);
+    until("it hides", || pid.exists());
+    std::thread::scope(|scope| {
+        scope.spawn(|| child.wait().unwrap());
+        ground.kill_all();
+    });
+    let pid = std::fs::read_to_string(&pid).unwrap().trim().to_owned();
+    let is_alive = || {
+        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+        !stat.is_empty() && !stat.contains(") Z ")
+    };
+    assert!(is_alive(), "nobody was left to end it");
+    let group = std::fs::read_to_string(&groups).unwrap();
+    let group = group.lines().find_map(|line| line.strip_prefix("0::")).unwrap().to_owned();
+    assert!(group.contains("/jit-"), "it is in no group of its own: {group}");
+    std::fs::remove_file(ground.there.join("half")).unwrap();
+    let ran = ground.ran(&["--log"], "cat /proc/self/cgroup > file");
+    assert_eq!(ran["outcome"], "landed", "{ran}");
+    assert!(!is_alive(), "it is still there");
+    let name = group.rsplit('/').next().unwrap();
+    let place = ControlGroup::place(name).unwrap();
+    assert!(!place.path().exists(), "{} is left", place.path().display());
+    let own = std::fs::read_to_string(ground.bench.repo().join("file")).unwrap();
+    let own = own.lines().find_map(|line| line.strip_prefix("0::")).unwrap().rsplit('/').next().unwrap();
+    let place = ControlGroup::place(own).unwrap();
+    assert!(own.starts_with("jit-") && own != name && !place.path().exists(), "{own} is left");
+    ground.assert_nothing_left();
+}
+
+/// Worktrees that go away while commands work in them, as git removes them or by hand: the pool makes others, everything
+/// lands once, and an issue whose command does so each time is given up on.
+#[test]
+fn a_pool_whose_worktrees_are_removed_makes_others() {
+    let ground = Ground::new();
+    let titles = ground.issues(6);
+    let (by_git, by_hand) = (ground.bench.issue("always by git"), ground.bench.issue("always by hand"));
+    let script = format!(
+        "cd /; by_git() {{ git -C {1} worktree remove --force \"$OLDPWD\"; exit 0; }}; \
+         by_hand() {{ rm -rf \"$OLDPWD\"; exit 0; }}; case $JIT_ISSUE_TITLE in \
+         'task 1') mkdir {0}/one && by_git;; 'task 3') mkdir {0}/three && by_hand;; \
+         'always by git') by_git;; 'always by hand') by_hand;; esac; cd \"$OLDPWD\" && {WORK}",
+        ground.bench.root().display(),
+        ground.bench.repo().display()
+    );
+    let answer = ground.drained(&["-n", "2", "--attempts", "2"], &script);
+    assert_eq!(answer.code, Some(7), "{answer}");
+    assert!(ground.bench.root().join("one").exists() && ground.bench.root().join("three").exists());
+    ground.assert_landed_once(&titles);
+    for id in [by_git, by_hand] {
+        let shown = ground.bench.jit(&["show", &id]).ok().stdout;
+        assert!(shown.contains("needs:attention") && shown.contains("its worktree was removed"), "{shown}");
+    }
+    ground.assert_tidy();
 }

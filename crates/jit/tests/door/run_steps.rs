@@ -22,7 +22,7 @@ fi
 exec "$CUT_GIT" "$@"
 "#;
 
-const WORK: &str = "echo $JIT_ISSUE_ID > file-$JIT_ISSUE_ID";
+const WORK: &str = "echo $JIT_ISSUE_ID >> file-$JIT_ISSUE_ID";
 
 /// Who dies.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -110,6 +110,17 @@ fn rest(ground: &Ground, agent: &str, at: &Path, context: &str) {
     panic!("{context}: {agent} does not come to an end");
 }
 
+/// What a command did before a run died is landed, and not done again.
+fn assert_worked_once(ground: &Ground, context: &str) {
+    for entry in std::fs::read_dir(ground.bench.repo()).unwrap() {
+        let path = entry.unwrap().path();
+        if path.file_name().unwrap().to_string_lossy().starts_with("file-") {
+            let lines = std::fs::read_to_string(&path).unwrap().lines().count();
+            assert_eq!(lines, 1, "{context}: {} was worked on {lines} times", path.display());
+        }
+    }
+}
+
 /// A run dies at each of its steps; whoever comes next lands its issue, once, and can begin in its worktree.
 fn dies_at_every_step(dies: Dies, moment: Moment, next: Next) {
     let (ground, cut) = (Ground::new(), Cut::new());
@@ -135,6 +146,7 @@ fn dies_at_every_step(dies: Dies, moment: Moment, next: Next) {
         }
         rest(&ground, "agent:b", &ground.there, &context);
         ground.assert_landed_once(&titles);
+        assert_worked_once(&ground, &context);
         assert!(ground.bench.leases().is_empty(), "{context}: {:?}", ground.bench.leases());
         ground.assert_nothing_left();
     }
@@ -175,6 +187,7 @@ fn a_pool_goes_on_with_the_last_run_whatever_step_it_died_at() {
         let answer = ground.drained(&["-n", "1"], WORK);
         assert_eq!(answer.code, Some(0), "after git {args}: {answer}");
         ground.assert_landed_once(&titles);
+        assert_worked_once(&ground, &args);
         ground.assert_tidy();
     }
     assert!(titles.len() > 8, "{} steps only", titles.len());

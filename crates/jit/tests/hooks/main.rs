@@ -12,5 +12,6 @@ mod merge;
 mod message;
 mod push;
 mod receive;
+mod reserved;
 mod stage;
 mod story;

@@ -117,3 +117,27 @@ fn attributes_that_are_there_stay() {
     assert_eq!(std::fs::read_to_string(main.dir.join(".jit/.gitattributes")).unwrap(), "mine\n");
     assert_eq!(std::fs::read_to_string(main.dir.join(".gitattributes")).unwrap(), "*.jsonl binary\n");
 }
+
+#[test]
+fn lines_of_a_description_that_both_changed_are_kept_and_named_until_somebody_resolves_them() {
+    let stage = Stage::new();
+    let said = |text: &str, fence: u64| json!({"description": text, "fence": fence, "fence_log": "L"});
+    let issue = branches(&stage, said("begin\nours\nend", 5), said("begin\ntheirs\nend", 7));
+    let main = stage.main();
+    main.git(&["merge", "-q", "--no-edit", "theirs"]).ok();
+    let merged = read(&main, &issue);
+    let text = merged["description"].as_str().unwrap();
+    assert!(
+        text.contains("ours") && text.contains("theirs") && text.contains("<<<<<<< one version"),
+        "{text}"
+    );
+    assert_eq!((&merged["conflict"], &merged["fence"]), (&json!("description"), &json!(7)));
+    let found = main.jit(&["validate", "all"]);
+    assert!(found.code == Some(7) && found.stdout.contains("jit edit"), "{found}");
+    assert!(main.jit(&["show", &issue]).ok().stdout.contains("two versions of the description"));
+    main.jit(&["issue", "update", &issue, "--description", &format!("{text}\nand more")]).ok();
+    assert_eq!(read(&main, &issue)["conflict"], "description", "the marks are still there");
+    main.jit(&["issue", "update", &issue, "--description", "begin\nboth\nend"]).ok();
+    assert_eq!(read(&main, &issue).get("conflict"), None);
+    main.jit(&["validate", "all"]).ok();
+}

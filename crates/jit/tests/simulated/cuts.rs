@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use holdfast_sys::sim::{Choice, Choices, Config, Fault, Faults, Moment, Odds, Random};
 use serde_json::Value;
 
-use crate::stage::{ANNA, Agent, BERTA, ISSUE, Stage, Told};
+use crate::stage::{ANNA, Agent, BERTA, ISSUE, OTHER, Stage, Told};
 
 /// Strikes once, at the nth occasion after it was armed; then fate has it what survives.
 struct Strike {
@@ -182,5 +182,59 @@ fn a_claim_is_handed_over_whole_or_not_at_all() {
         if let Ok(berta) = berta {
             assert!(lease(&berta).1 > 1, "a fence was given out twice: {berta}");
         }
+    });
+}
+
+/// The patterns that are reserved, and by whom.
+fn reserved(stage: &mut Stage) -> Vec<(String, String)> {
+    let listed = stage.quietly(BERTA, &["reserve", "list"]).unwrap();
+    let text = |value: &Value| value.as_str().unwrap().to_owned();
+    let all = listed["reservations"].as_array().unwrap();
+    all.iter().map(|one| (text(&one["pattern"]), text(&one["agent_id"]))).collect()
+}
+
+#[test]
+fn paths_are_reserved_all_or_none_wherever_it_is_cut_off() {
+    cut(
+        |_| (),
+        &["reserve", "add", "src/**", "docs/*.md", "Cargo.toml"],
+        |stage, told| {
+            let there = reserved(stage);
+            assert!([0, 3].contains(&there.len()), "{there:?}");
+            assert!(there.len() == 3 || !matches!(told, Some(Ok(_))), "it was reserved and is not");
+            let berta = stage.quietly(BERTA, &["reserve", "add", "src/x.rs"]);
+            assert_eq!(berta.err(), (there.len() == 3).then_some(4));
+        },
+    );
+}
+
+#[test]
+fn several_issues_are_claimed_all_or_none_wherever_it_is_cut_off() {
+    cut(
+        |_| (),
+        &["claim", "acquire", ISSUE, OTHER],
+        |stage, told| {
+            let listed = stage.quietly(BERTA, &["claim", "list"]).unwrap();
+            assert!(listed["count"] == 0 || listed["count"] == 2, "{listed}");
+            assert!(listed["count"] == 2 || !matches!(told, Some(Ok(_))), "they were claimed and are not");
+            stage.quietly(ANNA, &["claim", "acquire", ISSUE, OTHER]).unwrap();
+            assert_eq!(stage.quietly(BERTA, &["claim", "acquire", OTHER]), Err(4));
+        },
+    );
+}
+
+#[test]
+fn what_is_reserved_ends_with_its_claim_wherever_that_is_cut_off() {
+    fn with_paths(stage: &mut Stage) {
+        held(stage);
+        stage.quietly(ANNA, &["reserve", "add", "src/**", "docs/**"]).unwrap();
+    }
+    cut(with_paths, &["claim", "release", ISSUE], |stage, told| {
+        let is_held = stage.quietly(BERTA, &["claim", "status", "--issue", ISSUE]).unwrap()["count"] == 1;
+        let there = reserved(stage);
+        assert_eq!(there.len(), if is_held { 2 } else { 0 }, "{there:?}");
+        assert!(!(is_held && matches!(told, Some(Ok(_)))), "it was given back and is held");
+        let berta = stage.quietly(BERTA, &["reserve", "add", "src/x.rs"]);
+        assert_eq!(berta.is_ok(), !is_held);
     });
 }

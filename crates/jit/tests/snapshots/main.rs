@@ -58,6 +58,7 @@ scripts!(
     push,
     query,
     recover,
+    reserve,
     setup,
     shell,
     start,

@@ -19,3 +19,4 @@ mod load;
 mod one;
 mod page;
 mod same;
+mod shown;

@@ -3,7 +3,8 @@
 
 use holdfast_kernel::{Event, Fence, Lease};
 
-use crate::json::{Words, read, write};
+use crate::json::write::{self, Spot};
+use crate::json::{Words, read};
 
 /// More bytes than nearly every event needs, so that writing one asks for memory once.
 const TYPICAL: usize = 512;
@@ -12,7 +13,7 @@ const TYPICAL: usize = 512;
 #[must_use]
 pub fn write_event(event: &Event, sequence: Fence) -> Vec<u8> {
     let mut out = Vec::with_capacity(TYPICAL);
-    write::event(&mut out, &Words::PLAIN, event, sequence, sequence);
+    write::event(&mut out, &Words::PLAIN, event, &Spot { sequence, batch: sequence, together: None });
     out.push(b'}');
     out
 }

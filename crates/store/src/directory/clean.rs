@@ -3,6 +3,8 @@
 
 use std::path::{Path, PathBuf};
 
+use holdfast_kernel::Millis;
+
 use super::change::remove_tree;
 use super::layout::{self, Spot};
 use super::scan::{self, Kept, Lock, families, names};
@@ -10,7 +12,10 @@ use super::{Directory, Inner};
 use crate::{Result, whole};
 
 /// How much is done in one section: others take their turns in between.
-const PORTION: usize = 64;
+const PORTION: usize = 16;
+/// How long nothing is done between two full portions. Others look whether the section is free every now and then, and one
+/// that is free for a moment only is never seen to be.
+const REST: Millis = Millis::new(5);
 
 impl Directory {
     /// What crashes left behind.
@@ -40,12 +45,20 @@ impl Directory {
                     Some(self.root.join(&family).join(name)).filter(|path| self.is_there(path))
                 };
                 gone.extend(self.remove(|| Ok(some.iter().filter_map(there).collect()))?);
+                self.rest_after(some.len());
             }
             for some in scan::spots_in(&self.root, &family, &scopes).chunks(PORTION) {
                 gone.extend(self.remove(|| self.beside_owners(some))?);
+                self.rest_after(some.len());
             }
         }
         Ok(gone)
+    }
+
+    fn rest_after(&self, done: usize) {
+        if done == PORTION {
+            self.sys.clock.sleep(REST);
+        }
     }
 
     /// Removes what `find` finds, in a section of its own, so that nobody waits for more than that. Says what is gone.

@@ -9,7 +9,7 @@ use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, Visitor};
 
 use super::words::Words;
-use super::write::PATTERN;
+use super::write::{PATTERN, TOGETHER};
 
 /// A string, borrowed where it needs no unescaping.
 #[derive(Deserialize)]
@@ -58,6 +58,7 @@ pub(crate) struct Fields<'a> {
     pub(crate) version: Option<u64>,
     pub(crate) sequence: Option<u64>,
     pub(crate) batch: Option<u64>,
+    pub(crate) together: Option<u64>,
     pub(crate) op: Option<Cow<'a, str>>,
     pub(crate) lease: Option<Cow<'a, str>>,
     pub(crate) from_lease: Option<Cow<'a, str>>,
@@ -136,6 +137,7 @@ impl Naming<'_> {
             "schema_version" => once(&mut fields.version, &key, map),
             "sequence" => once(&mut fields.sequence, &key, map),
             "batch" => once(&mut fields.batch, &key, map),
+            TOGETHER => once(&mut fields.together, &key, map),
             "op" => text(&mut fields.op, &key, map),
             "lease_id" => text(&mut fields.lease, &key, map),
             "from_lease_id" => text(&mut fields.from_lease, &key, map),

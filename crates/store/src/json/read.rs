@@ -12,7 +12,7 @@ use serde::de::{Deserialize, DeserializeSeed, Deserializer};
 use super::fields::{Fields, Fill, Naming};
 use super::moment;
 use super::words::Words;
-use super::write::{NEWEST, PATTERN, VERSION, version_of};
+use super::write::{MOST_TOGETHER, NEWEST, PATTERN, VERSION, version_of};
 
 /// What is wrong with an object, for a person.
 pub(crate) type Problem = String;
@@ -39,10 +39,27 @@ pub(crate) fn entry(line: &[u8], words: &Words) -> Result<Entry, Problem> {
     }
     let op = required(fields.op.take(), "op")?;
     let event = event(&op, &mut fields, sequence)?;
-    if version_of(&event) != version {
+    if version_of(&event, fields.together) != version {
         return Err(format!("what it says is not of format version {version}"));
     }
+    // Whoever reads looks for the number there, before it reads the line.
+    if fields.together != together(line) {
+        return Err("`together` is not where it belongs".into());
+    }
     Ok(Entry { sequence, batch, event })
+}
+
+/// How many lines count together from this one on, if it is the first of several.
+pub(crate) fn together(line: &[u8]) -> Option<u64> {
+    let rest = digits(line.strip_prefix(br#"{"schema_version":2,"sequence":"#)?)?.1;
+    let (count, _) = digits(rest.strip_prefix(br#","together":"#)?)?;
+    (2..=MOST_TOGETHER).contains(&count).then_some(count)
+}
+
+fn digits(text: &[u8]) -> Option<(u64, &[u8])> {
+    let end = text.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    let (number, rest) = text.split_at_checked(end)?;
+    Some((std::str::from_utf8(number).ok()?.parse().ok()?, rest))
 }
 
 /// The batch of a line that may be out of its place, if it is a line of a log at all.

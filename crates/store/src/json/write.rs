@@ -12,15 +12,34 @@ use super::words::Words;
 /// The version of what can be said with names alone.
 pub(crate) const VERSION: u64 = 1;
 
-/// The version of what speaks of patterns: a program that knows none of them must not take it for damage.
+/// The version of what speaks of patterns, or of lines that count only together: a program that knows neither must not
+/// take it for damage, nor believe a part of what was cut off.
 pub(crate) const NEWEST: u64 = 2;
 
 /// What a pattern stands under, in the place of the door's word for a resource.
 pub(crate) const PATTERN: &str = "pattern";
 
+/// What says how many lines, from this one on, count only if all of them are there.
+pub(crate) const TOGETHER: &str = "together";
+
+/// The most lines that can count together.
+pub(crate) const MOST_TOGETHER: u64 = 1 << 16;
+
+/// Where a line stands in its log.
+#[derive(Clone, Copy)]
+pub(crate) struct Spot {
+    /// Its number.
+    pub(crate) sequence: Fence,
+    /// The number of the first line of the append that it is part of.
+    pub(crate) batch: Fence,
+    /// How many lines count together, on the first one of them.
+    pub(crate) together: Option<u64>,
+}
+
 /// The version of an event's line.
-pub(crate) const fn version_of(event: &Event) -> u64 {
+pub(crate) const fn version_of(event: &Event, together: Option<u64>) -> u64 {
     match event {
+        _ if together.is_some() => NEWEST,
         Event::Granted { lease } | Event::Transferred { lease, .. } if lease.resource.pattern().is_some() => {
             NEWEST
         }
@@ -134,12 +153,15 @@ fn string(out: &mut Vec<u8>, value: &str) {
 }
 
 /// Writes the body of an event's line: an object that is not closed, because the chain's hash follows.
-pub(crate) fn event(out: &mut Vec<u8>, words: &Words, event: &Event, sequence: Fence, batch: Fence) {
+pub(crate) fn event(out: &mut Vec<u8>, words: &Words, event: &Event, spot: &Spot) {
     let mut line = Object::open(out);
-    line.number("schema_version", version_of(event));
-    line.number("sequence", sequence.get());
-    if batch != sequence {
-        line.number("batch", batch.get());
+    line.number("schema_version", version_of(event, spot.together));
+    line.number("sequence", spot.sequence.get());
+    if spot.batch != spot.sequence {
+        line.number("batch", spot.batch.get());
+    }
+    if let Some(together) = spot.together {
+        line.number(TOGETHER, together);
     }
     line.text("op", op(event));
     match event {

@@ -1,7 +1,7 @@
 //! Writing: what becomes durable, in which order, and what happens when it does not. Everything here runs
 //! inside the exclusive section.
 
-use holdfast_kernel::{Answer, Command, Fence, Policy, Refusal, Stamp, Table, apply, decide};
+use holdfast_kernel::{Answer, Command, Event, Fence, Policy, Refusal, Stamp, Table, apply, decide};
 use holdfast_sys::Open;
 
 use super::Log;
@@ -11,8 +11,9 @@ use super::observer::Recorded;
 use super::scan::Cursor;
 use super::segment::Header;
 use super::state::State;
-use crate::json::{Words, write};
-use crate::{CounterId, Error, Record, Result, check_decision};
+use crate::json::Words;
+use crate::json::write::{self, MOST_TOGETHER, Spot};
+use crate::{CounterId, Error, Plan, Record, Result, check_decision};
 
 /// Whoever is alone with the log.
 pub(super) struct Writer<'a> {
@@ -59,6 +60,50 @@ impl Writer<'_> {
             answers.iter().any(Result::is_ok) && self.settle()?
         };
         if let Some((policy, _)) = requests.last().filter(|_| wrote) {
+            self.write_index(policy, batch.lines.len() as u64, &now)?;
+        }
+        self.tell(&batch.records);
+        Ok(answers)
+    }
+
+    /// Decides the commands of a plan in their order and makes all their events durable in one write that counts as a
+    /// whole. If one is refused, nothing is written, and what is known of the log is forgotten.
+    pub(super) fn commit_together(&mut self, policy: &Policy, plan: &Plan<'_>) -> Result<Vec<Answer>> {
+        let now = self.log.sys.clock.now()?;
+        self.state = self.log.current(self.state.take())?;
+        let nobody = Table::new();
+        let table = self.state.as_ref().map_or(&nobody, |state| &state.cursor.table);
+        let commands = plan(table, &now)?;
+        if self.state.is_none() {
+            // Whoever is refused leaves nothing behind, not even an empty log.
+            decided(&mut Table::new(), policy, &commands, &now, Fence::FIRST)?;
+            self.open()?;
+        }
+        let words = &self.log.settings.words;
+        let cursor = &mut self.opened()?.cursor;
+        let first = next(cursor)?;
+        let (records, answers) = decided(&mut cursor.table, policy, &commands, &now, first)?;
+        let mut batch = Batch::after(cursor)?;
+        let count = records.len() as u64;
+        if count > MOST_TOGETHER {
+            let what = format!("{count} transitions are more than can count together");
+            return Err(Error::damaged(std::path::Path::new("the table"), "a decision", what));
+        }
+        let counted = Some(count).filter(|count| *count > 1 && commands.len() > 1);
+        for record in records {
+            let together = counted.filter(|_| record.sequence == first);
+            batch.line(words, &record.event, record.sequence, together);
+            cursor.sequence = record.sequence.get();
+            batch.records.push(record);
+        }
+        let wrote = if count > 0 {
+            self.append(&batch)?;
+            true
+        } else {
+            // An answer must not rest on what a crash could still take away.
+            !answers.is_empty() && self.settle()?
+        };
+        if wrote {
             self.write_index(policy, batch.lines.len() as u64, &now)?;
         }
         self.tell(&batch.records);
@@ -215,6 +260,36 @@ fn without_events(
     Some(answers)
 }
 
+/// What commands cause one after the other, put into the table, and what their callers are told; the refusal of the
+/// first that is refused.
+fn decided(
+    table: &mut Table,
+    policy: &Policy,
+    commands: &[Command],
+    now: &Stamp,
+    first: Fence,
+) -> Result<(Vec<Record>, Vec<Answer>)> {
+    let exhausted = || Error::Refused(Refusal::FencesExhausted);
+    let mut records: Vec<Record> = Vec::new();
+    let mut answers = Vec::with_capacity(commands.len());
+    for command in commands {
+        let position = first.plus(records.len() as u64).ok_or_else(exhausted)?;
+        let decision = decide(table, policy, command, now, position)?;
+        check_decision(command, position, &decision);
+        for event in &decision.events {
+            let sequence = first.plus(records.len() as u64).ok_or_else(exhausted)?;
+            let misfit = |what: &dyn std::fmt::Display| {
+                Error::damaged(std::path::Path::new("the table"), "a decision", what)
+            };
+            let record = Record::of(sequence, event, table);
+            records.push(record.ok_or_else(|| misfit(&"it is about a lease that is not there"))?);
+            apply(table, event).map_err(|error| misfit(&error))?;
+        }
+        answers.push(decision.answer);
+    }
+    Ok((records, answers))
+}
+
 /// The number that the next line will have.
 pub(super) fn next(cursor: &Cursor) -> Result<Fence> {
     Fence::new(cursor.sequence + 1).map_err(|_| Error::Refused(Refusal::FencesExhausted))
@@ -237,6 +312,13 @@ impl Batch {
         Ok(Self { first: next(cursor)?, lines: Vec::new(), link: cursor.link, records: Vec::new() })
     }
 
+    /// Adds the line of an event.
+    fn line(&mut self, words: &Words, event: &Event, sequence: Fence, together: Option<u64>) {
+        let start = self.lines.len();
+        write::event(&mut self.lines, words, event, &Spot { sequence, batch: self.first, together });
+        self.link = chain::seal(&mut self.lines, start, self.link);
+    }
+
     /// Decides a command and adds the lines of its events. What it changes in the cursor is true only
     /// once the batch is durable.
     fn add(
@@ -255,9 +337,7 @@ impl Batch {
         check_decision(command, position, &decision);
         for event in &decision.events {
             let sequence = next(cursor)?;
-            let start = self.lines.len();
-            write::event(&mut self.lines, words, event, sequence, self.first);
-            self.link = chain::seal(&mut self.lines, start, self.link);
+            self.line(words, event, sequence, None);
             self.records.extend(Record::of(sequence, event, &cursor.table));
             apply(&mut cursor.table, event)
                 .map_err(|error| Error::damaged(std::path::Path::new("the table"), "a decision", error))?;

@@ -45,6 +45,15 @@ pub(super) enum Tail {
     },
 }
 
+/// Whether lines that count together are all there.
+enum Whole {
+    Yes,
+    /// There is no end of the last one that has been read.
+    Short,
+    /// One of them is not the line that was written.
+    Broken,
+}
+
 /// Takes in a line at an offset.
 type TakeIn<'a> = dyn FnMut(&[u8], u64) -> std::result::Result<(u64, u64), Problem> + 'a;
 
@@ -107,6 +116,15 @@ impl Cursor {
             for end in memchr::memchr_iter(b'\n', buffer.lines()) {
                 let line = buffer.lines().get(used..end).unwrap_or_default();
                 let Some(link) = chain::verify(line, self.link) else { return self.judge_tail(source) };
+                if let Some(count) = read::together(line) {
+                    let rest = buffer.lines().get(used..).unwrap_or_default();
+                    match self.all_of(source, rest, count)? {
+                        Whole::Yes => {}
+                        Whole::Broken => return self.judge_tail(source),
+                        // The rest of them may lie behind what has been read of the file.
+                        Whole::Short => break,
+                    }
+                }
                 // Whoever wrote this line did so on purpose: what does not fit is damage, not a torn write.
                 let position =
                     take_in(line, self.len).map_err(|problem| self.misfit(source, line, problem))?;
@@ -115,12 +133,32 @@ impl Cursor {
             }
             buffer.drop_front(used);
             if !more {
+                // Lines of which some are missing count as little as a line that has no end.
                 return if buffer.is_empty() { Ok(Tail::Clean) } else { self.judge_tail(source) };
             }
             if buffer.len() > LONGEST_LINE {
                 return self.judge_tail(source);
             }
         }
+    }
+
+    /// Whether all lines that count together with the first of `lines` are there.
+    fn all_of(&self, source: &Source<'_>, lines: &[u8], count: u64) -> Result<Whole> {
+        let mut link = self.link;
+        let mut from = 0;
+        for place in 0..count {
+            let rest = lines.get(from..).unwrap_or_default();
+            let Some(end) = memchr::memchr(b'\n', rest) else { return Ok(Whole::Short) };
+            let line = rest.get(..end).unwrap_or_default();
+            let Some(next) = chain::verify(line, link) else { return Ok(Whole::Broken) };
+            let first = self.sequence + 1;
+            if place > 0 && read::batch(line, source.words) != Some(first) {
+                let what = format!("only {place} of {count} lines that count together are there");
+                return Err(Error::damaged(source.path, self.place(), what));
+            }
+            (link, from) = (next, from + end + 1);
+        }
+        Ok(Whole::Yes)
     }
 
     fn advance(

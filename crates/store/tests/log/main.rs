@@ -8,4 +8,5 @@ mod observer;
 mod patterns;
 mod segments;
 mod support;
+mod together;
 mod writing;

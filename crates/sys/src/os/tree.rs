@@ -2,6 +2,9 @@
 //! that leaves its group, its session and its parent is still found here, and there is proof that none is left: the
 //! system says that this process has no child any more. It must have no others.
 //!
+//! Where a control group can be had, the command is started in it, and killed by it: nobody escapes by starting another
+//! faster than the table of processes is read.
+//!
 //! What a service outside of this tree starts on behalf of the command (a container, a job of another user) is not
 //! found.
 
@@ -14,6 +17,7 @@ use std::process::{Command, ExitStatus};
 use rustix::io::{Errno, retry_on_intr};
 use rustix::process::{Pid, Signal, WaitOptions, kill_process_group, wait};
 
+use super::cgroup::ControlGroup;
 use super::child::{Group, adopt_orphans};
 use super::table;
 use crate::{Error, Result};
@@ -23,22 +27,28 @@ use crate::{Error, Result};
 pub struct Tree {
     leader: Pid,
     group: Group,
+    control: Option<ControlGroup>,
     status: Option<ExitStatus>,
     is_gone: bool,
 }
 
 impl Tree {
-    /// Starts a program. From here on this process adopts what its children leave behind.
+    /// Starts a program, in a control group if there is one. From here on this process adopts what its children leave
+    /// behind.
     ///
     /// # Errors
     /// When there is none, or it cannot be executed.
-    pub fn start(command: &mut Command, group: Group) -> io::Result<Self> {
+    pub fn start(command: &mut Command, group: Group, control: Option<&ControlGroup>) -> io::Result<Self> {
         adopt_orphans().map_err(|error| error.source)?;
         if group == Group::Own {
             command.process_group(0);
         }
-        let child = command.spawn()?;
-        Ok(Self { leader: Pid::from_child(&child), group, status: None, is_gone: false })
+        // Nothing can be started in a group but by somebody who is in it.
+        let entered = control.filter(|control| control.enter().is_ok());
+        let child = command.spawn();
+        // Whoever cannot leave must not kill everybody in it.
+        let control = entered.filter(|control| control.leave().is_ok()).cloned();
+        Ok(Self { leader: Pid::from_child(&child?), group, control, status: None, is_gone: false })
     }
 
     /// The number of the command itself.
@@ -75,6 +85,9 @@ impl Tree {
     /// Sends a signal to the command and all that it started.
     pub fn signal(&self, number: i32) {
         let Some(signal) = Signal::from_named_raw(number).filter(|_| !self.is_gone) else { return };
+        if signal == Signal::KILL {
+            self.control.iter().for_each(ControlGroup::kill);
+        }
         // Until somebody waits for the leader, its number stays the group's.
         if self.group == Group::Own && self.status.is_none() {
             let _ = kill_process_group(self.leader, signal);

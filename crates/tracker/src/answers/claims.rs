@@ -107,15 +107,16 @@ pub fn history(session: &Session, issue: Option<&str>) -> Result<ClaimHistoryOut
     let mut events = Vec::new();
     session.claims().medium.history(&mut |record| events.push(Envelope::of(record)))?;
     if let Some(typed) = issue {
-        let known = events.iter().filter_map(|event| IssueId::parse(event.subject())).collect();
+        let known = events.iter().filter_map(Envelope::issue).collect();
         let issue = meant(session, typed, known)?;
-        events.retain(|event| event.subject() == issue.text());
+        let issue = IssueId::of(&issue);
+        events.retain(|event| event.issue() == issue);
     }
     let issues = Issues::new(session);
     let mut titles = BTreeMap::new();
     let mut told = Vec::with_capacity(events.len());
     for event in events {
-        let id = IssueId::parse(event.subject());
+        let id = event.issue();
         let title = |id| issues.see(id, Scope::Nearest, |seen| seen.issue.title.to_string()).ok();
         let title = id.and_then(|id| titles.entry(id).or_insert_with(|| title(id)).clone());
         told.push(Told { handle: id.map(|id| issues.handle(id)), title, event });

@@ -24,6 +24,9 @@ pub struct ShowOutput {
     pub issue: Whole,
     /// Who holds it.
     pub lease: Option<Shown>,
+    /// The ids of its parts.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub parts: Vec<String>,
     /// What it waits for.
     pub blocked_by: Vec<Reason>,
     /// Where the copy that counts is.
@@ -74,6 +77,8 @@ pub struct Dep {
     pub standing: Standing,
     /// Its state and title, if it is there.
     pub known: Option<(State, String)>,
+    /// Whether it is a part of the issue.
+    pub is_part: bool,
 }
 
 /// An issue that was looked at.
@@ -106,7 +111,8 @@ pub fn look(issues: &Issues<'_>, id: IssueId) -> Result<Looked> {
     {
         whole.issue.links.entry(COMMIT.to_owned()).or_insert(commit);
     }
-    let deps = dependencies(issues, &whole.dependencies)?;
+    let deps = dependencies(issues, id, &whole.dependencies)?;
+    let parts = deps.iter().filter(|dep| dep.is_part).map(|dep| dep.id.clone()).collect();
     let when = session.config().landing.dependencies;
     let blocked_by = blockers(&deps, when, unsure, &claimed);
     let notes = notes::of(session, id)?;
@@ -116,26 +122,29 @@ pub fn look(issues: &Issues<'_>, id: IssueId) -> Result<Looked> {
         _ => having(session, id),
     };
     let lease = claimed.lease(id).map(|lease| shown(issues, lease, &claimed.now));
-    let document = ShowOutput { issue: whole, lease, blocked_by, layer, standing, branches, notes };
+    let document = ShowOutput { issue: whole, lease, parts, blocked_by, layer, standing, branches, notes };
     Ok(Looked { document, deps, claimed })
 }
 
 /// What is known of the issues that one depends on.
-fn dependencies(issues: &Issues<'_>, ids: &[String]) -> Result<Vec<Dep>> {
+fn dependencies(issues: &Issues<'_>, whole: IssueId, ids: &[String]) -> Result<Vec<Dep>> {
     let known = ids.iter().filter_map(|id| IssueId::parse(id)).collect::<Vec<_>>();
     if known.is_empty() {
         return Ok(Vec::new());
     }
+    let named = whole.to_string();
     let scan = issues.some(known, |seen| {
         let about = (seen.issue.state, seen.issue.title.to_string());
-        Some((seen.id.to_string(), about, seen.standing.clone()))
+        let is_part = seen.issue.parent.as_deref() == Some(named.as_str());
+        Some((seen.id.to_string(), about, is_part, seen.standing.clone()))
     })?;
     issues.warn(&scan.problems);
     let found = |id: &String| scan.found.iter().find(|(found, ..)| found == id);
     let dep = |id: &String| Dep {
         id: id.clone(),
         handle: IssueId::parse(id).map_or_else(|| id.clone(), |id| issues.handle(id)),
-        known: found(id).map(|(_, about, _)| about.clone()),
+        known: found(id).map(|(_, about, ..)| about.clone()),
+        is_part: found(id).is_some_and(|(_, _, is_part, _)| *is_part),
         standing: found(id).map_or(Standing::Open, |(.., standing)| standing.clone()),
     };
     Ok(ids.iter().map(dep).collect())

@@ -166,7 +166,7 @@ impl<'a> Update<'a> {
             issue.title.clone_from(title);
         }
         if let Some(text) = &self.description {
-            issue.description = Some(text.clone()).filter(|text| !text.is_empty());
+            issue.describe(Some(text.clone()));
         }
         issue.priority = self.priority.unwrap_or(issue.priority);
         if let Some(kind) = &self.kind {

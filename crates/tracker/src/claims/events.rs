@@ -1,10 +1,12 @@
 //! What happened to claims, in the envelope that events of both planes share.
 
-use holdfast_kernel::{Cause, Event, Holder, Lease, Stamp, Term};
+use holdfast_kernel::{Cause, Event, Holder, Lease, Mode, Stamp, Term};
 use holdfast_store::{Record, liveness};
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::lease::named;
+use super::reserved::claim_of;
 use crate::config::keys;
 use crate::ids::IssueId;
 use crate::json;
@@ -48,6 +50,15 @@ struct Payload {
     /// What else it is on: `branch:main` where work lands.
     #[serde(skip_serializing_if = "Option::is_none")]
     resource: Option<String>,
+    /// The pattern of the paths that are reserved.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pattern: Option<String>,
+    /// Whether they are shared with others.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    shared: bool,
+    /// The lease of the claim that a reservation belongs to.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    claim_lease_id: Option<String>,
     /// Its holder.
     agent_id: String,
     /// The worktree of its holder.
@@ -104,7 +115,14 @@ impl Envelope {
     /// What it is about: an issue, or whatever else a lease is on.
     #[must_use]
     pub fn subject(&self) -> &str {
-        self.payload.issue_id.as_deref().or(self.payload.resource.as_deref()).unwrap_or_default()
+        let Payload { issue_id, pattern, resource, .. } = &self.payload;
+        issue_id.as_deref().or(pattern.as_deref()).or(resource.as_deref()).unwrap_or_default()
+    }
+
+    /// The issue that it is about, if it is about one.
+    #[must_use]
+    pub fn issue(&self) -> Option<IssueId> {
+        self.payload.issue_id.as_deref().and_then(IssueId::parse)
     }
 
     /// When, what, who, in the columns of a table.
@@ -170,12 +188,15 @@ fn actor(record: &Record) -> Actor {
 }
 
 fn payload(record: &Record) -> Payload {
-    let on = |lease: &Lease| Some(lease.resource.to_string());
+    let on = |lease: &Lease| Some(named(lease));
     let is_issue = |lease: &Lease| IssueId::of(&lease.resource).is_some();
     let about = |lease: &Lease| Payload {
         lease_id: lease.id.to_string(),
         issue_id: on(lease).filter(|_| is_issue(lease)),
         resource: on(lease).filter(|_| !is_issue(lease)),
+        pattern: lease.resource.pattern().map(ToString::to_string),
+        shared: lease.mode == Mode::Shared,
+        claim_lease_id: claim_of(lease).map(|claim| claim.to_string()),
         agent_id: lease.holder.agent.to_string(),
         worktree_id: lease.holder.place.to_string(),
         branch: lease.tags.get("branch").map(ToString::to_string),

@@ -1,12 +1,13 @@
 //! A lease as programs and people read it.
 
-use holdfast_kernel::{Lease, Millis, Stamp, Standing, Term};
+use holdfast_kernel::{Lease, Millis, Mode, Resource, Stamp, Standing, Term};
 use holdfast_store::liveness;
 use holdfast_sys::Sys;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::keeper;
+use super::reserved::claim_of;
 use crate::ids::IssueId;
 use crate::times::{rfc3339, span};
 
@@ -22,9 +23,18 @@ pub struct Shown {
     pub handle: Option<String>,
     /// What it is about, if it can be read.
     pub title: Option<String>,
-    /// What else is held: `branch:main` by whoever lands work there.
+    /// What else is held: `branch:main` by whoever lands work there, `paths:<lease>` by whoever reserved paths.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub resource: Option<String>,
+    /// The pattern of the paths that are reserved.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pattern: Option<String>,
+    /// Whether others may reserve them too, as long as they share them.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub shared: bool,
+    /// The lease of the claim that a reservation belongs to; none if it stands alone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub claim_lease_id: Option<String>,
     /// Who claims it.
     pub agent_id: String,
     /// In which worktree.
@@ -79,7 +89,7 @@ impl Shown {
         };
         let (issue_id, resource) = match IssueId::of(&lease.resource) {
             Some(_) => (Some(lease.resource.to_string()), None),
-            None => (None, Some(lease.resource.to_string())),
+            None => (None, Some(named(lease))),
         };
         Self {
             lease_id: lease.id.to_string(),
@@ -87,6 +97,9 @@ impl Shown {
             handle: None,
             title: None,
             resource,
+            pattern: lease.resource.pattern().map(ToString::to_string),
+            shared: lease.mode == Mode::Shared,
+            claim_lease_id: claim_of(lease).map(|claim| claim.to_string()),
             agent_id: lease.holder.agent.to_string(),
             worktree_id: lease.holder.place.to_string(),
             branch: lease.tags.get("branch").map(ToString::to_string),
@@ -111,6 +124,15 @@ impl Shown {
     }
 }
 
+/// What a lease that is no claim is on, for programs. A pattern may look like anything, so it has a name of its own.
+#[must_use]
+pub fn named(lease: &Lease) -> String {
+    match &lease.resource {
+        Resource::Name(name) => name.to_string(),
+        Resource::Pattern(_) => format!("paths:{}", lease.id),
+    }
+}
+
 /// What leases are on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Kind {
@@ -119,6 +141,8 @@ pub enum Kind {
     Issue,
     /// Branches that work lands on.
     Branch,
+    /// Paths that are reserved.
+    Paths,
     /// All that there are.
     All,
 }
@@ -130,6 +154,7 @@ impl Kind {
         match self {
             Self::Issue => IssueId::of(&lease.resource).is_some(),
             Self::Branch => lease.resource.name().is_some_and(|name| name.as_str().starts_with("branch:")),
+            Self::Paths => lease.resource.pattern().is_some(),
             Self::All => true,
         }
     }

@@ -6,6 +6,7 @@ use holdfast_store::View;
 
 use super::Claims;
 use super::lease::percent_left;
+use super::reserved::claim_of;
 use crate::error::{Error, Result};
 
 /// A lease is renewed once less than this part of it is left, in percent: so seldom that most commands write nothing
@@ -28,7 +29,11 @@ impl Claims {
                 && (is_low(lease) || self.keepers.needs_sign(lease, &view.now))
         };
         let mut renewed = false;
-        for lease in view.table.iter().filter(is_due) {
+        let due: Vec<&Lease> = view.table.iter().filter(is_due).collect();
+        // What belongs to a claim is renewed with it.
+        let goes_along =
+            |lease: &&&Lease| claim_of(lease).is_some_and(|claim| due.iter().any(|due| due.id == claim));
+        for lease in due.iter().filter(|lease| !goes_along(lease)) {
             match self.command(&Command::Renew { lease: lease.id, holder: holder.clone(), ttl: None }) {
                 Ok(Answer::Renewed(_) | Answer::Beaten(_)) => renewed = true,
                 Ok(other) => return Err(Error::unexpected("renew a lease", &other)),

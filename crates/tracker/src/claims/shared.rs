@@ -13,8 +13,8 @@ use holdfast_remote::local::Local;
 use holdfast_remote::shared::{Ended, Known, Trust};
 use holdfast_remote::{Along, Head, Note, Register, Settings, Shared};
 use holdfast_store::{
-    Checked, CounterId, Error, Guarding, Held, JournaledMedium, Medium, Projected, Record, Recovery, Result,
-    Trouble, View,
+    Checked, CounterId, Error, Guarding, Held, JournaledMedium, Medium, Plan, Projected, Record, Recovery,
+    Result, Trouble, View,
 };
 
 use super::chosen::{self, Keeper, Place};
@@ -475,6 +475,10 @@ impl JournaledMedium for Handle {
         chosen::choose(&self.0.caller.sys, &self.0.control, self.0.place()?, self.0.mode)?;
         // Whoever looks for something to do has to look again at what the target has.
         self.0.shared()?.transact_first(policy, commands, passes)
+    }
+
+    fn transact_together(&self, policy: &Policy, plan: &Plan<'_>) -> Result<Vec<Answer>> {
+        self.0.granting(|shared| shared.transact_together(policy, plan))
     }
 
     fn history(&self, visit: &mut dyn FnMut(&Record)) -> Result<Checked> {

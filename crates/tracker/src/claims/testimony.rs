@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use holdfast_kernel::{
-    Cause, Event, Fence, Holder, Lease, LeaseId, Millis, Mode, Name, Stamp, Tags, Term, Text,
+    Cause, Event, Fence, Holder, Lease, LeaseId, Millis, Mode, Name, Pattern, Stamp, Tags, Term, Text,
 };
 use holdfast_store::{Projected, wall_ms};
 use holdfast_sys::{Open, Sys};
@@ -12,6 +12,7 @@ use serde_json::Value;
 
 use super::branch_tags;
 use super::projection;
+use super::reserved;
 use crate::error::Result;
 
 /// What the event log of a control plane tells. A lease without a deadline goes stale after `stale_after`.
@@ -92,14 +93,22 @@ impl Line<'_> {
             None => Term::Indefinite { beat: at, stale_after: self.stale_after },
         };
         let tags: Tags = branch_tags(self.text("branch"));
+        let tags = match self.text("claim_lease_id").and_then(|claim| claim.parse().ok()) {
+            Some(claim) => reserved::tagged(tags, claim).ok()?,
+            None => tags,
+        };
+        let shared = self.field("shared").and_then(Value::as_bool).unwrap_or(false);
         Some(Lease {
             id: self.text("lease_id")?.parse().ok()?,
-            resource: Name::new(self.text("issue_id").or_else(|| self.text("resource"))?).ok()?.into(),
+            resource: match self.text("pattern") {
+                Some(pattern) => Pattern::new(pattern).ok()?.into(),
+                None => Name::new(self.text("issue_id").or_else(|| self.text("resource"))?).ok()?.into(),
+            },
             holder: Holder {
                 agent: Name::new(self.text("agent_id")?).ok()?,
                 place: Name::new(self.text("worktree_id")?).ok()?,
             },
-            mode: Mode::Exclusive,
+            mode: if shared { Mode::Shared } else { Mode::Exclusive },
             fence: Fence::new(self.field("fence")?.as_u64()?).ok()?,
             granted: at,
             term,

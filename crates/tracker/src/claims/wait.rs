@@ -27,8 +27,8 @@ pub struct Waiter<'a> {
     pub caller: &'a Caller,
     /// The claims.
     pub claims: &'a Claims,
-    /// What is wanted.
-    pub issue: IssueId,
+    /// What is wanted: all of it or nothing.
+    pub issues: &'a [IssueId],
     /// By whom.
     pub agent: &'a AgentId,
     /// Who may use the control plane.
@@ -53,8 +53,26 @@ impl Blocked {
     }
 }
 
+/// The places of a waiter in the lines for what it wants.
+struct Line<'a> {
+    lines: &'a [Queue],
+    tickets: &'a [Ticket<'a>],
+}
+
+impl Line<'_> {
+    /// Who stands before it in any of them.
+    fn ahead(&self) -> Result<Vec<String>> {
+        let mut ahead: Vec<String> = Vec::new();
+        for (line, ticket) in self.lines.iter().zip(self.tickets) {
+            let before = line.ahead(ticket)?;
+            ahead.extend(before.into_iter().filter(|who| !ahead.contains(who)).collect::<Vec<_>>());
+        }
+        Ok(ahead)
+    }
+}
+
 impl Waiter<'_> {
-    /// Acquires the issue within `limit`.
+    /// Acquires the issues within `limit`, and gives an answer for each.
     ///
     /// # Errors
     /// The refusal once the time is over, a signal, or what failed.
@@ -64,17 +82,19 @@ impl Waiter<'_> {
         terms: &Terms,
         limit: Millis,
         patience: &dyn Waits,
-    ) -> Result<Answer> {
+    ) -> Result<Vec<Answer>> {
         let sys = &self.caller.sys;
         let started = sys.clock.now()?;
-        let queue = Queue::new(sys, &self.claims.control, &self.issue.to_string(), self.access);
-        let ticket = queue.join(self.agent)?;
+        let line = |issue: &IssueId| Queue::new(sys, &self.claims.control, &issue.to_string(), self.access);
+        let lines: Vec<Queue> = self.issues.iter().map(line).collect();
+        let tickets = Queue::join_all(&lines, self.agent)?;
+        let line = Line { lines: &lines, tickets: &tickets };
         let mut said = String::new();
         // The lease whose keeper was gone before its holder was last found in the way: that answer knows of it.
         let mut gone = None;
         loop {
             let seen = self.log_stat();
-            let blocked = match self.attempt(&queue, &ticket, who, terms)? {
+            let blocked = match self.attempt(&line, who, terms)? {
                 Ok(answer) => return Ok(answer),
                 Err(blocked) => blocked,
             };
@@ -85,24 +105,27 @@ impl Waiter<'_> {
             }
             self.announce(&blocked, &now, &mut said);
             let keeper = blocked.lease().filter(|lease| Some(lease.id) != gone);
-            self.rest(patience, &queue, &ticket, (&blocked, keeper), seen, Millis::new(left))?;
+            self.rest(patience, &line, (&blocked, keeper), seen, Millis::new(left))?;
             gone = blocked.lease().filter(|lease| keeper::is_gone(sys, lease)).map(|lease| lease.id);
         }
     }
 
-    /// Asks for the issue, if nobody came earlier.
+    /// Asks for the issues, if nobody came earlier.
     fn attempt(
         &self,
-        queue: &Queue,
-        ticket: &Ticket<'_>,
+        line: &Line<'_>,
         who: &Claimant,
         terms: &Terms,
-    ) -> Result<std::result::Result<Answer, Blocked>> {
-        let ahead = queue.ahead(ticket)?;
+    ) -> Result<std::result::Result<Vec<Answer>, Blocked>> {
+        let ahead = line.ahead()?;
         if !ahead.is_empty() {
             return Ok(Err(Blocked::Behind(ahead)));
         }
-        match self.claims.acquire(self.issue, who, terms) {
+        let answers = match self.issues {
+            [only] => self.claims.acquire(*only, who, terms).map(|answer| vec![answer]),
+            several => self.claims.acquire_all(several, who, terms),
+        };
+        match answers {
             Err(Error::Refused(refusal)) if waits(&refusal) => Ok(Err(Blocked::Held(refusal))),
             answer => answer.map(Ok),
         }
@@ -113,8 +136,7 @@ impl Waiter<'_> {
     fn rest(
         &self,
         patience: &dyn Waits,
-        queue: &Queue,
-        ticket: &Ticket<'_>,
+        line: &Line<'_>,
         (blocked, watched): (&Blocked, Option<&Lease>),
         seen: Option<Stat>,
         left: Millis,
@@ -135,7 +157,7 @@ impl Waiter<'_> {
             patience.wait(Millis::new(pause.min(rest)))?;
             pause = (pause * 2).min(LONGEST);
             let moved_up = match blocked {
-                Blocked::Behind(before) => queue.ahead(ticket)? != *before,
+                Blocked::Behind(before) => line.ahead()? != *before,
                 Blocked::Held(_) => {
                     self.claims.poll();
                     self.log_stat() != seen || watched.is_some_and(|lease| keeper::is_gone(sys, lease))
@@ -147,13 +169,18 @@ impl Waiter<'_> {
         }
     }
 
+    fn named(&self) -> String {
+        let names: Vec<String> = self.issues.iter().map(ToString::to_string).collect();
+        names.join(" ")
+    }
+
     fn log_stat(&self) -> Option<Stat> {
         self.caller.sys.files.stat(&self.claims.log_path()).ok()
     }
 
     /// Says whom it waits for, once and whenever that changes.
     fn announce(&self, blocked: &Blocked, now: &Stamp, said: &mut String) {
-        let issue = self.issue.to_string();
+        let issue = self.named();
         let (whom, notice) = match blocked {
             Blocked::Held(refusal) => match refusal.blocker() {
                 Some(blocker) => {
@@ -174,9 +201,7 @@ impl Waiter<'_> {
     fn too_late(&self, blocked: Blocked) -> Error {
         match blocked {
             Blocked::Held(refusal) => Error::Refused(refusal),
-            Blocked::Behind(ahead) => {
-                Error::InLine { issue: self.issue.to_string(), ahead: ahead.join(", ") }
-            }
+            Blocked::Behind(ahead) => Error::InLine { issue: self.named(), ahead: ahead.join(", ") },
         }
     }
 }

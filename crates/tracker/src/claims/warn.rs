@@ -6,6 +6,7 @@ use holdfast_kernel::LeaseId;
 use holdfast_store::View;
 
 use super::lease::percent_left;
+use super::reserved::claim_of;
 use crate::agent::AgentId;
 use crate::notice::{Listener, Notice};
 
@@ -18,7 +19,9 @@ pub fn ending(
     threshold: u8,
     warned: &mut BTreeSet<LeaseId>,
 ) {
-    for lease in view.table.iter().filter(|lease| lease.holder.agent == *agent.name()) {
+    // What belongs to a claim ends with it, and is kept with it.
+    let own = view.table.iter().filter(|lease| lease.holder.agent == *agent.name());
+    for lease in own.filter(|lease| claim_of(lease).is_none()) {
         if let Some((percent, left)) = percent_left(lease, &view.now)
             && percent < u64::from(threshold)
             && warned.insert(lease.id)

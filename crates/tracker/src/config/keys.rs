@@ -126,6 +126,8 @@ sections! {
     Enforcement at "enforcement" {
         /// What a check makes of an issue whose last writer held a lease of another clone.
         foreign_claims: ForeignClaims = ForeignClaims::Warn, ForeignClaims::FORM;
+        /// What hooks make of a commit or push that touches paths which somebody else has reserved.
+        reservations: EnforceLeases = EnforceLeases::Strict, EnforceLeases::FORM;
     }
 
     /// How finished work comes to the branch that everybody builds on.

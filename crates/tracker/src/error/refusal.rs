@@ -37,10 +37,13 @@ pub(super) const fn code(kind: RefusalKind) -> Code {
 /// A refusal in words, with the moment at which a lease ends.
 pub(super) fn text(refusal: &Refusal) -> String {
     let Refusal::Held { blocker, retry_after: Some(wait), .. } = refusal else { return refusal.to_string() };
+    let what = match &blocker.resource {
+        Resource::Pattern(pattern) => format!("{pattern} has paths in common with it and"),
+        Resource::Name(name) => name.to_string(),
+    };
     let until = blocker.deadline().map(|at| format!(" until {}", times::rfc3339(&at))).unwrap_or_default();
     format!(
-        "{} is held by {}{until}: try again in {}, or sooner if it is released",
-        blocker.resource,
+        "{what} is held by {}{until}: try again in {}, or sooner if it is released",
         blocker.holder,
         times::span(*wait)
     )
@@ -49,6 +52,14 @@ pub(super) fn text(refusal: &Refusal) -> String {
 pub(super) fn hint(refusal: &Refusal) -> Option<String> {
     let again = |lease: &Lease| format!("jit claim acquire {}", lease.resource);
     Some(match refusal {
+        Refusal::Held { blocker, retry_after, .. } if blocker.resource.pattern().is_some() => {
+            let secs = retry_after.map(|span| format!(" {}", span.get().div_ceil(1_000) + 1));
+            let wait = secs.unwrap_or_default();
+            format!("jit reserve list shows who has what; the same with --wait{wait} waits for it")
+        }
+        Refusal::HeldShared { lease } if lease.resource.pattern().is_some() => {
+            format!("jit reserve release '{}', and reserve it again", lease.resource)
+        }
         Refusal::Held { blocker, retry_after: Some(span), .. } => {
             format!("{} --wait {}", again(blocker), span.get().div_ceil(1_000) + 1)
         }

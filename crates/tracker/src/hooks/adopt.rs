@@ -106,7 +106,11 @@ impl Adoption<'_> {
         let mut held = Vec::new();
         let done = issues.iter().try_for_each(|issue| {
             let who = Claimant { holder: self.holder()?.clone(), tags: self.session.tags()? };
-            let terms = Terms { request: Request::Finite(self.moment()?), reason: Some(self.why.clone()) };
+            let terms = Terms {
+                request: Request::Finite(self.moment()?),
+                reason: Some(self.why.clone()),
+                reserve: None,
+            };
             match self.claims.acquire(*issue, &who, &terms)? {
                 Answer::Granted(lease) => held.push(lease),
                 Answer::AlreadyHeld(_) => {}

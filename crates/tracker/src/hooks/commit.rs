@@ -8,10 +8,11 @@ use super::claim_logs::ClaimLogs;
 use super::claimed::{Committer, fallen_behind};
 use super::files::{self, Sorted};
 use super::findings::{Findings, Weight};
+use super::reserved;
 use super::site::Site;
 use crate::caller::Caller;
 use crate::code::Code;
-use crate::config::{Config, Error as ConfigError};
+use crate::config::{Config, EnforceLeases, Error as ConfigError};
 use crate::divergence;
 use crate::error::Problem;
 use crate::error::{Error, Result};
@@ -38,17 +39,21 @@ pub fn check(caller: &Caller) -> Result<()> {
     let changes = site.staged(tree.as_ref())?;
     // A merge may be wrong by what it leaves as it is.
     let merged = site.merge_heads()?;
+    let session = site.session()?;
+    let mut findings = Findings::default();
+    let others = site.trees(&merged)?;
+    let parents: Vec<ObjectId> = tree.into_iter().chain(others.iter().copied()).collect();
+    if session.config().enforcement.reservations != EnforceLeases::Off {
+        reserved::staged(&site, &session, &parents, &mut findings)?;
+    }
     if changes.is_empty() && merged.is_empty() {
-        site.session().iter().for_each(Session::used_unseen);
+        findings.settle(&*caller.listener, "commit")?;
+        session.used_unseen();
         return Ok(());
     }
-    let others = site.trees(&merged)?;
     let sorted = files::sorted(site.own_changes(changes, &others)?);
-    let session = site.session()?;
     let heads: Vec<String> = head.iter().chain(&merged).map(ToString::to_string).collect();
-    let parents: Vec<ObjectId> = tree.into_iter().chain(others).collect();
     let staged = Staged { site, session, parents, is_merge: !merged.is_empty() };
-    let mut findings = Findings::default();
     never_committed(&sorted, &mut findings);
     staged.global(&sorted, &heads, &mut findings)?;
     staged.issues(&sorted, &mut findings)?;

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use holdfast_git::trailers::Style;
 use holdfast_git::{Config as GitConfig, ObjectId, RefName};
 use holdfast_kernel::{Lease, LeaseId};
+use holdfast_store::View;
 
 use super::branch::BranchCheck;
 use super::claim_logs::{ClaimLog, ClaimLogs};
@@ -15,6 +16,7 @@ use super::commit::{committed, never_committed};
 use super::commits::{CommitCheck, changed};
 use super::files::{Fenced, Sorted};
 use super::findings::{Findings, Weight};
+use super::reserved;
 use super::site::Site;
 use super::trailers::{self, Named};
 use crate::caller::Caller;
@@ -26,6 +28,7 @@ use crate::error::Problem;
 use crate::error::{Error, Result};
 use crate::ids::IssueId;
 use crate::notice::Notice;
+use crate::reserve::Others;
 use crate::session::Session;
 use crate::target::ORIGIN;
 use crate::workspace::Workspace;
@@ -93,7 +96,10 @@ pub fn before_push(caller: &Caller, remote: &str, updates: &[Update]) -> Result<
     let is_named = !remote.contains(':') && RefName::new(tracked.as_bytes()).is_some();
     let known = if is_named { format!("--remotes={remote}") } else { "--remotes".to_owned() };
     let side = Side::Pushes { remote: remote.to_owned(), known };
-    PushCheck { config: session.config().clone(), site, logs, side, unfenced }.judge(updates)?;
+    let view = session.claims().view()?;
+    let others = Others::of(&session, &view)?;
+    let reserved = Some((&others, &view)).filter(|(others, _)| !others.is_empty());
+    PushCheck { config: session.config().clone(), site, logs, side, unfenced, reserved }.judge(updates)?;
     session.used_unseen();
     Ok(())
 }
@@ -126,7 +132,7 @@ pub fn before_receive(caller: &Caller, updates: &[Update]) -> Result<()> {
     }
     let shared = shared_here(&site, &config)?;
     let logs = ClaimLogs::open(&caller.sys, &controls(&site)?, shared.as_ref())?;
-    PushCheck { config, site, logs, side: Side::Receives, unfenced: None }.judge(&updates)
+    PushCheck { config, site, logs, side: Side::Receives, unfenced: None, reserved: None }.judge(&updates)
 }
 
 /// The claims of all clones, as they are when a push arrives; none where each clone keeps its own.
@@ -187,6 +193,8 @@ struct PushCheck<'a> {
     side: Side,
     /// Where work under a claim has to go in one step with the claims, and this push does not: what is held here.
     unfenced: Option<Vec<IssueId>>,
+    /// What others have reserved, and the claims as they were seen; none on a server.
+    reserved: Option<(&'a Others<'a>, &'a View)>,
 }
 
 impl PushCheck<'_> {
@@ -232,7 +240,12 @@ impl PushCheck<'_> {
                 self.global(&sorted, parents.first(), branch, findings)?;
             }
             commits.judge(id, &commit, &parents, &sorted, findings)?;
-            named.extend(trailers::read(&commit.message, &Style::default()));
+            let names = trailers::read(&commit.message, &Style::default());
+            if let Some(reserved) = self.reserved {
+                let weight = Weight::from(self.config.enforcement.reservations);
+                reserved::pushed(&self.site.git(), reserved, &id, &names, weight, findings)?;
+            }
+            named.extend(names);
             carried.extend(self.carried(&sorted));
         }
         if branch.is_some() {

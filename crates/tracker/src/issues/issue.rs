@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use super::{Priority, State};
 use crate::json;
+use crate::merge::is_marked;
 
 /// The narrowest of the default types.
 pub(super) const TASK: &str = "task";
@@ -31,6 +32,12 @@ pub struct Issue {
     /// What there is to say about it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
+    /// What a merge left for a person to resolve: `description`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub conflict: Option<String>,
+    /// The id of the issue that it is a part of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent: Option<String>,
     /// Who is meant to do it. Only a lease says who does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub assignee: Option<String>,
@@ -95,6 +102,8 @@ impl Issue {
             state: State::Ready,
             priority: Priority::Normal,
             description: None,
+            conflict: None,
+            parent: None,
             assignee: None,
             gates: BTreeSet::new(),
             documents: BTreeMap::new(),
@@ -107,6 +116,14 @@ impl Issue {
             fence: None,
             fence_log: None,
             rest: BTreeMap::new(),
+        }
+    }
+
+    /// Gives it another description. One without marks resolves what a merge left.
+    pub fn describe(&mut self, text: Option<String>) {
+        self.description = text.filter(|text| !text.is_empty());
+        if !self.description.as_deref().is_some_and(is_marked) {
+            self.conflict = None;
         }
     }
 

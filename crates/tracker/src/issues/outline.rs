@@ -44,6 +44,12 @@ pub struct Outline<'a> {
     /// What there is to say about it.
     #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
     pub description: Option<Text<'a>>,
+    /// What a merge left for a person to resolve: `description`.
+    #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
+    pub conflict: Option<Text<'a>>,
+    /// The id of the issue that it is a part of.
+    #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
+    pub parent: Option<Text<'a>>,
     /// Who is meant to do it.
     #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
     pub assignee: Option<Text<'a>>,

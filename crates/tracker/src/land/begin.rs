@@ -6,7 +6,7 @@ use super::checkout::Checkout;
 use super::started::Started;
 use super::working::Working;
 use super::{Briefing, begun, held_here, over};
-use crate::claims::Terms;
+use crate::claims::{Claimant, Terms};
 use crate::error::{Error, LandError, Result};
 use crate::ids::IssueId;
 use crate::issues::{Issue, Issues, State};
@@ -55,7 +55,13 @@ pub fn start(
     let _working = Working::begin(session)?;
     over::go_on(session, wanted.issue)?;
     let taken = match resumed(session, wanted)? {
-        Some(taken) => taken,
+        Some(taken) => {
+            if let Some(paths) = &terms.reserve {
+                let who = Claimant { holder: session.holder()?.clone(), tags: session.tags()? };
+                session.claims_to_change()?.reserve(paths, &who, Some(&taken.lease))?;
+            }
+            taken
+        }
         None => {
             wanted.issue.map_or(Ok(()), |id| over::refuse(session, id))?;
             let checkout = if wanted.here { None } else { Checkout::prepare(session)? };

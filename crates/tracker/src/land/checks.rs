@@ -9,6 +9,7 @@ use super::finish::{Asked, Finisher};
 use super::plumbing::FLUSHING;
 use crate::config::Satisfied;
 use crate::error::{LandError, Result};
+use crate::hooks;
 use crate::ids::IssueId;
 use crate::issues::{Issue, Scope};
 use crate::notes;
@@ -44,6 +45,8 @@ impl Finisher<'_> {
             self.plumbing.git().ask(&["reset", "-q", "--", &home, &results], &[])?;
             staged.retain(|path| !is_own(path));
         }
+        // No hook of git's sees this commit.
+        hooks::reserved::check(self.session, &staged)?;
         Ok(staged)
     }
 

@@ -143,7 +143,7 @@ pub fn land(session: &Session, id: IssueId, with: &[IssueId]) -> Result<Outcome>
     let range = session.config().policy().rule_for(session.holder()?).ttl;
     let usual = session.config().ttl_for(&agent.file, agent.id.kind());
     let ttl = usual.min(LANDING).max(range.min);
-    let terms = Terms { request: Request::Finite(ttl), reason: None };
+    let terms = Terms { request: Request::Finite(ttl), reason: None, reserve: None };
     let taken = take::acquire(session, id, &terms, None)?;
     let mut finisher = Finisher::new(session, id, taken.lease, plumbing, target)?;
     finisher.branch = Some(branch);

@@ -123,7 +123,8 @@ fn holding<T>(
     }
     let agent = session.agent()?;
     let ttl = session.config().ttl_for(&agent.file, agent.id.kind());
-    let taken = take::acquire(session, id, &Terms { request: Request::Finite(ttl), reason: None }, None)?;
+    let terms = Terms { request: Request::Finite(ttl), reason: None, reserve: None };
+    let taken = take::acquire(session, id, &terms, None)?;
     let done = act(&writer, &taken.lease);
     keep::release(session, &taken.lease.id.to_string())?;
     done

@@ -162,3 +162,121 @@ proptest! {
         prop_assert_eq!(clean(&base, &base, &theirs), clean(&base, &theirs, &base));
     }
 }
+
+fn described(base: &Value, text: &str, fence: u64) -> Value {
+    with(base, json!({"description": text, "fence": fence, "fence_log": "L"}))
+}
+
+#[test]
+fn lines_that_only_one_side_changed_are_merged_whatever_the_fences_say() {
+    let base = json!({"title": "t", "description": "one\ntwo\nthree\nfour\nfive"});
+    let ours = described(&base, "ONE\ntwo\nthree\nfour\nfive", 9);
+    let theirs = described(&base, "one\ntwo\nthree\nfour\nFIVE\nsix", 4);
+    for merged in [clean(&base, &ours, &theirs), clean(&base, &theirs, &ours)] {
+        assert_eq!(merged["description"], "ONE\ntwo\nthree\nfour\nFIVE\nsix");
+        assert_eq!((merged.get("conflict"), &merged["fence"]), (None, &json!(9)));
+    }
+}
+
+#[test]
+fn lines_that_both_changed_are_kept_twice_and_said_to_be() {
+    let base = json!({"title": "t", "description": "one\ntwo\nthree"});
+    let (ours, theirs) = (described(&base, "one\n2\nthree", 2), described(&base, "one\nzwei\nthree", 3));
+    let merged = clean(&base, &ours, &theirs);
+    assert_eq!(merged, clean(&base, &theirs, &ours), "it is the same from both sides");
+    let text = merged["description"].as_str().unwrap();
+    let marked = "one\n<<<<<<< one version\n2\n=======\nzwei\n>>>>>>> the other version\nthree";
+    assert_eq!((text, &merged["conflict"]), (marked, &json!("description")));
+    assert!(super::is_marked(text));
+    // What is merged with it later has marks of its own.
+    let resolved = with(&merged, json!({"description": text.replace("zwei", "dos")}));
+    let other = with(&merged, json!({"description": text.replace("zwei", "deux")}));
+    let again = clean(&merged, &resolved, &other);
+    let text = again["description"].as_str().unwrap();
+    assert!(text.contains("<<<<<<<< one version") && text.contains("dos") && text.contains("deux"), "{text}");
+    assert_eq!(again["conflict"], "description");
+}
+
+#[test]
+fn a_description_that_one_side_took_away_is_kept_as_far_as_the_other_changed_it() {
+    let base = json!({"title": "t", "description": "one\ntwo"});
+    let (gone, ours) = (json!({"title": "t"}), with(&base, json!({"description": "one\ntwo\nthree"})));
+    let merged = clean(&base, &gone, &ours);
+    assert!(merged["description"].as_str().unwrap().contains("three"), "{merged}");
+    assert_eq!(clean(&base, &gone, &base).get("description"), None);
+    let (one, other) = (json!({"title": "t", "description": "a"}), json!({"title": "t", "description": "b"}));
+    let added = clean(&json!({"title": "t"}), &one, &other);
+    assert_eq!(added["conflict"], "description");
+}
+
+/// What somebody does in a history with one branch that all come back to.
+#[derive(Clone, Debug)]
+enum Step {
+    /// A branch types a line of its own at a place.
+    Type(usize, usize),
+    /// A branch deletes a line.
+    Delete(usize, usize),
+    /// A branch is merged into the common one.
+    Land(usize),
+    /// The common branch is merged into another one.
+    Follow(usize),
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    prop_oneof![
+        4 => (0..3_usize, 0..12_usize).prop_map(|(branch, at)| Step::Type(branch, at)),
+        2 => (0..3_usize, 0..12_usize).prop_map(|(branch, at)| Step::Delete(branch, at)),
+        2 => (0..3_usize).prop_map(Step::Land),
+        1 => (0..3_usize).prop_map(Step::Follow),
+    ]
+}
+
+fn joined(base: &str, one: &str, other: &str) -> String {
+    let issue = |text: &str| json!({"title": "t", "description": text});
+    let merged = clean(&issue(base), &issue(one), &issue(other));
+    merged["description"].as_str().unwrap_or_default().to_owned()
+}
+
+proptest! {
+    /// Every line that was typed and that nobody deleted is there in the end, whatever was merged with what and when.
+    #[test]
+    fn no_line_that_somebody_typed_is_lost(steps in proptest::collection::vec(step(), 1..40)) {
+        let begin = "a\nb\nc\nd".to_owned();
+        let mut main = begin.clone();
+        // What each branch is, and what it and the common one had last in common.
+        let mut branches = vec![(begin.clone(), begin); 3];
+        let (mut typed, mut deleted) = (Vec::<String>::new(), std::collections::BTreeSet::new());
+        let all: Vec<Step> = steps.into_iter().chain((0..3).map(Step::Land)).collect();
+        for step in all {
+            match step {
+                Step::Type(branch, at) => {
+                    let mut lines: Vec<String> = branches[branch].0.lines().map(ToOwned::to_owned).collect();
+                    let line = format!("line {} of {branch}", typed.len());
+                    lines.insert(at.min(lines.len()), line.clone());
+                    typed.push(line);
+                    branches[branch].0 = lines.join("\n");
+                }
+                Step::Delete(branch, at) => {
+                    let mut lines: Vec<String> = branches[branch].0.lines().map(ToOwned::to_owned).collect();
+                    if at < lines.len() {
+                        deleted.insert(lines.remove(at));
+                        branches[branch].0 = lines.join("\n");
+                    }
+                }
+                Step::Land(branch) => {
+                    let (own, common) = branches[branch].clone();
+                    main = joined(&common, &main, &own);
+                    branches[branch] = (main.clone(), main.clone());
+                }
+                Step::Follow(branch) => {
+                    let (own, common) = branches[branch].clone();
+                    branches[branch] = (joined(&common, &own, &main), main.clone());
+                }
+            }
+        }
+        let there: std::collections::BTreeSet<&str> = main.lines().collect();
+        for line in typed.iter().filter(|line| !deleted.contains(*line)) {
+            prop_assert!(there.contains(line.as_str()), "{line} is gone: {main}");
+        }
+    }
+}

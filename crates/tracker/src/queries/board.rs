@@ -259,6 +259,27 @@ pub fn can_be_worked_on(issues: &Issues<'_>, claimed: &Claimed, id: IssueId) -> 
     Ok(workable && !unsure)
 }
 
+/// What an issue waits for, in words: what it depends on and what has not landed, and its parts.
+///
+/// # Errors
+/// When that cannot be told.
+pub fn missing(issues: &Issues<'_>, id: IssueId) -> Result<Vec<String>> {
+    let (unsure, deps) = issues.see(id, Scope::All, |seen| (seen.unsure, deps(seen)))?;
+    let mut missing = Vec::new();
+    for dep in deps {
+        match issues.is_satisfied(dep) {
+            Ok(true) | Err(Error::NoIssue(_)) => {}
+            Ok(false) => {
+                let title = issues.see(dep, Scope::All, |seen| seen.issue.title.to_string());
+                missing.push(format!("{} ({})", issues.handle(dep), title.unwrap_or_default()));
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    missing.extend(unsure.then(|| "dependencies that cannot be read".to_owned()));
+    Ok(missing)
+}
+
 fn deps(seen: &Seen<'_>) -> Vec<IssueId> {
     seen.deps.members().filter_map(IssueId::parse).collect()
 }

@@ -3,6 +3,7 @@
 use holdfast_kernel::Stamp;
 
 use crate::error::{Error, Result};
+use crate::ids::IssueId;
 use crate::issues::{Priority, Seen, State, typed};
 
 /// Which issues are wanted.
@@ -15,6 +16,7 @@ pub struct Filter {
     unwanted: Vec<String>,
     kinds: Vec<String>,
     since: Option<jiff::Timestamp>,
+    parent: Option<String>,
 }
 
 impl Filter {
@@ -79,6 +81,13 @@ impl Filter {
         Ok(self)
     }
 
+    /// The same, of the parts of an issue only.
+    #[must_use]
+    pub fn of_parent(mut self, parent: IssueId) -> Self {
+        self.parent = Some(parent.to_string());
+        self
+    }
+
     /// The same, without the issues that have a label.
     #[must_use]
     pub fn without(mut self, label: &str) -> Self {
@@ -104,6 +113,7 @@ impl Filter {
             && self
                 .since
                 .is_none_or(|since| issue.updated_at.parse::<jiff::Timestamp>().is_ok_and(|at| at >= since))
+            && (self.parent.is_none() || self.parent.as_deref() == issue.parent.as_deref())
             && !self.unwanted.iter().any(|label| seen.labels.contains(label))
     }
 }

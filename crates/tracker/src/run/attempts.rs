@@ -21,6 +21,9 @@ pub struct Attempts {
     pub failed: u32,
     /// The grant under which it failed last, so that no attempt counts twice.
     pub fence: u64,
+    /// The grant under which a command did its work, which is still to land.
+    #[serde(default)]
+    pub worked: u64,
 }
 
 impl Attempts {
@@ -45,12 +48,32 @@ impl Attempts {
         if before.fence == fence {
             return Ok(before);
         }
-        let after = Self { failed: before.failed.saturating_add(1), fence };
+        let after = Self { failed: before.failed.saturating_add(1), fence, worked: 0 };
+        after.write(session, issue)?;
+        Ok(after)
+    }
+
+    fn write(&self, session: &Session, issue: IssueId) -> Result<()> {
         let path = Self::path(session, issue);
         let (directory, file) = session.prepare()?.places();
         durable::make_dirs(session.sys(), &session.control().join("attempts"), directory)?;
-        durable::replace(session.sys(), &path, &json::file(&after), file)?;
-        Ok(after)
+        Ok(durable::replace(session.sys(), &path, &json::file(self), file)?)
+    }
+
+    /// Notes that a command has done its work under this grant: whoever goes on with the claim after a death only has to
+    /// land it.
+    ///
+    /// # Errors
+    /// When that cannot be written, or what was counted before cannot be read.
+    pub fn work(session: &Session, issue: IssueId, fence: u64) -> Result<()> {
+        Self { worked: fence, ..Self::of(session, issue)? }.write(session, issue)
+    }
+
+    /// Whether a command has done its work under this grant.
+    #[must_use]
+    pub fn has_worked(session: &Session, issue: IssueId, fence: u64) -> bool {
+        // Where nobody can tell, it is done again.
+        Self::of(session, issue).is_ok_and(|noted| noted.worked == fence)
     }
 
     /// Forgets what was counted.

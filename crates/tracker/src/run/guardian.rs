@@ -12,7 +12,7 @@ use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
 
 use holdfast_kernel::{Millis, Stamp};
 use holdfast_sys::command::{Group, command};
-use holdfast_sys::os::{self, Channel, Signals, Teller, Tree, signal};
+use holdfast_sys::os::{self, Channel, ControlGroup, Signals, Teller, Tree, signal};
 use holdfast_sys::{Open, Sys};
 
 use super::keeping::{Keeping, Kept};
@@ -70,12 +70,13 @@ pub fn guard(caller: &Caller, mark: &str, orders: Channel) -> Result<()> {
         drop(tell);
         waker.wake();
     });
-    let leftovers = record.guarded_by(&session, std::process::id())?;
+    let (leftovers, control) = record.guarded(&session)?;
     let mut guardian = Guardian {
         caller,
         session,
         record,
         leftovers,
+        control,
         signals,
         teller,
         heard,
@@ -106,6 +107,8 @@ struct Guardian<'a> {
     record: Record,
     /// What git leaves behind in this worktree when it is killed.
     leftovers: Option<Leftovers>,
+    /// Where the command is started, if that can be had.
+    control: Option<ControlGroup>,
     signals: Signals,
     teller: Teller,
     heard: Receiver<Heard>,
@@ -193,7 +196,10 @@ impl Guardian<'_> {
             }
             Err(error) => {
                 let code = if error.kind() == io::ErrorKind::NotFound { 127 } else { 126 };
-                self.tell(&Word::NotStarted { code, why: error.to_string() });
+                let program = start.words.first().map_or(&[][..], Vec::as_slice);
+                let program = String::from_utf8_lossy(program);
+                let why = format!("cannot run {program} in {}: {error}", start.directory.display());
+                self.tell(&Word::NotStarted { code, why });
             }
         }
     }
@@ -215,7 +221,7 @@ impl Guardian<'_> {
             self.leave();
             Group::Own
         };
-        let tree = Tree::start(&mut command, group)?;
+        let tree = Tree::start(&mut command, group, self.control.as_ref())?;
         self.leave();
         Ok(Running { tree, log, stopping: None, why: None, left_behind: false })
     }
@@ -344,6 +350,8 @@ impl Drop for Guardian<'_> {
                 let _ = self.signals.wait(Some(AGAIN));
             }
         }
+        // Everybody who was in it has been waited for.
+        let _ = self.control.as_ref().is_none_or(ControlGroup::remove);
         self.record.close(&self.session);
     }
 }

@@ -1,6 +1,7 @@
 //! Where runs work: worktrees that are made for them, used again, and taken away when nothing in them would be lost.
 //! They are on no branch between two issues; whatever was committed in them is on the branch of its issue.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use holdfast_git::Git;
@@ -8,6 +9,9 @@ use holdfast_git::Git;
 use crate::error::{Error, Result};
 use crate::session::Session;
 use crate::worktrees::{self, RECORDS, target_tip, uncommitted};
+
+/// As many branches as are removed by one call of git.
+const MOST_AT_ONCE: usize = 200;
 
 /// Whether git knows a worktree there, and it is there.
 ///
@@ -66,12 +70,16 @@ pub fn forget_records(root: &Path) -> Result<()> {
 /// When git cannot be started.
 pub fn forget(session: &Session, branches: &[String]) -> Result<()> {
     let repository = session.repository().ok_or_else(|| Error::NotInGit(session.caller.start.clone()))?;
+    if branches.is_empty() {
+        return Ok(());
+    }
     let (git, tip) = (Git::in_dir(repository.common_dir()), target_tip(session)?);
-    for branch in branches {
-        let name = format!("refs/heads/{branch}");
-        if git.ask(&["merge-base", "--is-ancestor", &name, &tip], &[])?.code == Some(0) {
-            git.ask(&["branch", "-q", "-D", "--", branch], &[])?;
-        }
+    let merged = format!("--merged={tip}");
+    let said = git.run(&["for-each-ref", &merged, "--format=%(refname:lstrip=2)", "refs/heads/jit/"])?;
+    let landed: BTreeSet<&str> = std::str::from_utf8(&said).unwrap_or_default().lines().collect();
+    let over: Vec<&str> = branches.iter().map(String::as_str).filter(|name| landed.contains(name)).collect();
+    for some in over.chunks(MOST_AT_ONCE) {
+        git.ask(&[&["branch", "-q", "-D", "--"][..], some].concat(), &[])?;
     }
     Ok(())
 }
@@ -90,9 +98,18 @@ pub fn take_away(session: &Session, root: &Path) -> Result<bool> {
         return Ok(false);
     }
     worktrees::take_away(session, root)?;
-    // The directory above stays while others are in it.
+    leave(session, root);
+    Ok(true)
+}
+
+/// Has git forget a worktree whose directory was removed by hand. One that somebody has locked stays known.
+pub fn forget_gone(session: &Session, root: &Path) {
+    let _ = worktrees::take_away(session, root);
+}
+
+/// Takes the directory away that a worktree was in. It stays while others are in it.
+pub fn leave(session: &Session, root: &Path) {
     if let Some(above) = root.parent() {
         let _ = session.sys().files.remove_dir(above);
     }
-    Ok(true)
 }

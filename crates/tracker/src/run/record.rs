@@ -1,11 +1,13 @@
 //! What is noted of a run while it lasts, in the control plane: the briefing, the number of the guardian, and what may be
 //! left behind. The guardian takes it away when it ends, last of all. One whose guardian is gone without having done so
-//! was killed, and its command may still be there: whoever comes next ends it, found by the mark in its environment.
+//! was killed, and its command may still be there: whoever comes next ends it, found in its control group, if it has one,
+//! and by the mark in its environment.
 
 use std::path::{Path, PathBuf};
 
 use holdfast_kernel::Millis;
-use holdfast_sys::{Handle, Liveness, LockMode, Open, ProcessId, Sys, os};
+use holdfast_sys::os::{self, ControlGroup};
+use holdfast_sys::{Handle, Liveness, LockMode, Open, ProcessId, Sys};
 use serde::{Deserialize, Serialize};
 
 use super::place;
@@ -33,6 +35,14 @@ pub struct Record {
     pub directory: PathBuf,
 }
 
+/// What is noted besides who stands for the run.
+#[derive(Default)]
+struct Noted {
+    leftovers: Option<Leftovers>,
+    made: Option<PathBuf>,
+    control_group: Option<PathBuf>,
+}
+
 #[derive(Serialize, Deserialize)]
 struct Note {
     schema_version: u32,
@@ -47,6 +57,9 @@ struct Note {
     /// The worktree that was made for it.
     #[serde(default)]
     made: Option<PathBuf>,
+    /// The control group of its command, whether it could be made or not.
+    #[serde(default)]
+    control_group: Option<PathBuf>,
 }
 
 impl Record {
@@ -89,29 +102,31 @@ impl Record {
     /// # Errors
     /// When that cannot be written, or this machine cannot tell processes apart.
     pub fn makes(&self, session: &Session, root: &Path) -> Result<()> {
-        self.write(session, std::process::id(), None, Some(root.to_path_buf()))
+        self.write(session, Noted { made: Some(root.to_path_buf()), ..Noted::default() })
     }
 
-    /// Notes who its guardian is, before anything is started that would have to be ended. Gives what git may leave behind
-    /// in the worktree.
+    /// Notes that this process is its guardian, before anything is started that would have to be ended. Gives what git
+    /// may leave behind in the worktree, and where the command is to be started.
     ///
     /// # Errors
     /// When that cannot be written, or this machine cannot tell processes apart.
-    pub(super) fn guarded_by(&self, session: &Session, pid: u32) -> Result<Option<Leftovers>> {
+    pub(super) fn guarded(&self, session: &Session) -> Result<(Option<Leftovers>, Option<ControlGroup>)> {
         let made = self.read(session.sys()).and_then(|note| note.made);
         let leftovers = session.repository().map(|git| Leftovers::before(session.sys(), git));
-        self.write(session, pid, leftovers.clone(), made)?;
-        Ok(leftovers)
+        let control = ControlGroup::place(&self.group());
+        let control_group = control.as_ref().map(|control| control.path().to_path_buf());
+        self.write(session, Noted { leftovers: leftovers.clone(), made, control_group })?;
+        Ok((leftovers, control.filter(ControlGroup::make)))
     }
 
-    fn write(
-        &self,
-        session: &Session,
-        pid: u32,
-        leftovers: Option<Leftovers>,
-        made: Option<PathBuf>,
-    ) -> Result<()> {
-        let process = session.sys().processes.find(pid)?;
+    /// The name of the control group of its command.
+    fn group(&self) -> String {
+        format!("jit-{}", self.mark)
+    }
+
+    fn write(&self, session: &Session, noted: Noted) -> Result<()> {
+        let process = session.sys().processes.me()?;
+        let Noted { leftovers, made, control_group } = noted;
         let note = Note {
             schema_version: 1,
             host: process.host,
@@ -121,6 +136,7 @@ impl Record {
             start: process.start,
             leftovers,
             made,
+            control_group,
         };
         let (directory, file) = session.prepare()?.places();
         durable::make_dirs(session.sys(), &self.directory, directory)?;
@@ -164,10 +180,29 @@ impl Record {
         if !note.process().is_some_and(is_dead) {
             return 0;
         }
-        let ended = end_marked(sys, &self.mark);
+        let ended = self.end_all(sys);
         note.leftovers.iter().for_each(|leftovers| leftovers.remove(sys));
         self.close(session);
         ended
+    }
+
+    /// Ends every process of a run whose guardian is gone, and says how many were found.
+    pub fn end_all(&self, sys: &Sys) -> usize {
+        let noted = self.read(sys).and_then(|note| note.control_group);
+        let control = noted.and_then(|path| ControlGroup::noted(&path, &self.group()));
+        let mut all = control.as_ref().map_or(0, ControlGroup::count);
+        // Those without the mark, too. Nobody who is killed has more to say, however long that takes the system.
+        while control.as_ref().is_some_and(|control| !control.remove()) {
+            control.iter().for_each(ControlGroup::kill);
+            sys.clock.sleep(AGAIN);
+        }
+        loop {
+            match os::kill_marked(MARKER, &self.mark) {
+                0 => return all,
+                found => all += found,
+            }
+            sys.clock.sleep(AGAIN);
+        }
     }
 
     /// Takes away what was made for the run, and what is noted of it.
@@ -223,18 +258,6 @@ pub fn busy(session: &Session) -> Result<()> {
 fn under_way(session: &Session) -> Error {
     let root = session.root().unwrap_or(&session.caller.start);
     Error::RunUnderWay(root.to_path_buf())
-}
-
-/// Ends every process of a run whose guardian is gone, and says how many were found.
-pub fn end_marked(sys: &Sys, mark: &str) -> usize {
-    let mut all = 0;
-    loop {
-        match os::kill_marked(MARKER, mark) {
-            0 => return all,
-            found => all += found,
-        }
-        sys.clock.sleep(AGAIN);
-    }
 }
 
 /// Ends what runs left behind whose guardians were killed, before somebody begins what they worked on. Gives the number

@@ -18,6 +18,7 @@ struct Entry {
     state: State,
     gates: BTreeSet<String>,
     deps: Vec<String>,
+    conflict: Option<String>,
 }
 
 /// Looks at everything that is versioned.
@@ -30,12 +31,21 @@ pub(super) fn checks(session: &Session) -> Result<Vec<Check>> {
             state: seen.issue.state,
             gates: seen.issue.gates.clone(),
             deps: seen.deps.members().map(ToOwned::to_owned).collect(),
+            conflict: seen.issue.conflict.as_deref().map(ToOwned::to_owned),
         })
     })?;
     let (sets, mut known): (Vec<_>, Vec<_>) = scan.problems.into_iter().partition(|why| why.contains(SET));
     let types: BTreeSet<&str> = session.config().types.hierarchy.iter().map(String::as_str).collect();
     for Entry { id, kind, .. } in scan.found.iter().filter(|entry| !types.contains(entry.kind.as_str())) {
         known.push(format!("{id} has the type '{kind}', which types.hierarchy does not have"));
+    }
+    for Entry { id, conflict, .. } in &scan.found {
+        if let Some(what) = conflict {
+            let handle = issues.handle(*id);
+            known.push(format!(
+                "the {what} of {handle} has two versions of some lines: jit edit {handle} resolves it"
+            ));
+        }
     }
     let gates = gates(session, &issues, &scan.found);
     let data = Data { deps: scan.found.into_iter().map(|entry| (entry.id, entry.deps)).collect() };

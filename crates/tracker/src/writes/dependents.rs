@@ -75,7 +75,7 @@ impl Writer<'_> {
         let agent = self.session.agent()?;
         let ttl = self.session.config().ttl_for(&agent.file, agent.id.kind());
         let why = reason("--reason", &format!("{id} is deleted"))?;
-        let terms = Terms { request: Request::Finite(ttl), reason: Some(why) };
+        let terms = Terms { request: Request::Finite(ttl), reason: Some(why), reserve: None };
         let claims = self.session.claims_to_change()?;
         let who = Claimant { holder: self.session.holder()?.clone(), tags: self.session.tags()? };
         let mut taken = Vec::new();

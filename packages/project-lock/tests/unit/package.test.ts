@@ -1,6 +1,6 @@
 // What is shipped: how large it is, what it needs, whether bundlers understand it, and what its lock file tells about.
 
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -75,6 +75,22 @@ it('its pages lead to nothing that npm does not have', () => {
     const links = [...text.matchAll(/\]\(([^)#]+)/g)].map(([, link]) => link as string).filter((link) => !link.includes('://'));
     expect(links.filter((link) => ![...files, 'README.md'].includes(link))).toEqual([]);
   }
+});
+
+it('is not published before it says where its sources are kept', () => {
+  const manifest = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
+  const [node, script] = (manifest.scripts.prepublishOnly as string).split(' ');
+  expect(node).toBe('node');
+  const asked = (repository: object | undefined) => {
+    const path = join(built, 'package.json');
+    writeFileSync(path, JSON.stringify({ ...manifest, repository }));
+    const { status, stderr } = spawnSync(process.execPath, [join(ROOT, script as string), path], { encoding: 'utf8' });
+    return { status, stderr };
+  };
+  for (const bad of [undefined, {}, { url: '' }, { url: 'git+https://' }, { url: '../..' }]) {
+    expect(asked(bad)).toMatchObject({ status: 1, stderr: expect.stringContaining('npm pkg set repository') });
+  }
+  expect(asked({ type: 'git', url: 'git+https://example.org/holdfast.git' })).toMatchObject({ status: 0 });
 });
 
 it('needs nothing at run time', () => {

@@ -2,9 +2,10 @@
 
 use holdfast_tracker::Session;
 use holdfast_tracker::answers::show::Whole;
-use holdfast_tracker::claims::lease::{ClaimOutput, left};
+use holdfast_tracker::claims::lease::{ClaimOutput, Shown, left};
 use holdfast_tracker::claims::{Terms, wait};
 use holdfast_tracker::error::Result;
+use holdfast_tracker::ids::IssueId;
 use holdfast_tracker::issues::Issues;
 use holdfast_tracker::keep;
 use holdfast_tracker::take::{self, Patience, Taken};
@@ -29,25 +30,87 @@ pub struct ClaimCreateOutput {
     pub claim: ClaimOutput,
 }
 
-/// Claims an issue.
+/// What was claimed, as one JSON object: one claim, or several.
+#[derive(Serialize, JsonSchema)]
+#[serde(untagged)]
+pub enum AcquireOutput {
+    /// One.
+    One(ClaimOutput),
+    /// Several, in the order of their ids.
+    Several(SeveralOutput),
+}
+
+/// Several claims.
+#[derive(Serialize, JsonSchema)]
+pub struct SeveralOutput {
+    /// The leases.
+    pub leases: Vec<Shown>,
+    /// How many.
+    pub count: usize,
+    /// The issues that were held already.
+    pub already_held: Vec<String>,
+}
+
+/// Claims an issue, or several.
 pub(super) fn acquire(
     context: &Context,
-    issue: &str,
-    typed: &cli::Terms,
+    typed: &[String],
+    given: &cli::Terms,
+    when_ready: bool,
     wait: Option<&str>,
 ) -> Result<Report> {
     let limit = wait.map(wait::limit).transpose()?;
     let session = context.session()?;
-    let terms = terms(context, &session, typed)?;
-    let issue = Issues::new(&session).resolve(issue)?;
-    let taken = match limit {
-        None => take::acquire(&session, issue, &terms, None)?,
+    let terms = terms(context, &session, given)?;
+    let known = Issues::new(&session);
+    let ids: Vec<IssueId> = typed.iter().map(|issue| known.resolve(issue)).collect::<Result<_>>()?;
+    drop(known);
+    let waits;
+    let patience = match limit {
+        None => None,
         Some(limit) => {
-            let waits = &Interrupt::listen()?;
-            take::acquire(&session, issue, &terms, Some(&Patience { limit, waits }))?
+            waits = Interrupt::listen()?;
+            Some(Patience { limit, waits: &waits })
         }
     };
-    report(context, session, &taken)
+    let mut taken = if when_ready {
+        take::acquire_ready(&session, &ids, &terms, patience.as_ref())?
+    } else {
+        let taken = take::acquire_all(&session, &ids, &terms, patience.as_ref())?;
+        for id in &ids {
+            if let Some(waits) = take::waits_for(&session, &[*id])? {
+                context.printer.warn(&waits.to_string());
+            }
+        }
+        taken
+    };
+    match (taken.pop(), taken.is_empty()) {
+        (Some(only), true) => report(context, session, &only),
+        (last, _) => several(context, session, taken.into_iter().chain(last).collect()),
+    }
+}
+
+fn several(context: &Context, session: Session, taken: Vec<Taken>) -> Result<Report> {
+    background::start(context, &session)?;
+    let issues = Issues::new(&session);
+    let text: String = taken.iter().map(|taken| text(taken, &Called::of(&issues, &taken.lease))).collect();
+    let leases: Vec<Shown> = taken.iter().map(|taken| shown(&issues, &taken.lease, &taken.now)).collect();
+    let held = taken.iter().filter(|taken| taken.already_held);
+    let already_held = held.map(|taken| taken.lease.resource.to_string()).collect();
+    let brief: Vec<String> = leases.iter().map(|lease| lease.lease_id.clone()).collect();
+    let document = SeveralOutput { count: leases.len(), leases, already_held };
+    drop(issues);
+    let fresh: Vec<String> =
+        taken.iter().filter(|taken| !taken.already_held).map(|taken| taken.lease.id.to_string()).collect();
+    let undo = move || {
+        for lease in &fresh {
+            keep::release(&session, lease)?;
+        }
+        Ok(format!("{} claims were released again", fresh.len()))
+    };
+    Ok(Report::new(text, &AcquireOutput::Several(document))
+        .brief(brief.join("\n"))
+        .or_undo(Some(Undo::new(undo))))
 }
 
 /// Claims the best issue that is available.

@@ -12,6 +12,9 @@ use super::ground::Ground;
 use super::{list, text};
 use holdfast_tracker::error::Result;
 
+/// How a grant ended that somebody else took over.
+const TAKEN: &str = "taken over";
+
 /// What the log says.
 pub(super) struct Audit {
     pub(super) stories: Vec<Story>,
@@ -83,7 +86,7 @@ impl Audit {
     pub(super) fn text(&self) -> Clean {
         let rows: Vec<_> =
             self.stories.iter().enumerate().map(|(number, story)| story.row(number + 1)).collect();
-        let mut page = table(["", "ISSUE", "STATE", "HELD BY, UNDER FENCE"], &rows);
+        let mut page = table(["", "ISSUE", "STATE", "HELD BY (FENCE)"], &rows);
         for problem in &self.problems {
             page += format!("problem: {problem}\n");
         }
@@ -93,12 +96,19 @@ impl Audit {
 
 impl Story {
     fn row(&self, number: usize) -> [String; 4] {
-        let turn = |turn: &Turn| {
-            let end = turn.end.as_deref().unwrap_or("held");
-            format!("{} {} ({end})", turn.agent_id.trim_start_matches("agent:"), turn.fence)
-        };
-        let holders: Vec<_> = self.holders.iter().map(turn).collect();
-        [format!("#{number}"), self.title.clone(), self.state.clone(), holders.join(" → ")]
+        let mut held = String::new();
+        for turn in &self.holders {
+            // What an arrow means is the rule: the next one took over.
+            let how = match turn.end.as_deref() {
+                Some(TAKEN) => " →",
+                Some(_) if turn.fence == self.holders.last().map_or(0, |last| last.fence) => "",
+                Some(_) => " gave it back,",
+                None => " still holds it",
+            };
+            let name = turn.agent_id.trim_start_matches("agent:");
+            held.push_str(&format!("{}{name} ({}){how}", if held.is_empty() { "" } else { " " }, turn.fence));
+        }
+        [format!("#{number}"), self.title.clone(), self.state.clone(), held]
     }
 }
 
@@ -115,7 +125,7 @@ fn turns(events: &[Value]) -> BTreeMap<String, Vec<Turn>> {
                 end: None,
             }),
             "claim.released" => end(all, "released"),
-            "claim.evicted" => end(all, "over, taken"),
+            "claim.evicted" => end(all, TAKEN),
             _ => {}
         }
     }
@@ -155,7 +165,7 @@ fn wrong(story: &Story, fence: Option<u64>) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Story, Turn, wrong};
+    use super::{Story, TAKEN, Turn, wrong};
 
     fn story(turns: &[(u64, &str)]) -> Story {
         let turn = |(fence, end): &(u64, &str)| Turn {
@@ -169,12 +179,12 @@ mod tests {
 
     #[test]
     fn work_that_was_done_twice_is_told_from_an_issue_that_was_given_back() {
-        assert!(wrong(&story(&[(1, "over, taken"), (2, "released")]), Some(2)).is_empty());
+        assert!(wrong(&story(&[(1, TAKEN), (2, "released")]), Some(2)).is_empty());
         assert!(wrong(&story(&[(1, "released"), (2, "released")]), Some(1)).is_empty());
         assert_eq!(
             wrong(&story(&[(1, "released"), (2, "released")]), Some(2)),
             ["\"t\" was finished 2 times"]
         );
-        assert_eq!(wrong(&story(&[(1, "over, taken")]), Some(1)), ["\"t\" was finished 0 times"]);
+        assert_eq!(wrong(&story(&[(1, TAKEN)]), Some(1)), ["\"t\" was finished 0 times"]);
     }
 }

@@ -67,8 +67,9 @@ pub(super) fn run(context: &Context, keep: bool) -> Result<Report> {
     let issues = ground.issues()?;
     let say = |text: &str| context.printer.live(text);
     say(&format!("A repository in {} with {} issues.", ground.path("main").display(), issues.len()));
-    say("A pool of four workers takes one issue after the other, each in a worktree of its own,");
-    say("and lands a small change for each on main. Claims last two seconds unless renewed.\n");
+    say("A pool of four workers takes one issue after the other, each in a worktree");
+    say("of its own, and lands a small change for each on main. Claims last two");
+    say("seconds unless renewed. One worker is put to sleep, one is killed.\n");
     let inside = ground.context()?;
     let session = Session::open(&inside.caller)?;
     let names = (1..=WORKERS).map(|number| format!("demo-{number}")).collect();
@@ -137,7 +138,7 @@ impl Watcher for Play {
             Happening::Trouble(why) => {
                 self.lanes.draw(now, lane, Colour::Red, "starts anew", &format!(": {why}"))
             }
-            Happening::Ending | Happening::Stopping => {}
+            Happening::Ending | Happening::Stopping | Happening::Waiting => {}
         }
     }
 }

@@ -56,10 +56,12 @@ pub(in crate::commands) enum Happening<'a> {
     Ended(&'a Ran),
     /// A worker had a trouble that is none of the issue's.
     Trouble(&'a str),
-    /// The pool begins nothing new.
+    /// The pool begins nothing new, and waits for what is running.
     Ending,
     /// The running commands are being stopped.
     Stopping,
+    /// Nothing runs, and there is nothing that could be begun.
+    Waiting,
 }
 
 /// Whoever looks on.
@@ -106,6 +108,8 @@ pub(in crate::commands) struct Pool<'a> {
     started: Stamp,
     process_start: u64,
     ending: bool,
+    /// Whether it was said that there is nothing to do.
+    waits: bool,
     looked: Option<Stamp>,
     seen: Vec<(u64, i64)>,
     available: usize,
@@ -135,6 +139,7 @@ impl<'a> Pool<'a> {
             started,
             process_start,
             ending: false,
+            waits: false,
             looked: None,
             seen: Vec::new(),
             available: 0,
@@ -162,6 +167,7 @@ impl<'a> Pool<'a> {
             if self.is_over() {
                 break;
             }
+            self.rest_if_idle(&now, watcher);
             let patience = self.patience(&now, &*watcher);
             for caught in self.signals.wait(Some(patience))? {
                 if ENDING.contains(&caught.number) {
@@ -189,7 +195,9 @@ impl<'a> Pool<'a> {
     fn end(&mut self, now: &Stamp, watcher: &mut dyn Watcher) {
         if !self.ending {
             self.ending = true;
-            watcher.see(now, 0, &Happening::Ending);
+            if self.lanes.iter().any(|lane| lane.child.is_some()) {
+                watcher.see(now, 0, &Happening::Ending);
+            }
             self.keep_state();
         }
     }
@@ -363,6 +371,16 @@ impl<'a> Pool<'a> {
         Ok(())
     }
 
+    /// Says once that there is nothing to do: whoever looks on would take it for stuck.
+    fn rest_if_idle(&mut self, now: &Stamp, watcher: &mut dyn Watcher) {
+        let is_quiet = self.lanes.iter().all(|lane| lane.child.is_none());
+        let waits = is_quiet && !self.ending && self.available == 0 && self.looked.is_some();
+        if waits && !self.waits {
+            watcher.see(now, 0, &Happening::Waiting);
+        }
+        self.waits = waits;
+    }
+
     fn is_over(&mut self) -> bool {
         let is_quiet = self.lanes.iter().all(|lane| lane.child.is_none());
         if is_quiet && self.lanes.iter().all(Lane::is_spent) {
@@ -398,14 +416,23 @@ impl<'a> Pool<'a> {
 
     /// Takes the worktrees away that nobody needs, also those of a pool of this name that was killed.
     fn tidy(&mut self) -> Result<()> {
-        for entry in self.session.worktrees()?.iter().filter(|entry| !entry.gone) {
+        for entry in &self.session.worktrees()? {
             let Some(lane) = Lane::of_place(self.session, &self.plan.name, entry) else { continue };
+            if entry.gone {
+                place::forget_gone(self.session, &entry.root);
+                continue;
+            }
             let there = lane.asking(self.session, &entry.root);
             let is_held = there.is_ok_and(|there| is_held(&there).unwrap_or(true));
             if is_held || !place::take_away(self.session, &entry.root)? {
                 self.summary.kept.push(entry.root.to_string_lossy().into_owned());
             }
         }
+        // Those that commands have removed leave an empty directory.
+        self.lanes
+            .iter()
+            .filter_map(|lane| lane.root.as_ref())
+            .for_each(|root| place::leave(self.session, root));
         place::forget(self.session, &self.branches)?;
         Ok(())
     }

@@ -28,6 +28,10 @@ impl ListFilters {
     /// When a word is not known.
     pub fn parse(&self, session: &Session) -> Result<Filter> {
         let filter = self.filters.parse()?;
+        let filter = match &self.parent {
+            Some(parent) => filter.of_parent(Issues::new(session).resolve(parent)?),
+            None => filter,
+        };
         match &self.since {
             Some(since) => filter.since(since, &session.sys().clock.now()?),
             None => Ok(filter),

@@ -32,6 +32,7 @@ pub fn run(context: &Context, session: &Session, id: &str) -> Result<Report> {
         notes: &document.notes,
         branches: &document.branches,
         related: (phrases(&issues, &whole.issue.relates), phrases(&issues, &whole.issue.duplicates)),
+        parent: phrases(&issues, &whole.issue.parent.iter().cloned().collect()).pop(),
         deps: &deps,
         layer: document.layer,
         standing: &document.standing,
@@ -59,6 +60,8 @@ struct Text<'a> {
     branches: &'a [OnBranch],
     /// What it has to do with, and what is about the same.
     related: (Vec<String>, Vec<String>),
+    /// What it is a part of.
+    parent: Option<String>,
     deps: &'a [Dep],
     layer: Layer,
     standing: &'a Standing,
@@ -91,6 +94,13 @@ impl Text<'_> {
             if !values.is_empty() {
                 text += format!("{name}: {}\n", values.join(", "));
             }
+        }
+        if let Some(what) = &issue.conflict {
+            let words = format!("two versions of the {what}: jit edit {handle} resolves it");
+            text += self.paint.paint(Colour::Yellow, words) + "\n";
+        }
+        if let Some(phrase) = &self.parent {
+            text += format!("part of: {phrase}\n");
         }
         for (name, ids) in [("relates to", &self.related.0), ("duplicates", &self.related.1)] {
             for phrase in ids {
@@ -149,7 +159,12 @@ impl Text<'_> {
             Some((state, title)) => [Cell::plain(&dep.handle), state_cell(*state), Cell::plain(title)],
             None => [Cell::plain(&dep.handle), Cell::new("not there", Colour::Red), Cell::plain("")],
         };
-        *text += "\n";
-        *text += grid(self.paint, ["DEPENDS ON", "STATE", "TITLE"], self.deps.iter().map(row).collect());
+        for (heading, is_part) in [("PARTS", true), ("DEPENDS ON", false)] {
+            let rows: Vec<_> = self.deps.iter().filter(|dep| dep.is_part == is_part).map(row).collect();
+            if !rows.is_empty() {
+                *text += "\n";
+                *text += grid(self.paint, [heading, "STATE", "TITLE"], rows);
+            }
+        }
     }
 }

@@ -25,6 +25,8 @@ pub(super) struct Guarded {
     pub(super) pid: u32,
     /// The signal that asked for the end, if one did.
     pub(super) interrupted: Option<u8>,
+    /// The signal that the terminal sent to the command as well.
+    typed: Option<u8>,
     in_foreground: bool,
 }
 
@@ -63,8 +65,8 @@ impl Guarded {
             waker.wake();
         });
         let in_foreground = io::stdin().is_terminal();
-        let (teller, pid, interrupted) = (Some(teller), child.id(), None);
-        let mut guarded = Self { child, teller, words, signals, pid, interrupted, in_foreground };
+        let (teller, pid, interrupted, typed) = (Some(teller), child.id(), None, None);
+        let mut guarded = Self { child, teller, words, signals, pid, interrupted, typed, in_foreground };
         match guarded.next()? {
             Some(Word::Ready(_)) => Ok(guarded),
             _ => Err(Error::Internal("the guardian of the run did not start".into())),
@@ -87,12 +89,30 @@ impl Guarded {
         }
         loop {
             match self.next()? {
-                Some(Word::Ended(ended)) => return Ok(Fate::Ended(ended)),
+                Some(Word::Ended(ended)) => {
+                    self.judge(&ended)?;
+                    return Ok(Fate::Ended(ended));
+                }
                 Some(Word::NotStarted { why, .. }) => return Ok(Fate::NotStarted(why)),
                 Some(Word::Ready(_) | Word::Started(_)) => {}
                 None => return Ok(Fate::Unguarded),
             }
         }
+    }
+
+    /// Takes a command that ended by what was typed on its terminal for one that was asked to end: that says nothing
+    /// about its work.
+    fn judge(&mut self, ended: &Ended) -> Result<()> {
+        // Both heard it; who ends first is chance.
+        for caught in self.signals.wait(Some(holdfast_kernel::Millis::ZERO))? {
+            self.hear(caught);
+        }
+        let is_it = |typed: &u8| {
+            let number = i32::from(*typed);
+            ended.signal == Some(number) || ended.code == Some(128 + number)
+        };
+        self.interrupted = self.interrupted.or(self.typed.filter(is_it));
+        Ok(())
     }
 
     /// What it says next; none if it is gone. Signals that come meanwhile are passed on, or end the command.
@@ -114,7 +134,10 @@ impl Guarded {
         // affair. A terminal that is closed ends everything.
         let is_heard = self.in_foreground && from_terminal && number != signal::SIGHUP;
         let order = match number {
-            _ if is_heard => return,
+            _ if is_heard => {
+                self.typed = u8::try_from(number).ok();
+                return;
+            }
             number if ENDING.contains(&number) => {
                 self.interrupted = Some(u8::try_from(number).unwrap_or(u8::MAX));
                 Order::Stop

@@ -2,16 +2,17 @@
 
 use std::os::unix::ffi::OsStrExt as _;
 
+use holdfast_tracker::claims::Terms;
 use holdfast_tracker::error::Result;
 use holdfast_tracker::ids::IssueId;
 use holdfast_tracker::issues::{Issues, Scope, Standing, State};
-use holdfast_tracker::run::{Attempts, Ended, Input, NEEDS_ATTENTION, Start, Why, end_marked, lost};
+use holdfast_tracker::run::{Attempts, Ended, Input, NEEDS_ATTENTION, Start, Why, lost};
 use holdfast_tracker::writes::Writer;
-use holdfast_tracker::{durable, keep, land, worktrees};
+use holdfast_tracker::{Session, durable, keep, land, notes, take, worktrees};
 use serde_json::Value;
 
 use super::guarded::Fate;
-use super::{Outcome, Ran, Work, internal};
+use super::{Outcome, Ran, Work, inside, internal};
 use crate::commands::guardian::Landing;
 use crate::vars;
 
@@ -31,11 +32,11 @@ impl Work<'_> {
         match fate {
             // That says nothing about the issue, and the next one would fare no better.
             Fate::NotStarted(why) => {
-                let ran = self.give_back(ran, &format!("the command was not started: {why}"), false)?;
+                let ran = self.give_back(ran, &why, false)?;
                 Ok(Ran { outcome: Outcome::NotStarted, ..ran })
             }
             Fate::Unguarded => {
-                end_marked(self.session.sys(), &self.record.mark);
+                self.record.end_all(self.session.sys());
                 self.give_back(ran, "the guardian was killed, and the command with it", false)
             }
             Fate::Ended(ended) => {
@@ -94,8 +95,15 @@ impl Work<'_> {
     }
 
     /// Commits and lands what the command did. That is done below the guardian, too: whatever gates start ends with it.
-    fn finish(&mut self, ran: Ran) -> Result<Ran> {
+    pub(super) fn finish(&mut self, ran: Ran) -> Result<Ran> {
         let id = self.id()?;
+        if self.is_homeless() {
+            let why = format!("its worktree was removed: {}", self.root.display());
+            return self.give_back(ran, &why, true);
+        }
+        if let Err(error) = Attempts::work(&self.session, id, ran.fence) {
+            self.context.printer.warn(&format!("if this is killed, the command is run again: {error}"));
+        }
         let program = vars::program().ok_or_else(|| internal("a program that is nowhere"))?;
         let (root, agent) = (self.root.as_os_str(), self.session.agent()?.id.to_string());
         let words: [&[u8]; 10] = [
@@ -158,9 +166,11 @@ impl Work<'_> {
         if failed {
             ran = self.counted(ran, id, fence);
         }
+        if self.is_homeless() {
+            return self.give_back_from_elsewhere(ran, id, why);
+        }
         if ran.needs_attention {
-            let writer = Writer::open(&self.session)?;
-            writer.change(id, "labelling", |draft| draft.label(NEEDS_ATTENTION, true).map(drop))?;
+            label(&self.session, id)?;
         }
         let given = land::give_back(&self.session, id, Some(&self.note(&ran, why)));
         if let Err(error) = given {
@@ -173,6 +183,33 @@ impl Work<'_> {
             Attempts::forget(&self.session, id);
         }
         Ok(ran)
+    }
+
+    /// Whether the worktree was removed under the command. Whatever is written there would make a directory that nobody
+    /// knows of.
+    fn is_homeless(&self) -> bool {
+        self.session.repository().is_some() && self.session.sys().files.stat(&self.root.join(".git")).is_err()
+    }
+
+    /// Gives an issue back whose worktree is gone: what there is to say is written in another one.
+    fn give_back_from_elsewhere(&self, ran: Ran, id: IssueId, why: &str) -> Result<Ran> {
+        let gone = format!("its worktree was removed: {}", self.root.display());
+        let why = if why == gone { gone } else { format!("{gone} ({why})") };
+        notes::add(&self.session, id, &format!("given back: {}", self.note(&ran, &why)))?;
+        keep::release(&self.session, &self.begun.taken.lease.id.to_string())?;
+        if ran.needs_attention {
+            let places = self.session.worktrees()?;
+            let place = places.iter().find(|entry| !entry.gone && entry.root != self.root);
+            let place = place.ok_or_else(|| internal("a repository without a worktree"))?;
+            let there = inside(&self.session.caller, &place.root)?;
+            let terms = Terms::parse(self.typed.ttl.as_deref(), None, there.config(), there.agent()?)?;
+            let taken = take::acquire(&there, id, &terms, None)?;
+            let labelled = label(&there, id);
+            keep::release(&there, &taken.lease.id.to_string())?;
+            labelled?;
+            Attempts::forget(&there, id);
+        }
+        Ok(Ran { reason: Some(why), ..ran })
     }
 
     /// Counts a failed attempt. An issue that nobody can tell how often it failed on needs attention: it could be offered
@@ -196,7 +233,7 @@ impl Work<'_> {
 
     /// What whoever comes next has to know. It is pushed, so it says where output is and not what it says.
     fn note(&self, ran: &Ran, why: &str) -> String {
-        let mut note = format!("{}: {why}", ran.agent_id);
+        let mut note = why.to_owned();
         if ran.failed_attempts > 0 {
             note.push_str(&format!(" (failed attempt {})", ran.failed_attempts));
         }
@@ -206,7 +243,9 @@ impl Work<'_> {
         match self.dirty() {
             Ok(dirty) if dirty.is_empty() => {}
             Ok(dirty) => {
-                note.push_str(&format!("\nnot committed in its worktree: {}", dirty.join(", ")));
+                // Others have no use for a path of this machine; its last part tells worktrees apart.
+                let name = self.root.file_name().unwrap_or_default().to_string_lossy();
+                note.push_str(&format!("\nnot committed in its worktree {name}: {}", dirty.join(", ")));
             }
             Err(error) => {
                 note.push_str(&format!("\nwhat is not committed in its worktree cannot be told: {error}"));
@@ -225,7 +264,7 @@ impl Work<'_> {
 
     /// The files of the worktree that are in no commit.
     fn dirty(&self) -> Result<Vec<String>> {
-        if self.session.repository().is_none() {
+        if self.session.repository().is_none() || self.is_homeless() {
             return Ok(Vec::new());
         }
         let mut named = worktrees::uncommitted(&self.root)?;
@@ -236,6 +275,13 @@ impl Work<'_> {
         }
         Ok(named)
     }
+}
+
+/// Has no pool take an issue any more.
+fn label(session: &Session, id: IssueId) -> Result<()> {
+    let writer = Writer::open(session)?;
+    writer.change(id, "labelling", |draft| draft.label(NEEDS_ATTENTION, true).map(drop))?;
+    Ok(())
 }
 
 /// A run whose issue was finished.

@@ -5,6 +5,7 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::Path;
 
+use holdfast_tracker::Caller;
 use holdfast_tracker::error::{Error, Result};
 
 const SHELLS: [&str; 9] = ["sh", "bash", "dash", "zsh", "ksh", "mksh", "ash", "fish", "busybox"];
@@ -30,6 +31,20 @@ fn fill(mut rest: &[u8], values: &[(&str, String)]) -> Vec<u8> {
         }
     }
     text
+}
+
+/// The words with a program that is named by a path from here named by its whole path: it is started somewhere else. One
+/// that is not here is looked for there.
+pub(in crate::commands) fn located(caller: &Caller, mut words: Vec<OsString>) -> Vec<OsString> {
+    if let Some(program) = words.first_mut()
+        && program.as_bytes().contains(&b'/')
+    {
+        let here = caller.start.join(&*program);
+        if caller.sys.files.stat(&here).is_ok() {
+            *program = here.into_os_string();
+        }
+    }
+    words
 }
 
 /// Refuses a command that would have a shell read the title of an issue, which anybody may have written.

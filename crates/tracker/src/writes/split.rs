@@ -1,0 +1,97 @@
+//! Making parts of an issue. A part is an issue like every other that names its parent; the parent depends on it, so that
+//! it cannot be finished before its parts have landed. Whoever is cut off in between types it again: parts that are there
+//! and are not depended on yet are taken, and none is made twice.
+
+use std::collections::BTreeMap;
+
+use super::create::{Fresh, blank};
+use super::results::Results;
+use super::texts;
+use super::writer::Writer;
+use crate::error::{Error, Result};
+use crate::ids::IssueId;
+use crate::issues::{Issue, Scope};
+
+/// The most parts that are made at once.
+const MOST: usize = 100;
+
+/// A label of an issue that nobody gets by being a part of it.
+const ATTENTION: &str = "needs:attention";
+
+/// What an issue was split into.
+pub struct Split {
+    /// The issue.
+    pub parent: IssueId,
+    /// Its new parts, in the order of their titles, with those.
+    pub parts: Vec<(IssueId, String)>,
+}
+
+impl Writer<'_> {
+    /// Makes parts of an issue that is held here.
+    ///
+    /// # Errors
+    /// When the caller may not, a title is none, or they cannot be written.
+    pub fn split(&self, parent: IssueId, titles: &[String]) -> Result<Split> {
+        if titles.len() > MOST {
+            let why = format!("at most {MOST} parts can be made at once");
+            return Err(Error::BadValue { what: "--into", given: titles.len().to_string(), why });
+        }
+        let titles: Vec<String> = titles.iter().map(|title| texts::title(title)).collect::<Result<_>>()?;
+        self.may(parent, "splitting")?;
+        let whole = self.issues.read(parent)?;
+        if whole.state.is_over() {
+            let why = format!("it is {}: jit reopen comes first", whole.state);
+            return Err(Error::BadValue {
+                what: "the issue to split",
+                given: self.issues.handle(parent),
+                why,
+            });
+        }
+        let (labels, known) = self.issues.see(parent, Scope::All, |seen| {
+            let labels: Vec<String> = seen.labels.members().map(ToOwned::to_owned).collect();
+            let deps: Vec<String> = seen.deps.members().map(ToOwned::to_owned).collect();
+            (labels, deps)
+        })?;
+        let mut left = self.left_over(parent, &known)?;
+        let mut parts = Vec::with_capacity(titles.len());
+        for title in titles {
+            let id = match left.get_mut(&title).and_then(Vec::pop) {
+                Some(made) => made,
+                None => self.part(&whole, &title, &labels)?,
+            };
+            parts.push((id, title));
+        }
+        let ids: Vec<IssueId> = parts.iter().map(|(id, _)| *id).collect();
+        self.depend(parent, &ids)?;
+        Ok(Split { parent, parts })
+    }
+
+    /// Parts that somebody was cut off from making the parent wait for, by title.
+    fn left_over(&self, parent: IssueId, known: &[String]) -> Result<BTreeMap<String, Vec<IssueId>>> {
+        let text = parent.to_string();
+        let scan = self.issues.scan(Scope::All, |seen| {
+            let is_part = seen.issue.parent.as_deref() == Some(text.as_str());
+            let is_known = known.iter().any(|id| *id == seen.id.to_string());
+            (is_part && !is_known && !seen.issue.state.is_over())
+                .then(|| (seen.issue.title.to_string(), seen.id))
+        })?;
+        let mut left: BTreeMap<String, Vec<IssueId>> = BTreeMap::new();
+        for (title, id) in scan.found {
+            left.entry(title).or_default().push(id);
+        }
+        Ok(left)
+    }
+
+    fn part(&self, whole: &Issue, title: &str, labels: &[String]) -> Result<IssueId> {
+        let mut issue = blank(self.session.sys(), title.to_owned())?;
+        let types = &self.session.config().types.hierarchy;
+        let place = types.iter().position(|kind| *kind == whole.kind);
+        let narrower = place.and_then(|place| types.get(place + 1)).unwrap_or(&whole.kind);
+        issue.kind.clone_from(narrower);
+        issue.priority = whole.priority;
+        issue.parent = Some(whole.id.clone());
+        let labels = labels.iter().filter(|label| *label != ATTENTION).cloned().collect();
+        let fresh = Fresh { issue, labels, dependencies: Vec::new(), results: Results::default() };
+        Ok(self.create(fresh)?.id())
+    }
+}

@@ -1,0 +1,104 @@
+// *Board*: columns by state. What is looked for is in the address, so that it can be kept and passed on.
+import { move, open } from './actions.js';
+import { h } from './dom.js';
+import { badge, empty, standingWords, when } from './parts.js';
+import { href, refine } from './route.js';
+import { PRIORITIES, STATES, STATE_WORDS } from './types.js';
+/** How many cards of a column are shown at first: a browser gets slow long before a person has read that many. */
+const PAGE = 60;
+/** What is over is only shown when asked for. */
+const USUAL = ['backlog', 'ready', 'in_progress', 'gated', 'done'];
+export function board_(board, route) {
+    const query = (name) => route.query.get(name) ?? '';
+    const cards = board.issues.filter(filter(query, board));
+    const only = query('state');
+    const states = STATES.filter((state) => (only ? only.split(',').includes(state) : USUAL.includes(state)));
+    const by = new Map(states.map((state) => [state, []]));
+    for (const card of cards)
+        by.get(card.state)?.push(card);
+    for (const column of by.values())
+        column.sort(order);
+    const most = Math.max(PAGE, Number(query('show')) || 0);
+    return [
+        h('h1', {}, 'Board'),
+        filters(board, query),
+        cards.length === 0 && empty(board.count === 0 ? 'There is no issue yet: jit issue create --title "…"' : 'Nothing fits.'),
+        h('div', { class: 'columns' }, states.map((state) => column(state, by.get(state) ?? [], most, board))),
+    ];
+}
+/** The most urgent first, then what was changed last. */
+function order(one, other) {
+    const rank = (card) => PRIORITIES.indexOf(card.priority);
+    return rank(one) - rank(other) || (one.updated_at < other.updated_at ? 1 : -1);
+}
+function filter(query, board) {
+    const words = query('q').toLowerCase().split(/\s+/).filter(Boolean);
+    const [priority, label, type, who] = [query('priority'), query('label'), query('type'), query('who')];
+    return (card) => {
+        if (priority && card.priority !== priority)
+            return false;
+        if (label && !card.labels.includes(label))
+            return false;
+        if (type && card.type !== type)
+            return false;
+        if (who === 'nobody' ? card.claimed_by : who === 'me' ? card.claimed_by !== board.agent_id : who && card.claimed_by !== who)
+            return false;
+        if (words.length === 0)
+            return true;
+        const text = [card.handle, card.id, card.title, card.claimed_by, card.assignee, ...card.labels].join(' ').toLowerCase();
+        return words.every((word) => text.includes(word));
+    };
+}
+const choices = new WeakMap();
+/** What can be chosen from: the same for as long as the board is. */
+function chosen(board) {
+    const found = choices.get(board) ?? {
+        types: values(board, (card) => [card.type]),
+        labels: values(board, (card) => card.labels),
+        holders: values(board, (card) => [card.claimed_by]),
+    };
+    choices.set(board, found);
+    return found;
+}
+/** Values that there are, the most frequent first, and not too many of them. */
+function values(board, of) {
+    const counts = new Map();
+    for (const card of board.issues)
+        for (const value of of(card))
+            if (value)
+                counts.set(value, (counts.get(value) ?? 0) + 1);
+    return [...counts].sort((a, b) => b[1] - a[1]).slice(0, 100).map(([value]) => value);
+}
+function filters(board, query) {
+    const select = (name, label, all) => {
+        const value = query(name);
+        const known = value === '' || all.some(([one]) => one === value) ? all : [...all, [value, value]];
+        const change = (event) => refine({ [name]: event.target.value });
+        return h('label', {}, h('span', { class: 'dim' }, label), h('select', { name, on: { change } }, h('option', { value: '', selected: value === '' }, 'any'), known.map(([one, text]) => h('option', { value: one, selected: one === value }, text))));
+    };
+    const same = (all) => all.map((one) => [one, one]);
+    const search = (event) => refine({ q: event.target.value });
+    return h('form', { class: 'filters', role: 'search', on: { submit: (event) => event.preventDefault() } }, h('label', { class: 'grow' }, h('span', { class: 'dim' }, 'Search'), h('input', { type: 'search', name: 'q', value: query('q'), placeholder: 'title, handle, label, agent', on: { input: search } })), select('state', 'State', STATES.map((state) => [state, STATE_WORDS[state]])), select('priority', 'Priority', same(PRIORITIES)), select('type', 'Type', same(chosen(board).types)), select('label', 'Label', same(chosen(board).labels)), select('who', 'Held by', [['nobody', 'nobody'], ['me', 'me'], ...same(chosen(board).holders)]), h('a', { href: href('board'), class: 'button' }, 'Clear'));
+}
+/** What is dragged, for as long as it is. */
+let dragged = null;
+function column(state, cards, most, board) {
+    const over = (event) => {
+        if (dragged && dragged.state !== state)
+            event.preventDefault();
+    };
+    const drop = (event) => {
+        event.preventDefault();
+        if (dragged)
+            open(move(dragged.id, `${dragged.handle} ${dragged.title}`, state));
+        dragged = null;
+    };
+    return h('section', { class: 'column', key: state, 'aria-label': `${STATE_WORDS[state]}, ${cards.length}`, 'data-state': state, on: { dragover: over, drop } }, h('h2', {}, STATE_WORDS[state], h('span', { class: 'count' }, cards.length)), h('ul', {}, cards.slice(0, most).map((one) => card(one, board))), cards.length > most && h('button', { type: 'button', class: 'small', on: { click: () => refine({ show: String(most + 4 * PAGE) }) } }, `Show more of ${cards.length - most}`));
+}
+function card(one, board) {
+    // Only whoever holds an issue may change where it stands.
+    const mine = one.claimed_by !== undefined && board.agents.some((lane) => lane.agent_id === board.agent_id && lane.worktree_id === board.worktree_id && lane.leases.some((lease) => lease.issue_id === one.id));
+    const blocked = one.blocked_by?.length ?? 0;
+    const standing = standingWords(one.standing);
+    return h('li', { key: one.id, class: `card p-${one.priority}${mine ? ' mine' : ''}`, draggable: mine ? 'true' : null, on: { dragstart: () => (dragged = one), dragend: () => (dragged = null) } }, h('a', { href: href('issue', one.id), 'data-item': true }, h('code', {}, one.handle), ' ', one.title), h('div', { class: 'marks' }, one.priority !== 'normal' && badge(one.priority, one.priority === 'critical' ? 'bad' : one.priority === 'high' ? 'warn' : ''), one.claimed_by && badge(one.claimed_by, 'held'), blocked > 0 && badge(`waits for ${blocked}`, 'warn'), standing && standing !== 'landed' && badge(standing, 'warn'), one.type !== 'task' && badge(one.type), one.labels.slice(0, 4).map((label) => badge(label, 'label')), one.labels.length > 4 && badge(`+${one.labels.length - 4}`)), h('div', { class: 'dim' }, when(one.updated_at)));
+}

@@ -1,0 +1,158 @@
+// What the page knows: the board, and what the open view wants besides. A document replaces the one before as a whole or not
+// at all, and what is known stays when the server is away.
+import { Away, get, getChanged, Refused } from './api.js';
+import { now } from './time.js';
+export const known = { line: 'starting', why: '', board: null };
+const AGAIN_MS = 2000;
+/** Without any news it is asked all the same: a claim can end without anybody saying so. */
+const AT_LATEST_MS = 30_000;
+/** Something that is fetched again when there is news, one request at a time, the last answer always being the newest. */
+class Fetched {
+    changed;
+    value = null;
+    error = '';
+    #load = null;
+    #asked = 0;
+    #running = false;
+    #dirty = false;
+    constructor(changed) {
+        this.changed = changed;
+    }
+    /** Says what is wanted; what was there before was of something else. */
+    want(load) {
+        this.#load = load;
+        this.value = null;
+        this.error = '';
+        this.#asked += 1;
+        this.refresh();
+    }
+    refresh() {
+        if (!this.#load)
+            return;
+        if (this.#running) {
+            this.#dirty = true;
+            return;
+        }
+        void this.#run(this.#load);
+    }
+    async #run(load) {
+        this.#running = true;
+        this.#dirty = false;
+        const asked = this.#asked;
+        try {
+            const value = await load();
+            if (asked === this.#asked) {
+                if (value !== null)
+                    this.value = value;
+                this.error = '';
+                heard();
+            }
+        }
+        catch (error) {
+            if (asked === this.#asked)
+                this.error = failed(error);
+        }
+        this.#running = false;
+        if (this.#dirty || asked !== this.#asked)
+            this.refresh();
+        this.changed();
+    }
+}
+let changed = () => { };
+let again = 0;
+/** Whether the trouble is that questions are refused. */
+let refusing = false;
+let tag = null;
+const board = new Fetched(() => {
+    known.board = board.value ?? known.board;
+    schedule();
+    changed();
+});
+export const detail = new Fetched(() => changed());
+export const graph = new Fetched(() => changed());
+export const events = new Fetched(() => changed());
+/** What a request that failed says of the server; and what it says to whoever looks. */
+function failed(error) {
+    if (error instanceof Refused && error.status === 401)
+        known.line = 'locked';
+    else if (error instanceof Away)
+        known.line = 'away';
+    else if (error instanceof Refused && error.status >= 500)
+        [known.line, known.why, refusing] = ['trouble', error.message, true];
+    // What was refused would be refused again; whoever is away may come back at any moment.
+    const soon = known.line === 'away' || known.line === 'trouble';
+    window.clearTimeout(again);
+    again = window.setTimeout(refresh, soon ? AGAIN_MS : AT_LATEST_MS);
+    if (!(error instanceof Refused || error instanceof Away))
+        return String(error);
+    return error instanceof Refused && error.hint ? `${error.message}. ${error.hint}` : error.message;
+}
+/** The server has answered. What the events told of is over when they say so. */
+function heard() {
+    if (known.line !== 'trouble' || refusing)
+        known.line = 'live';
+    refusing = false;
+}
+export function start(onChange) {
+    changed = onChange;
+    board.want(async () => {
+        const found = await getChanged('/api/board', tag);
+        if (!found)
+            return null;
+        tag = found.tag;
+        return found.document.board;
+    });
+}
+/** Looks at everything again that is shown. */
+export function refresh() {
+    for (const one of [board, detail, graph, events])
+        one.refresh();
+}
+export function setLine(line, why = '') {
+    if (known.line === 'locked' && line !== 'live')
+        return;
+    [known.line, known.why] = [line, why];
+    changed();
+}
+/** Looks again when the next claim ends, or after a while. */
+function schedule() {
+    window.clearTimeout(again);
+    const left = (known.board?.agents ?? [])
+        .flatMap((lane) => lane.leases)
+        .flatMap((lease) => (lease.expires_at === null ? [] : [Date.parse(lease.expires_at) - now()]))
+        .filter((ms) => ms > -2000);
+    const wait = Math.max(500, Math.min(AT_LATEST_MS, ...left.map((ms) => ms + 300)));
+    again = window.setTimeout(refresh, known.line === 'away' || known.line === 'trouble' ? AGAIN_MS : wait);
+}
+/** Everything about one issue. Its parts are asked for one by one, so they are asked for again until they fit each other. */
+export async function loadDetail(id) {
+    const path = encodeURIComponent(id);
+    for (let tries = 0;; tries += 1) {
+        const [shown, { gates }, { events: happened }] = await Promise.all([
+            get(`/api/issues/${path}`),
+            get(`/api/issues/${path}/gates`),
+            get(`/api/claims/history?issue_id=${path}`),
+        ]);
+        if (tries >= 5 || fits(shown, gates, happened))
+            return { at: now(), shown, gates, events: happened };
+    }
+}
+export function fits(shown, gates, happened) {
+    const last = happened.at(-1);
+    const over = last?.event_type === 'claim.released' || last?.event_type === 'claim.evicted';
+    const held = last && !over ? last.payload.lease_id : null;
+    // A claim that ran out is in the history until somebody takes over.
+    const claims = shown.lease ? shown.lease.lease_id === held : held === null || hasRunOut(last);
+    const keys = [...(shown.issue.gates ?? [])].sort().join();
+    return claims && keys === gates.map((gate) => gate.key).sort().join();
+}
+function hasRunOut(last) {
+    const expires = last?.payload.expires_at;
+    return expires !== undefined && Date.parse(expires) <= now() + 1000;
+}
+export async function loadGraph() {
+    return (await get('/api/graph')).graph;
+}
+export async function loadEvents() {
+    return (await get('/api/claims/history')).events;
+}

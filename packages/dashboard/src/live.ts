@@ -1,0 +1,99 @@
+// What the server tells as it happens. A browser has six connections to a server and would spend one on each tab, so of
+// all tabs only one listens and passes on what it hears: the one that was looked at last, because a browser slows others down.
+
+export type News =
+  /** Something happened, or may have: look again. */
+  | { readonly kind: 'news' }
+  /** The server is there, after it was not. */
+  | { readonly kind: 'open' }
+  | { readonly kind: 'away' }
+  | { readonly kind: 'trouble'; readonly text: string };
+
+type Message = News | { readonly kind: 'hello' };
+
+const NAME = 'jit-events';
+const AGAIN_MS = 1000;
+
+export function follow(hear: (news: News) => void): void {
+  const shared = 'locks' in navigator && 'BroadcastChannel' in window;
+  if (!shared) {
+    listen(hear);
+    return;
+  }
+  const channel = new BroadcastChannel(NAME);
+  /** What the others would have to know that come later; none if another one listens. */
+  let last: News | null = null;
+  channel.onmessage = ({ data }: MessageEvent<Message>) => {
+    if (data.kind !== 'hello') hear(data);
+    else if (last) channel.postMessage(last);
+  };
+  const lead = () => {
+    last = { kind: 'away' };
+    return listen((news) => {
+      last = news.kind === 'news' ? last : news;
+      channel.postMessage(news);
+      hear(news);
+    });
+  };
+  queue(() => lead(), () => (last = null));
+  channel.postMessage({ kind: 'hello' } satisfies Message);
+}
+
+/** Listens whenever it is this tab's turn. */
+function queue(lead: () => () => void, over: () => void): void {
+  let leads = false;
+  const take = (options: LockOptions) => {
+    const turn = async () => {
+      leads = true;
+      const stop = lead();
+      await new Promise<void>((resolve) => (release = resolve));
+      stop();
+    };
+    let release = () => {};
+    void navigator.locks.request(NAME, options, turn).catch(() => {
+      // Another tab is looked at, and has taken it.
+      release();
+      leads = false;
+      over();
+      take({});
+    });
+  };
+  take(document.hidden ? {} : { steal: true });
+  document.addEventListener('visibilitychange', () => {
+    if (!document.hidden && !leads) take({ steal: true });
+  });
+}
+
+function listen(hear: (news: News) => void): () => void {
+  let source: EventSource | null = null;
+  let timer = 0;
+  let stopped = false;
+  const open = () => {
+    source = new EventSource('/api/events');
+    source.onopen = () => hear({ kind: 'open' });
+    for (const name of ['claim', 'issue', 'changed', 'anew']) source.addEventListener(name, () => hear({ kind: 'news' }));
+    source.addEventListener('well', () => hear({ kind: 'open' }));
+    source.addEventListener('trouble', ({ data }) => hear({ kind: 'trouble', text: reason(String(data)) }));
+    source.onerror = () => {
+      hear({ kind: 'away' });
+      // A browser gives up for good where there was an answer of another kind; whatever it does, it is asked again here.
+      source?.close();
+      if (!stopped) timer = window.setTimeout(open, AGAIN_MS);
+    };
+  };
+  open();
+  return () => {
+    stopped = true;
+    clearTimeout(timer);
+    source?.close();
+  };
+}
+
+function reason(text: string): string {
+  try {
+    const { error } = JSON.parse(text) as { error?: { message?: string } };
+    return error?.message ?? text;
+  } catch {
+    return text;
+  }
+}

@@ -1,0 +1,95 @@
+// What every view looks like, narrow and wide, light and dark. HOLDFAST_SCREENSHOTS names a folder for pictures of all of it;
+// `docs` makes those of the documentation.
+
+import { mkdirSync, readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { go, launch, open, sees, type Started, type Tab } from '../support/browsers.js';
+import { orchard, type Orchard } from '../support/orchard.js';
+import { World } from '../support/world.js';
+
+const WANTED = process.env['HOLDFAST_SCREENSHOTS'] ?? '';
+const DOCS = new URL('../../../../docs/pictures', import.meta.url).pathname;
+const OF_DOCS = ['now-light-1280', 'now-dark-390', 'board-dark-1280', 'issue-light-1280', 'graph-light-1280', 'history-light-1280'];
+
+/** Keeps a picture, if it is wanted. */
+async function picture({ page }: Tab, name: string): Promise<void> {
+  if (WANTED === '' || (WANTED === 'docs' && !OF_DOCS.includes(name))) return;
+  const folder = WANTED === 'docs' ? DOCS : WANTED;
+  mkdirSync(folder, { recursive: true });
+  await page.screenshot({ path: join(folder, `dashboard-${name}.png`) });
+}
+
+let world: World;
+let trees: Orchard;
+let browser: Started;
+let tab: Tab;
+
+beforeAll(async () => {
+  world = new World();
+  trees = await orchard(world);
+  browser = await launch('chromium');
+  tab = await open(browser, await world.serve());
+});
+
+afterAll(async () => {
+  await browser?.close();
+  await world?.end();
+});
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+
+interface Found {
+  readonly id: string;
+  readonly impact: string;
+  readonly nodes: readonly { readonly html: string; readonly failureSummary: string }[];
+}
+
+/** What an accessibility checker has against the page, as far as it is serious. */
+async function barriers({ page }: Tab): Promise<string[]> {
+  await page.evaluate(AXE);
+  const found = (await page.evaluate("axe.run().then((result) => result.violations)")) as readonly Found[];
+  const serious = found.filter(({ impact }) => impact === 'serious' || impact === 'critical');
+  return serious.map(({ id, nodes }) => `${id}: ${nodes[0]?.html} ${nodes[0]?.failureSummary}`);
+}
+
+/** The parts of a page that somebody would have to scroll to the side for. */
+function wide(): string[] {
+  const over = [...document.querySelectorAll('body *')].filter((element) => {
+    if (element.closest('.scroll, .columns, pre, .track, .skip')) return false;
+    return element.getBoundingClientRect().right > document.documentElement.clientWidth + 1;
+  });
+  return over.map((element) => element.outerHTML.slice(0, 80));
+}
+
+describe.each([
+  ['light', 390, 844],
+  ['light', 1920, 1080],
+  ['dark', 390, 844],
+  ['light', 1280, 800],
+  ['dark', 1280, 800],
+] as const)('%s at %i pixels', (scheme, width, height) => {
+  const views = () =>
+    [
+      ['now', '#/now', 'Needs a person'],
+      ['board', '#/board', 'In progress'],
+      ['issue', `#/issue/${trees.press}`, 'Repair the cider press'],
+      ['graph', '#/graph', 'also what is over'],
+      ['history', '#/history?last=1h', 'agent:bert'],
+    ] as const;
+
+  test('every view fits', async () => {
+    const { page, complaints } = tab;
+    await page.emulateMediaFeatures([{ name: 'prefers-color-scheme', value: scheme }]);
+    await page.setViewport({ width, height });
+    for (const [name, hash, words] of views()) {
+      await go(page, hash);
+      await sees(page, words);
+      expect(await page.evaluate(wide), name).toEqual([]);
+      expect(await barriers(tab), name).toEqual([]);
+      await picture(tab, `${name}-${scheme}-${width}`);
+    }
+    expect(complaints).toEqual([]);
+  });
+});
