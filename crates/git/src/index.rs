@@ -14,7 +14,11 @@ pub(crate) use pieces::Source;
 use pieces::{PIECE, Pieces};
 
 /// The bytes of an entry before its flags: times, numbers, mode, owner, size; and its object.
+const CHANGED_AT: usize = 0;
+const MODIFIED_AT: usize = 8;
+const INODE_AT: usize = 20;
 const MODE_AT: usize = 24;
+const SIZE_AT: usize = 36;
 const ID_AT: usize = 40;
 const FLAGS_AT: usize = 60;
 
@@ -30,6 +34,8 @@ const EXTENDED: u16 = 0x4000;
 const NAME_LENGTH: u16 = 0x0fff;
 /// In the flags: which side of a conflict it is.
 const STAGE: u16 = 0x3000;
+/// In the flags: the file is to be taken for unchanged without a look.
+const ASSUME_VALID: u16 = 0x8000;
 /// In the second flags: only the name was added, no content.
 const INTENT_TO_ADD: u16 = 0x2000;
 
@@ -39,6 +45,20 @@ pub(crate) struct Entry {
     pub(crate) path: Vec<u8>,
     pub(crate) mode: Mode,
     pub(crate) id: ObjectId,
+}
+
+/// A file in the index, and the one in the worktree that it was written for.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Mark {
+    pub(crate) path: Vec<u8>,
+    pub(crate) mode: Mode,
+    pub(crate) id: ObjectId,
+    /// When anything about that file had last changed, in seconds and nanoseconds.
+    pub(crate) changed: (u32, u32),
+    /// When its content had.
+    pub(crate) modified: (u32, u32),
+    pub(crate) inode: u32,
+    pub(crate) size: u32,
 }
 
 /// The part of an index below one directory.
@@ -93,6 +113,20 @@ pub(crate) fn parse(source: &Source<'_>, prefix: &[u8]) -> Option<Index> {
     Some(index)
 }
 
+/// Every file in the index with what is known of the one in the worktree; none if it has a form that only git reads, or a
+/// file that is not looked at like others.
+pub(crate) fn marks(source: &Source<'_>) -> Option<Vec<Mark>> {
+    let mut reader = Reader::new(source)?;
+    let (mut marks, mut name) = (Vec::new(), Vec::new());
+    reader.rows(|row| {
+        row.name(&mut name)?;
+        marks.push(row.mark(&name)?);
+        Some(())
+    })?;
+    reader.extensions(|_, _| Some(()))?;
+    Some(marks)
+}
+
 /// An entry as it is written.
 struct Row<'a> {
     /// How many bytes it takes.
@@ -141,6 +175,20 @@ impl<'a> Row<'a> {
         let mode = u32::from_be_bytes(self.fixed.get(MODE_AT..MODE_AT + 4)?.try_into().ok()?);
         let id = ObjectId::from_bytes(self.fixed.get(ID_AT..FLAGS_AT)?)?;
         Some(Entry { path: name.to_vec(), mode: Mode::from_bits(mode)?, id })
+    }
+}
+
+impl Row<'_> {
+    /// What it says of the file in the worktree; none if that is not looked at like others.
+    fn mark(&self, name: &[u8]) -> Option<Mark> {
+        if self.flags & ASSUME_VALID != 0 || self.more != 0 {
+            return None;
+        }
+        let Entry { path, mode, id } = self.entry(name)?;
+        let number = |at: usize| Some(u32::from_be_bytes(self.fixed.get(at..at + 4)?.try_into().ok()?));
+        let time = |at: usize| Some((number(at)?, number(at + 4)?));
+        let (changed, modified) = (time(CHANGED_AT)?, time(MODIFIED_AT)?);
+        Some(Mark { path, mode, id, changed, modified, inode: number(INODE_AT)?, size: number(SIZE_AT)? })
     }
 }
 

@@ -28,6 +28,7 @@ mod paths;
 mod refname;
 mod refs;
 mod syntax;
+mod untouched;
 
 pub use changes::Change;
 pub use config::Config;
@@ -41,4 +42,5 @@ pub use paths::real as real_path;
 pub use refname::RefName;
 pub use repository::{Place, Repository};
 pub use run::Git;
+pub use untouched::is_untouched;
 pub use worktrees::Worktree;

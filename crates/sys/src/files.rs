@@ -79,6 +79,17 @@ pub struct Stat {
     pub owner: u32,
     /// When its content last changed, in milliseconds since 1970 by the file system's clock.
     pub modified_ms: i64,
+    /// The same and more, as exactly as the file system tells; none where there is no real one.
+    pub times: Option<Times>,
+}
+
+/// The times of a file in seconds and nanoseconds since 1970 by the file system's clock.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Times {
+    /// When its content last changed.
+    pub modified: (i64, i64),
+    /// When anything about it last changed; nobody can set this one back.
+    pub changed: (i64, i64),
 }
 
 /// An open file. Dropping it closes it and gives up its lock.

@@ -22,7 +22,7 @@ use std::sync::Arc;
 pub use clock::Clock;
 pub use entropy::Entropy;
 pub use error::{Error, Result};
-pub use files::{Files, Folder, Handle, Identity, Kind, LockMode, Open, Stat};
+pub use files::{Files, Folder, Handle, Identity, Kind, LockMode, Open, Stat, Times};
 pub use flock::{Guard, Section};
 pub use process::{Ancestor, Liveness, Locker, ProcessId, Processes, Watched};
 

@@ -25,6 +25,7 @@ mod reopen;
 mod started;
 mod sync;
 mod turn;
+mod working;
 
 use crate::error::{LandError, Result};
 use crate::held;

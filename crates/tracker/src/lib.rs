@@ -32,6 +32,7 @@ mod json;
 pub mod keep;
 pub mod land;
 pub mod layout;
+mod leftovers;
 pub mod merge;
 pub mod notes;
 pub mod notice;

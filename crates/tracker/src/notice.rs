@@ -51,8 +51,17 @@ pub enum Notice {
         /// Why not.
         why: String,
     },
+    /// A file was half written when a landing was cut off by a power loss.
+    SetAside {
+        /// The file.
+        path: String,
+        /// Where it is kept.
+        at: String,
+    },
     /// The branch of a worktree stays where it was after its work has landed.
     BranchStays(String),
+    /// What a remote said to a push, with an address in it.
+    RemoteSays(String),
     /// What landed here is not at the remote.
     NotPushed(String),
     /// An issue was given back whose finished work no commit has.
@@ -227,7 +236,9 @@ impl fmt::Display for Notice {
             Self::NotFollowed { root, why } => {
                 write!(f, "{root} does not follow its branch yet ({why}); jit sync tries again")
             }
+            Self::SetAside { path, at } => set_aside(f, path, at),
             Self::BranchStays(why) => write!(f, "this branch stays where it was: {why}"),
+            Self::RemoteSays(words) => write!(f, "the remote says: {words}"),
             Self::NotPushed(why) => write!(f, "what landed here is not at the remote: {why}"),
             Self::NotCommitted(issue) => write!(
                 f,
@@ -251,9 +262,7 @@ impl fmt::Display for Notice {
                 f,
                 "the lock {path} has been held for {secs} s by process {pid} ({agent}): if it hangs, end it"
             ),
-            Self::CutOff(handle) => {
-                write!(f, "{handle} has landed, and was cut off before its claim was given back; now it is")
-            }
+            Self::CutOff(handle) => write!(f, "finished the interrupted landing of {handle}"),
             Self::NotBrought { issue, why } => {
                 write!(f, "{issue} could not be brought into this worktree: {why}")
             }
@@ -274,6 +283,14 @@ impl fmt::Display for Notice {
             Self::GateRuns { issue, gate } => write!(f, "running gate '{gate}' of {issue}"),
         }
     }
+}
+
+fn set_aside(f: &mut fmt::Formatter<'_>, path: &str, at: &str) -> fmt::Result {
+    write!(
+        f,
+        "{path} was neither what it had been nor what landed, after a landing that was cut off: it is as it \
+         landed, and what it was is kept at {at}"
+    )
 }
 
 fn ending(f: &mut fmt::Formatter<'_>, what: &Resource, left: Millis, percent: u64) -> fmt::Result {

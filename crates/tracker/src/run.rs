@@ -8,7 +8,6 @@
 mod attempts;
 mod guardian;
 mod keeping;
-mod leftovers;
 mod log;
 mod message;
 pub mod place;

@@ -40,6 +40,7 @@ pub struct Session {
     claims: OnceLock<Claims>,
     keeper: OnceLock<ProcessId>,
     has_guardian: OnceLock<()>,
+    mark: OnceLock<String>,
     warned: Mutex<BTreeSet<LeaseId>>,
 }
 
@@ -83,8 +84,20 @@ impl Session {
             claims: OnceLock::new(),
             keeper: OnceLock::new(),
             has_guardian: OnceLock::new(),
+            mark: OnceLock::new(),
             warned: Mutex::default(),
         })
+    }
+
+    /// What the gits are marked with that work for this command.
+    pub(crate) fn mark(&self) -> Option<&str> {
+        self.mark.get().map(String::as_str)
+    }
+
+    /// Has every git that works for this command from now on be marked.
+    pub(crate) fn set_mark(&self, mark: String) {
+        // The first one stays: gits have it already.
+        let _ = self.mark.set(mark);
     }
 
     /// The machine.

@@ -15,4 +15,5 @@ mod sandbox;
 mod staged;
 mod trailers;
 mod trust;
+mod untouched;
 mod worktrees;

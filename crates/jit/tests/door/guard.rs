@@ -241,3 +241,49 @@ fn an_acquire_enters_two_exclusive_sections() {
         assert_eq!(exclusive_sections(&bench, &["claim", "next"], &at), 2, "{}", at.display());
     }
 }
+
+/// The most that a command does between taking the lock of the claims and giving it back: calls, and bytes that it writes.
+fn most_under_the_claims_lock(bench: &Bench, args: &[&str]) -> (usize, usize) {
+    let trace = bench.root().join("section.trace");
+    let mut strace = bench.dressed(std::process::Command::new("strace"));
+    strace.args(["-qq", "-y", "-s", "0", "-o"]).arg(&trace).arg(crate::bench::JIT).args(args);
+    strace.current_dir(bench.repo()).env("JIT_AGENT_ID", "agent:a");
+    Answer::from(strace.output().unwrap()).ok();
+    let trace = std::fs::read_to_string(trace).unwrap();
+    let (mut most, mut inside) = ((0, 0), None::<(usize, usize)>);
+    for line in trace.lines() {
+        let is_ours = line.contains("locks/claims.lock>");
+        if line.starts_with("flock(") && is_ours && line.contains("LOCK_EX") {
+            inside = Some((0, 0));
+        } else if let Some((calls, bytes)) = &mut inside {
+            *calls += 1;
+            if line.starts_with("pwrite64(") || line.starts_with("write(") {
+                *bytes += line.rsplit("= ").next().and_then(|count| count.parse::<usize>().ok()).unwrap_or(0);
+            }
+            most = (most.0.max(*calls), most.1.max(*bytes));
+            if is_ours && (line.starts_with("close(") || line.contains("LOCK_UN")) {
+                inside = None;
+            }
+        }
+    }
+    assert!(most.0 > 0, "it never had the lock: {trace}");
+    most
+}
+
+/// However much is written to one issue, a claim on another one waits for no more of it than for a single label.
+#[test]
+fn many_labels_hold_up_no_claim() {
+    if !holdfast_trial::has("strace") {
+        return;
+    }
+    let bench = Bench::new();
+    let (few, many) = (bench.claimed("agent:a").0, bench.claimed("agent:a").0);
+    let labels: Vec<String> = (0..5_000).map(|number| format!("label-{number}")).collect();
+    let one = most_under_the_claims_lock(&bench, &["issue", "update", &few, "--label", "one"]);
+    let all = most_under_the_claims_lock(&bench, &["issue", "update", &many, "--label", &labels.join(",")]);
+    assert!(all.0 <= one.0 + 4, "{all:?} calls and bytes with 5,000 labels, {one:?} with one");
+    assert!(all.1 <= one.1 + 4_096, "{all:?} calls and bytes with 5,000 labels, {one:?} with one");
+    // The second time there are that many already.
+    let more = most_under_the_claims_lock(&bench, &["issue", "update", &many, "--label", "more"]);
+    assert!(more.0 <= one.0 + 4 && more.1 <= one.1 + 4_096, "{more:?} behind 5,000 labels, {one:?} with one");
+}

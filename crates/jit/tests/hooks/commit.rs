@@ -21,6 +21,23 @@ fn a_change_needs_the_committers_lease() {
     a.commit("another fence").refused(&["carries fence"]);
 }
 
+/// Whoever edited the file of an issue by hand is told what to type, and that leads to a commit.
+#[test]
+fn the_way_out_of_a_hand_edit_is_one() {
+    let stage = Stage::new();
+    let issue = stage.issue("work");
+    let a = stage.agent("agent:a", "a");
+    a.claim(&issue);
+    a.edit(&issue, json!({"title": "by hand"}));
+    let put_back = format!("git checkout HEAD -- .jit/issues/{issue}");
+    a.commit("by hand").refused(&["carries no fence", &put_back, "jit issue update"]);
+    let words: Vec<&str> = put_back.split(' ').skip(1).collect();
+    a.git(&words).ok();
+    a.jit(&["issue", "update", &issue, "--title", "by hand"]).ok();
+    a.commit("by command").ok();
+    assert_eq!(a.jit(&["--json", "show", &issue]).ok().json()["issue"]["title"], "by hand");
+}
+
 #[test]
 fn files_beside_the_issue_need_it_too() {
     let stage = Stage::new();

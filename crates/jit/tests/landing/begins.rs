@@ -29,6 +29,26 @@ fn a_worktree_is_made_for_the_work() {
     ground.bench.run("agent:w", &["start", "--worktree"]).fails(3);
 }
 
+/// What is over is not begun again by a slip; whoever wants that says so.
+#[test]
+fn what_is_over_is_not_begun_without_a_word() {
+    let ground = Ground::new();
+    let (done, rejected) = (ground.issue("done", &[]), ground.issue("rejected", &[]));
+    let agent = ground.agent("a");
+    agent.begin(&done, "work");
+    agent.run(&["finish", "-a", "-m", "landed work"]).ok();
+    ground.bench.jit(&["close", &rejected, "--as", "rejected"]).ok();
+    for (id, word) in [(&done, "is done already"), (&rejected, "is rejected already")] {
+        let handle = ground.bench.handle(id);
+        let refused = agent.run(&["start", id]).fails(3);
+        refused.says(&[word, &format!("jit reopen {handle}")]);
+        assert!(!ground.is_held(id));
+        agent.run(&["reopen", id, "--reason", "not good enough"]).ok();
+        agent.run(&["start", id]).ok();
+        agent.run(&["drop", id]).ok();
+    }
+}
+
 #[test]
 fn whoever_waits_begins_what_is_made_meanwhile() {
     let ground = Ground::new();

@@ -16,6 +16,8 @@ use crate::ground::{Agent, Ground, pair};
 enum Strike {
     KillBefore,
     KillAfter,
+    /// Git is killed too, with the lock of the index in its hands.
+    KillBoth,
     /// Somebody else acts; if it has to wait for whoever is between the steps, that goes on.
     Act,
 }
@@ -28,6 +30,9 @@ if [ "$n" = "$CUT_AT" ]; then
   case $CUT_HOW in
     KillBefore) kill -9 $PPID; exit 1 ;;
     KillAfter) "$CUT_GIT" "$@" >/dev/null 2>&1; kill -9 $PPID; exit 1 ;;
+    KillBoth)
+      (set -C; : >"$("$CUT_GIT" rev-parse --absolute-git-dir)/index.lock") 2>/dev/null
+      kill -9 $PPID; exit 1 ;;
     Act)
       (env -i HOME="$HOME" JIT_CONFIG_HOME="$JIT_CONFIG_HOME" GIT_CONFIG_NOSYSTEM=1 PATH="${CUT_GIT%/*}:/usr/bin:/bin" \
          GIT_AUTHOR_NAME=t GIT_AUTHOR_EMAIL=t@e GIT_COMMITTER_NAME=t GIT_COMMITTER_EMAIL=t@e \
@@ -91,12 +96,12 @@ pub(crate) fn lands_once(ground: &Ground, id: &str, file: &str, context: &str) {
 }
 
 /// Whoever is killed and typed again goes on where it was.
-fn killed_at_every_step(ground: &Ground, strike: Strike) {
+fn killed_at_every_step(ground: &Ground, strike: Strike, flags: &[&str]) {
     let (cut, agent) = (Cut::new(), ground.agent(&format!("k{strike:?}").to_lowercase()));
     let mut cuts = 0;
     for step in steps() {
         let file = format!("f-{strike:?}-{step}");
-        let id = ground.issue(&file, &[]);
+        let id = ground.issue(&file, flags);
         if ground.origin().exists() {
             ground.main(&["push", "-q", "origin", "main"]);
         }
@@ -128,19 +133,55 @@ fn killed_at_every_step(ground: &Ground, strike: Strike) {
 
 #[test]
 fn whoever_is_killed_before_a_step_goes_on() {
-    killed_at_every_step(&Ground::new(), Strike::KillBefore);
+    killed_at_every_step(&Ground::new(), Strike::KillBefore, &[]);
 }
 
 #[test]
 fn whoever_is_killed_after_a_step_goes_on() {
-    killed_at_every_step(&Ground::new(), Strike::KillAfter);
+    killed_at_every_step(&Ground::new(), Strike::KillAfter, &[]);
+}
+
+#[test]
+fn whoever_is_killed_together_with_git_goes_on() {
+    killed_at_every_step(&Ground::new(), Strike::KillBoth, &[]);
 }
 
 #[test]
 fn whoever_is_killed_on_the_way_to_a_remote_goes_on() {
     let ground = Ground::with_origin();
-    killed_at_every_step(&ground, Strike::KillAfter);
+    killed_at_every_step(&ground, Strike::KillAfter, &[]);
     assert_eq!(ground.main(&["rev-parse", "main"]), ground.git(&["rev-parse", "main"], &ground.origin()));
+}
+
+/// With a gate there are steps more: a checkout for its command, and its result.
+#[test]
+fn whoever_is_killed_beside_a_gate_goes_on() {
+    let ground = Ground::new();
+    ground.bench.jit(&["gate", "define", "builds", "--command", "test -f code"]).ok();
+    ground.commit("a gate");
+    killed_at_every_step(&ground, Strike::KillAfter, &["--gate", "builds"]);
+}
+
+/// A lander that dies while the command of a gate runs has landed nothing, and goes on when it is typed again.
+#[test]
+fn whoever_is_killed_while_a_gate_runs_goes_on() {
+    let ground = Ground::new();
+    let killed = ground.bench.root().join("killed");
+    let path = killed.display();
+    let command = format!("[ -e '{path}' ] || {{ : >'{path}'; kill -9 $PPID; exit 1; }}");
+    ground.bench.jit(&["gate", "define", "deadly", "--command", &command]).ok();
+    ground.commit("a gate");
+    let (id, agent) = (ground.issue("work", &["--gate", "deadly"]), ground.agent("a"));
+    agent.begin(&id, "work");
+    let finish = ["finish", &id, "-a", "-m", "landed work"];
+    let died = agent.ground.bench.command(&agent.name, &finish, &agent.at).output().unwrap();
+    assert!(killed.exists() && died.status.code().is_none(), "it lives: {}", Answer::of_any(&died));
+    lands_once(&ground, &id, "work", "killed by its gate");
+    assert_eq!(ground.told(&id).0, "in_progress");
+    agent.run(&finish).ok();
+    lands_once(&ground, &id, "work", "typed again");
+    assert_eq!(ground.told(&id), pair("done", "landed"));
+    assert!(ground.is_clean() && !ground.is_held(&id));
 }
 
 /// An agent that is killed while it finishes and begins anew is never sent to do again what has landed, and gives nothing

@@ -279,3 +279,24 @@ fn a_clone_that_shares_nothing_is_told_so_once() {
     single.issue("draw", &[]);
     assert!(!single.bench.jit(&["claim", "next"]).ok().stderr.contains(WORDS));
 }
+
+/// Clones that share their claims have checkouts of their own to run gates in.
+#[test]
+fn the_gates_of_two_clones_run_in_two_places() {
+    let ground = shared();
+    ground.bench.jit(&["gate", "define", "any", "--command", "pwd >> $HOME/places"]).ok();
+    ground.commit("a gate");
+    let flags = ["--gate", "any"];
+    let ids: Vec<String> = ["one", "two"].iter().map(|title| ground.issue(title, &flags)).collect();
+    ground.main(&["push", "-q", "origin", "main"]);
+    for (id, name) in ids.iter().zip(["c1", "c2"]) {
+        let at = clone(&ground, name);
+        let agent = format!("agent:{name}");
+        ground.bench.run_at(&agent, &["start", id], &at).ok();
+        std::fs::write(at.join(name), "work\n").unwrap();
+        ground.bench.run_at(&agent, &["finish", "-a", "-m", name], &at).ok();
+    }
+    let places = std::fs::read_to_string(ground.bench.root().join("places")).unwrap();
+    let places: std::collections::BTreeSet<&str> = places.lines().collect();
+    assert_eq!(places.len(), 2, "{places:?}");
+}

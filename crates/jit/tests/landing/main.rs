@@ -20,6 +20,7 @@ mod ground;
 mod machine_trials;
 mod machines;
 mod merges;
+mod power;
 mod secrets;
 mod stories;
 mod target;

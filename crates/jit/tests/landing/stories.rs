@@ -88,6 +88,27 @@ fn changes_requested_are_made_where_the_work_is() {
     assert_eq!(ground.told(&id), pair("done", "landed"));
 }
 
+/// A forge answers a push with the address at which the review is asked for, which nobody should have to look for.
+#[test]
+fn what_a_forge_says_to_a_push_is_told() {
+    let ground = Ground::with_origin();
+    let id = ground.issue("reviewed", &[]);
+    ground.main(&["push", "-q", "origin", "main"]);
+    let hook = ground.origin().join("hooks/post-receive");
+    std::fs::write(&hook, "#!/bin/sh\necho hello\necho '  https://forge.example/pull/new/x'\n").unwrap();
+    std::fs::set_permissions(&hook, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let agent = ground.agent("a");
+    agent.begin(&id, "work");
+    let told = agent.run(&["finish", "-a", "-m", "work", "--no-land"]).ok();
+    assert!(told.stderr.contains("the remote says: https://forge.example/pull/new/x"), "{told}");
+    assert!(!told.stderr.contains("hello"), "{told}");
+    // It is kept with the issue by whoever asked for the review.
+    agent.run(&["start", &id]).ok();
+    let link = "pull_request=https://forge.example/pull/7";
+    agent.run(&["issue", "update", &id, "--link", link]).ok();
+    assert_eq!(ground.shown(&id)["issue"]["links"]["pull_request"], "https://forge.example/pull/7");
+}
+
 #[test]
 fn what_is_dropped_after_a_review_is_ready_again() {
     let ground = Ground::with_origin();
@@ -311,6 +332,28 @@ fn gates_find_what_would_land_and_caches() {
     let cache = ground.bench.root().join(".cache/jit");
     let log = std::fs::read_dir(cache).unwrap().next().unwrap().unwrap().path();
     assert_eq!(std::fs::read_to_string(log.join("landing-1/cache")).unwrap(), "built\nbuilt\n");
+}
+
+/// A git that was killed while it made a checkout left a directory that git does not know.
+#[test]
+fn half_a_checkout_keeps_no_gate_from_running() {
+    let ground = Ground::new();
+    let scratch = ground.bench.root().join("scratch");
+    ground.bench.jit(&["config", "set", "landing.scratch", scratch.to_str().unwrap()]).ok();
+    ground.bench.jit(&["gate", "define", "any", "--command", "test -f work && test ! -e litter"]).ok();
+    ground.commit("a gate");
+    let agent = ground.agent("a");
+    let id = ground.issue("first", &["--gate", "any"]);
+    agent.begin(&id, "work");
+    let claims = std::fs::read_to_string(ground.bench.control("claims.jsonl")).unwrap();
+    let first: serde_json::Value = serde_json::from_str(claims.lines().next().unwrap()).unwrap();
+    let log = first["log_id"].as_str().unwrap();
+    let half = scratch.join(log).join("landing-1/deep");
+    std::fs::create_dir_all(&half).unwrap();
+    std::fs::write(half.join("file"), "half").unwrap();
+    std::fs::write(half.with_file_name("litter"), "half").unwrap();
+    agent.run(&["finish", "-a", "-m", "landed work"]).ok();
+    assert_eq!(ground.told(&id), pair("done", "landed"));
 }
 
 #[test]

@@ -43,6 +43,23 @@ fn changes_that_do_not_meet_what_lands_stay() {
     assert_eq!(ground.main(&["show", "main:code"]), "mine");
 }
 
+/// A power loss may leave the lock that git had on the target, and not the note of whoever moved it.
+#[test]
+fn a_lock_from_before_the_last_start_of_the_machine_is_nobodys() {
+    let ground = Ground::new();
+    let id = ground.issue("left", &[]);
+    let agent = ground.agent("a");
+    agent.begin(&id, "landed");
+    let lock = ground.bench.repo().join(".git/refs/heads/main.lock");
+    let file = std::fs::File::create(&lock).unwrap();
+    // One that is taken now is somebody's.
+    agent.run(&["finish", "-a", "-m", "landed"]).refused(&["main.lock"]);
+    file.set_modified(std::time::UNIX_EPOCH + std::time::Duration::from_secs(1_000_000_000)).unwrap();
+    agent.run(&["finish", "-a", "-m", "landed"]).ok();
+    assert_eq!(ground.told(&id), pair("done", "landed"));
+    assert!(ground.is_clean() && !lock.exists());
+}
+
 /// A file that was only touched, or copied with the whole repository, has nothing of its own.
 #[test]
 fn a_file_that_was_only_touched_is_in_nobodys_way() {

@@ -26,6 +26,7 @@ const STAT: Stat = Stat {
     mode: 0o600,
     owner: 0,
     modified_ms: 0,
+    times: None,
 };
 
 fn unsupported<T>() -> Result<T> {

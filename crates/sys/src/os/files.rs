@@ -11,7 +11,7 @@ use rustix::fs::{AtFlags, CWD, FileType, FlockOperation, Mode, OFlags, RenameFla
 use rustix::io::Errno;
 
 use super::folder::OsFolder;
-use crate::{Error, Files, Folder, Handle, Identity, Kind, LockMode, Open, Result, Stat};
+use crate::{Error, Files, Folder, Handle, Identity, Kind, LockMode, Open, Result, Stat, Times};
 
 /// The machine's files.
 pub struct OsFiles;
@@ -222,6 +222,10 @@ pub(super) fn known(stat: &rustix::fs::Stat) -> Stat {
         mode: stat.st_mode & 0o7777,
         owner: stat.st_uid,
         modified_ms: stat.st_mtime.saturating_mul(1_000) + stat.st_mtime_nsec / 1_000_000,
+        times: Some(Times {
+            modified: (stat.st_mtime, stat.st_mtime_nsec),
+            changed: (stat.st_ctime, stat.st_ctime_nsec),
+        }),
     }
 }
 

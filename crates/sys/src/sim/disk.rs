@@ -195,6 +195,7 @@ impl Disk {
             mode: node.mode,
             owner: OWNER,
             modified_ms: node.modified_ms,
+            times: None,
         }
     }
 

@@ -79,6 +79,14 @@ pub enum LandError {
     /// It was finished here, and has landed.
     #[error("{0} has landed")]
     Landed(String),
+    /// It is over, and nobody has asked for it to be done again.
+    #[error("{handle} is {state} already")]
+    Over {
+        /// What it is called.
+        handle: String,
+        /// How it ended.
+        state: String,
+    },
     /// There is nothing on the target that could be taken back.
     #[error("nothing has landed for {0} that could be taken back")]
     NothingLanded(String),
@@ -121,7 +129,9 @@ impl LandError {
             Self::TargetDirty { .. } => Code::TargetDirty,
             Self::GateFailed { .. } => Code::GateFailed,
             Self::PushRefused { .. } => Code::PushRefused,
-            Self::NothingToLand(_) | Self::NothingLanded(_) | Self::Landed(_) => Code::NothingToLand,
+            Self::NothingToLand(_) | Self::NothingLanded(_) | Self::Landed(_) | Self::Over { .. } => {
+                Code::NothingToLand
+            }
             Self::Moving { .. } => Code::TargetMoving,
         }
     }
@@ -152,6 +162,7 @@ impl LandError {
             Self::Landed(handle) => {
                 format!("jit start begins the next one; jit reopen {handle} opens it again")
             }
+            Self::Over { handle, .. } => format!("to do it again: jit reopen {handle}"),
             Self::NothingToLand(_) => "jit list shows where finished work is".into(),
             Self::Moving { .. } => "jit finish again".into(),
         })
@@ -176,6 +187,7 @@ impl LandError {
             | Self::NothingToLand(_)
             | Self::NothingLanded(_)
             | Self::Landed(_)
+            | Self::Over { .. }
             | Self::Moving { .. } => json!({}),
         }
     }

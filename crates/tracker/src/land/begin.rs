@@ -4,6 +4,7 @@ use holdfast_kernel::Lease;
 
 use super::checkout::Checkout;
 use super::started::Started;
+use super::working::Working;
 use super::{Briefing, begun, held_here, over};
 use crate::claims::{Claimant, Terms};
 use crate::error::{Error, LandError, Result};
@@ -51,6 +52,7 @@ pub fn start(
     terms: &Terms,
     patience: Option<&Patience<'_>>,
 ) -> Result<Begun> {
+    let _working = Working::begin(session)?;
     over::go_on(session, wanted.issue)?;
     let taken = match resumed(session, wanted)? {
         Some(taken) => {
@@ -61,6 +63,7 @@ pub fn start(
             taken
         }
         None => {
+            wanted.issue.map_or(Ok(()), |id| over::refuse(session, id))?;
             let checkout = if wanted.here { None } else { Checkout::prepare(session)? };
             let between = |lease: &Lease| checkout.as_ref().map_or(Ok(()), |checkout| checkout.switch(lease));
             match wanted.issue {

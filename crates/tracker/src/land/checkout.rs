@@ -1,12 +1,14 @@
 //! The branch that work on an issue is done on. A worktree beside the main one gets a branch for each issue, from where
 //! the target is; the main worktree stays where it is.
 
-use holdfast_git::ObjectId;
+use std::path::Path;
+
+use holdfast_git::{Config, ObjectId, hooks};
 use holdfast_kernel::Lease;
 
 use super::candidate::Builder;
 use super::follow;
-use super::plumbing::Plumbing;
+use super::plumbing::{FLUSHING, Plumbing};
 use crate::config::Satisfied;
 use crate::error::{LandError, Result};
 use crate::ids::IssueId;
@@ -83,17 +85,45 @@ impl<'a> Checkout<'a> {
     /// Goes to a branch of that name at a commit. If somebody has worked on it before, what they left stays where it is,
     /// and the branch is called after the grant.
     fn begin_at(&self, name: &str, lease: &Lease, at: &ObjectId, is_free: bool) -> Result<()> {
+        if is_free && self.branches_off(name, at)? {
+            return Ok(());
+        }
         let at = at.to_string();
         if is_free && self.goes(&["switch", "-q", "--no-track", "-C", name, &at])? {
             return Ok(());
         }
         let name = format!("{name}-{}", lease.fence.get());
-        self.plumbing.git().run(&["switch", "-q", "--no-track", "-C", &name, &at])?;
+        let args = ["switch", "-q", "--no-track", "-C", &name, &at];
+        self.plumbing.git().run(&[&FLUSHING[..], &args].concat())?;
         Ok(())
     }
 
+    /// Goes to a fresh branch where the worktree is: then nothing but names has to change, which git does in one step and
+    /// without a look at any file. Says whether it did; where it is not that easy nothing is done.
+    fn branches_off(&self, name: &str, at: &ObjectId) -> Result<bool> {
+        let files = &self.session.sys().files;
+        let there = |path: &Path| files.stat(path).is_ok();
+        let directory = self.plumbing.directory()?;
+        let Some(repository) = self.session.repository() else { return Ok(false) };
+        let caller = &self.session.caller;
+        let hooks = hooks::directory(repository, &Config::read(&**files, &caller.git, Some(repository))?)?;
+        let is_easy = self.plumbing.head()? == *at
+            && self.plumbing.branch(name)?.is_none()
+            && !follow::UNDER_WAY.iter().any(|name| there(&directory.join(name)))
+            && !there(&hooks.join("post-checkout"));
+        if !is_easy {
+            return Ok(false);
+        }
+        let here = self.session.branch()?.unwrap_or_else(|| "HEAD".to_owned());
+        let why = format!("checkout: moving from {here} to {name}");
+        let input = format!("create refs/heads/{name} {at}\nsymref-update HEAD refs/heads/{name}\n");
+        let args = [&FLUSHING[..], &["update-ref", "-m", &why, "--no-deref", "--stdin"]].concat();
+        // A git that does not know the second line does neither.
+        Ok(self.plumbing.git().ask(&args, input.as_bytes())?.code == Some(0))
+    }
+
     fn goes(&self, args: &[&str]) -> Result<bool> {
-        Ok(self.plumbing.git().ask(args, &[])?.code == Some(0))
+        Ok(self.plumbing.git().ask(&[&FLUSHING[..], args].concat(), &[])?.code == Some(0))
     }
 
     /// Where work on an issue begins: where the target is, and on the branches of what it depends on if that only has to

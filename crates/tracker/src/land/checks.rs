@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use holdfast_git::ObjectId;
 
 use super::finish::{Asked, Finisher};
+use super::plumbing::FLUSHING;
 use crate::config::Satisfied;
 use crate::error::{LandError, Result};
 use crate::hooks;
@@ -24,7 +25,9 @@ impl Finisher<'_> {
         let (home, results) = self.own();
         let mut staged = if asked.all {
             let except = |path: &str| format!(":(top,exclude,literal){path}");
-            self.plumbing.git().run(&["add", "-A", "--", ":/", &except(&home), &except(&results)])?;
+            let (home, results) = (except(&home), except(&results));
+            let add = ["add", "-A", "--", ":/", &home, &results];
+            self.plumbing.git().run(&[&FLUSHING[..], &add].concat())?;
             self.plumbing.staged()?
         } else {
             let dirty = self.plumbing.dirty()?;

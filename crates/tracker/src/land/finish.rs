@@ -1,7 +1,7 @@
 //! Finishing: what was done is committed, put on top of the target, judged by its gates, and becomes part of the target
 //! together with the word `done`. Asked for again, it goes on where it was.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 
 use holdfast_git::ObjectId;
 use holdfast_kernel::{Command, Lease, Millis, Request};
@@ -10,10 +10,11 @@ use super::candidate::{Builder, Candidate};
 use super::checkout;
 use super::gates::{Judge, Judgement};
 use super::own_lease;
-use super::plumbing::{Plumbing, is_ours};
+use super::plumbing::{FLUSHING, Plumbing, is_ours};
 use super::publish::{Published, Publisher};
 use super::started::Started;
 use super::turn::Turn;
+use super::working::Working;
 use crate::claims::Terms;
 use crate::config::{Strategy, Via};
 use crate::error::{Error, LandError, Result};
@@ -97,6 +98,7 @@ pub struct Outcome {
 /// When it is not held, cannot be finished like that, or something failed; branch and claim are then as they were.
 pub fn finish(session: &Session, id: IssueId, asked: &Asked) -> Result<Outcome> {
     let lease = own_lease(session, id, "finishing")?;
+    let _working = Working::begin(session)?;
     let (target, root) = match (session.repository(), session.root()) {
         (Some(repository), Some(root)) => {
             (Target::find(&session.caller, repository, session.config())?, root)
@@ -133,6 +135,7 @@ pub fn land(session: &Session, id: IssueId, with: &[IssueId]) -> Result<Outcome>
         return Err(nothing());
     };
     let target = Target::find(&session.caller, repository, session.config())?.ok_or_else(nothing)?;
+    let _working = Working::begin(session)?;
     let plumbing = Plumbing::new(session, root);
     let source = plumbing.tip(&branch)?;
     let agent = session.agent()?;
@@ -189,6 +192,8 @@ pub(super) struct Finisher<'a> {
     branch: Option<String>,
     /// How the gates were judged last.
     judged: RefCell<Judgement>,
+    /// Whether what became of it is durable already.
+    is_durable: Cell<bool>,
 }
 
 impl<'a> Finisher<'a> {
@@ -202,8 +207,8 @@ impl<'a> Finisher<'a> {
         let writer = Writer::open(session)?;
         let title = writer.issues.read(id)?.title;
         let handle = writer.issues.handle(id);
-        let (branch, judged) = (None, RefCell::default());
-        Ok(Self { session, id, lease, plumbing, target, writer, handle, title, branch, judged })
+        let (branch, judged, is_durable) = (None, RefCell::default(), Cell::new(false));
+        Ok(Self { session, id, lease, plumbing, target, writer, handle, title, branch, judged, is_durable })
     }
 
     const fn publisher(&self) -> Publisher<'_> {
@@ -324,8 +329,11 @@ impl<'a> Finisher<'a> {
                 Some(held) => held,
                 None => Turn::take(self.session, &self.target.branch)?,
             };
-            match publisher.publish(&held, &onto, &tip)? {
-                Published::Landed => return self.landed(source, &tip, true),
+            match publisher.publish(&held, &onto, &tip, &|| self.bring_along(source, &tip, true))? {
+                Published::Landed => {
+                    self.is_durable.set(true);
+                    return Ok(self.landed(&tip));
+                }
                 Published::Moved => turn = Some(held.insist()?),
                 Published::Offline(why) => return self.keep_judged(source, &why),
             }
@@ -339,12 +347,17 @@ impl<'a> Finisher<'a> {
             self.publisher().say_landed(tip)?;
             self.publisher().catch_up(&Turn::take(self.session, &self.target.branch)?, tip);
         }
-        self.landed(source, tip, false)
+        self.bring_along(source, tip, false)?;
+        Ok(self.landed(tip))
+    }
+
+    fn landed(&self, tip: &ObjectId) -> How {
+        How::Landed { target: self.target.branch.clone(), commit: tip.to_string() }
     }
 
     /// What is left to do once the target has it: a branch that has nothing else, as one whose tip `is_all_there`, goes
     /// where the target is.
-    fn landed(&self, source: &ObjectId, tip: &ObjectId, is_all_there: bool) -> Result<How> {
+    fn bring_along(&self, source: &ObjectId, tip: &ObjectId, is_all_there: bool) -> Result<()> {
         if self.branch.is_none() && self.plumbing.head()? == *source {
             if is_all_there || self.has_nothing_else(source, tip)? {
                 self.go_to(source, tip);
@@ -353,7 +366,7 @@ impl<'a> Finisher<'a> {
                 self.session.notice(&Notice::BranchStays(why.to_owned()));
             }
         }
-        Ok(How::Landed { target: self.target.branch.clone(), commit: tip.to_string() })
+        Ok(())
     }
 
     /// Whether everything that a commit has, the target has too, but for the tracker's own files.
@@ -472,7 +485,7 @@ impl<'a> Finisher<'a> {
             Ok(())
         })?;
         let (home, results) = self.own();
-        let mut args = vec!["add", "-A", "--", &home];
+        let mut args = [&FLUSHING[..], &["add", "-A", "--", &home]].concat();
         if !changed.draft.results().0.is_empty() {
             args.push(&results);
         }
@@ -520,6 +533,13 @@ impl<'a> Finisher<'a> {
         if said.code != Some(0) {
             let why = String::from_utf8_lossy(&said.stderr).trim().to_owned();
             self.session.notice(&Notice::NotPushed(why));
+            return Ok(());
+        }
+        // A forge says where to ask for the review.
+        let words = String::from_utf8_lossy(&said.stderr);
+        let told = words.lines().filter_map(|line| line.strip_prefix("remote:"));
+        for line in told.map(str::trim).filter(|line| line.contains("://")) {
+            self.session.notice(&Notice::RemoteSays(line.to_owned()));
         }
         Ok(())
     }
@@ -536,7 +556,7 @@ impl<'a> Finisher<'a> {
         let message = hooks::naming(message.as_bytes(), &self.lease);
         let agent = self.session.agent()?.id.to_string();
         let git = self.plumbing.git().clone().env("JIT_AGENT_ID", Some(agent.into()));
-        git.run_with(&["commit", "-q", "-F", "-"], &message)?;
+        git.run_with(&[&FLUSHING[..], &["commit", "-q", "-F", "-"]].concat(), &message)?;
         Ok(())
     }
 
@@ -552,7 +572,9 @@ impl<'a> Finisher<'a> {
 
     /// Gives the claim back and says what became of it, once that is durable.
     fn conclude(self, how: How) -> Result<Outcome> {
-        self.plumbing.flush()?;
+        if !self.is_durable.get() {
+            self.plumbing.flush()?;
+        }
         keep::release(self.session, &self.lease.id.to_string())?;
         Started::remove(self.session, self.id);
         Ok(self.outcome(how))

@@ -20,11 +20,17 @@ use crate::session::Session;
 use crate::target::NOTES;
 
 /// What is under way in a worktree if its git directory has one of these.
-const UNDER_WAY: [&str; 5] =
+pub(super) const UNDER_WAY: [&str; 5] =
     ["MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "rebase-merge", "rebase-apply"];
 
 /// What the lock of an index holds while its worktree has to follow, so that whoever finds it knows whose it is.
 const MARK: &[u8] = b"jit: this worktree has to follow its branch; any jit command does that\n";
+
+/// Where files are kept that were half written when a landing was cut off.
+const SET_ASIDE: &str = "landing-set-aside";
+
+/// A longer file stays where it is.
+const LONGEST: usize = 256 << 20;
 
 /// That a worktree has to follow its branch.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -130,12 +136,19 @@ impl<'a> Follow<'a> {
         // It appears with what it holds, or whoever finds it would not know whose it is.
         let beside = self.own("lock");
         let _ = files.remove_file(&beside);
-        files.open(&beside, Open::New { mode: 0o644 })?.write_all_at(MARK, 0)?;
+        let handle = files.open(&beside, Open::New { mode: 0o644 })?;
+        handle.write_all_at(MARK, 0)?;
+        // As durable as the move that it stands before: after a power loss too it is there, and known.
+        handle.sync()?;
         let taken = files.link(&beside, &self.index_lock());
         files.remove_file(&beside)?;
         match taken {
             Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => self.has_index(),
-            taken => Ok(taken.map(|()| true)?),
+            taken => {
+                taken?;
+                files.sync_dir(&self.directory)?;
+                Ok(true)
+            }
         }
     }
 
@@ -173,6 +186,8 @@ impl<'a> Follow<'a> {
         let files = &self.session.sys().files;
         if self.has_index().unwrap_or(false) {
             let _ = files.remove_file(&self.index_lock());
+            // Before the note goes: without it nobody would know whose lock that is.
+            let _ = files.sync_dir(&self.directory);
         }
         let copy = self.own("index");
         for left in [lock_of(&copy), copy] {
@@ -181,31 +196,77 @@ impl<'a> Follow<'a> {
         let _ = files.remove_file(&self.path);
     }
 
-    /// Has the worktree follow. If that is not possible now, the note stays, and the next command tries again.
-    pub(super) fn finish(&self) {
-        self.close(self.follow());
+    /// Ends what [`Self::follow`] began, once that is durable: only then is nothing left to do, also for whoever comes after
+    /// a power loss. If it was not possible, the note stays, and the next command tries again.
+    pub(super) fn finish(&self, followed: Result<()>) {
+        let done = followed.and_then(|()| {
+            let files = &self.session.sys().files;
+            files.rename(&self.own("index"), &self.directory.join("index"))?;
+            files.sync_dir(&self.directory)?;
+            Ok(())
+        });
+        self.close(done);
     }
 
-    fn follow(&self) -> Result<()> {
+    /// Has the files go where the branch is, and a copy of the index with them. Nothing of it is durable yet.
+    pub(super) fn follow(&self) -> Result<()> {
         let id = |text: &str| ObjectId::from_hex(text.as_bytes());
         let (old, new) = (&self.note.old, &self.note.new);
         let met = self.met.take();
         let is_prepared = met.is_some();
         let go = |plumbing: &Plumbing<'_>| -> Result<()> {
             if let (Some(from), Some(to)) = (id(old), id(new)) {
-                let met = met.map_or_else(|| meeting(plumbing, &from, &to), Ok)?;
+                let met = match met {
+                    Some(met) => met,
+                    None => self.meet_again(plumbing, &from, &to)?,
+                };
                 take_over(self.session, plumbing, &met, &from, &to)?;
             }
             plumbing.go(old, new)
         };
         // Nobody else can have changed the index since its copy was made.
         if is_prepared {
-            go(&Plumbing::with_index(self.session, &self.note.root, &self.own("index")))?;
+            go(&Plumbing::with_index(self.session, &self.note.root, &self.own("index")))
         } else {
-            self.with_index(go)?;
+            self.with_index(go)
         }
-        self.session.sys().files.rename(&self.own("index"), &self.directory.join("index"))?;
-        Ok(())
+    }
+
+    /// What differs in the worktree of somebody who was cut off. When it was looked at before the branch moved nothing was
+    /// in the way, so a file that is neither what it was nor what landed was half written when the power went, or changed
+    /// since. It is kept, and makes way.
+    fn meet_again(&self, plumbing: &Plumbing<'_>, from: &ObjectId, to: &ObjectId) -> Result<Vec<Dirty>> {
+        let sys = self.session.sys();
+        let (met, mut left) = (meeting(plumbing, from, to)?, Vec::new());
+        let paths: BTreeSet<Vec<u8>> = met.iter().map(|dirty| dirty.path.clone()).collect();
+        let index = plumbing.index();
+        let indexed =
+            index.and_then(|index| plumbing.read(|objects| objects.indexed(&index, &paths)).flatten());
+        let tree = plumbing.tree(to)?;
+        // Where the index has followed already, a file that differs was changed since.
+        let is_behind = |path: &Vec<u8>| {
+            let landed = plumbing.read(|objects| objects.entry(&tree, path));
+            let landed = landed.map(|entry| entry.map(|entry| (entry.mode, entry.id)));
+            indexed.as_ref().zip(landed).is_some_and(|(indexed, landed)| indexed.get(path).copied() != landed)
+        };
+        for dirty in met {
+            let path = String::from_utf8_lossy(&dirty.path).into_owned();
+            let file = plumbing.root().join(&path);
+            let is_own = compare(self.session, plumbing, &dirty, to)? == Compared::Own;
+            if !is_own || !is_behind(&dirty.path) || !durable::is_file(sys, &file)? {
+                left.push(dirty);
+                continue;
+            }
+            let note = self.path.file_stem().unwrap_or_default();
+            let at = self.session.control().join(SET_ASIDE).join(note).join(&path);
+            let (directory, mode) = self.session.prepare()?.places();
+            durable::make_dirs(sys, at.parent().unwrap_or(&at), directory)?;
+            let bytes = durable::read(sys, &file, LONGEST)?.unwrap_or_default();
+            durable::replace(sys, &at, &bytes, mode)?;
+            sys.files.remove_file(&file)?;
+            self.session.notice(&Notice::SetAside { path, at: at.display().to_string() });
+        }
+        Ok(left)
     }
 
     fn close(&self, done: Result<()>) {
@@ -218,22 +279,24 @@ impl<'a> Follow<'a> {
         }
     }
 
-    /// Does what was noted, if the branch did move.
-    fn settle(&self) -> Result<()> {
+    /// Does what was noted, if the branch did move; says whether it did.
+    fn settle(&self) -> Result<bool> {
         let (branch, new) = (&self.note.branch, &self.note.new);
         let plumbing = Plumbing::new(self.session, &self.note.root);
         let head = plumbing.git().ask(&["symbolic-ref", "--quiet", "HEAD"], &[])?;
         if String::from_utf8_lossy(&head.stdout).trim_end() != format!("refs/heads/{branch}") {
-            return Ok(());
+            return Ok(false);
         }
         let has = ["merge-base", "--is-ancestor", new, &format!("refs/heads/{branch}")];
         if plumbing.git().ask(&has, &[])?.code != Some(0) {
-            return Ok(());
+            return Ok(false);
         }
         if !self.take_index()? {
             return Err(Error::Internal(format!("{} is there", self.index_lock().display())));
         }
-        self.follow()
+        self.follow()?;
+        plumbing.flush()?;
+        Ok(true)
     }
 }
 
@@ -275,7 +338,10 @@ pub fn settle(session: &Session) -> Result<()> {
         }
         let git_directory = Plumbing::new(session, &note.root).directory()?;
         let follow = Follow { session, directory: git_directory, path, note, met: RefCell::default() };
-        follow.close(follow.settle());
+        match follow.settle() {
+            Ok(false) => follow.cancel(),
+            settled => follow.finish(settled.map(drop)),
+        }
     }
     Ok(())
 }
@@ -372,6 +438,8 @@ fn compare(session: &Session, plumbing: &Plumbing<'_>, dirty: &Dirty, to: &Objec
     Ok(match (here, there) {
         (here, there) if here == there => Compared::Same,
         (None, Some(_)) if dirty.is_ours() => Compared::Earlier,
+        // Whatever writes files of the tracker writes them whole: an empty one is what a power loss has left.
+        (Some(here), Some(_)) if dirty.is_ours() && here.is_empty() => Compared::Earlier,
         (Some(here), Some(there)) if dirty.is_ours() && is_earlier(&path, &here, &there) => Compared::Earlier,
         _ => Compared::Own,
     })

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use holdfast_git::ObjectId;
 use holdfast_kernel::{Lease, Millis};
-use holdfast_sys::{Guard, LockMode};
+use holdfast_sys::{Files, Guard, Kind, LockMode};
 
 use super::alive::while_renewing;
 use super::plumbing::Plumbing;
@@ -25,6 +25,9 @@ const MOST_SCRATCHES: u32 = 32;
 
 /// How long a command may take that says nothing about it.
 const USUAL_LIMIT: u64 = 600;
+
+/// Deeper than any checkout.
+const DEEPEST: u32 = 512;
 
 /// What judges a candidate.
 pub(super) struct Judge<'a> {
@@ -133,7 +136,11 @@ impl Judge<'_> {
         let configured = configured.map(|path| self.session.root().unwrap_or(&caller.start).join(path));
         let log = self.session.claims().view()?.counter.map(|counter| counter.to_string());
         Ok(match (configured.or_else(|| caller.cache_home.clone()), log) {
-            (Some(cache), Some(log)) => cache.join(log),
+            // Clones that share their claims share the log, and no checkouts.
+            (Some(cache), Some(log)) => match self.session.clone_name()? {
+                Some(clone) => cache.join(log).join(clone),
+                None => cache.join(log),
+            },
             _ => self.session.control().join("scratch"),
         })
     }
@@ -154,6 +161,8 @@ impl Judge<'_> {
                 Ok(self.plumbing.git().ask(&args, &[])?)
             })?;
         }
+        // Whoever made it was killed before git knew of it; nothing but checkouts of ours is there.
+        clear(&*self.session.sys().files, scratch, 0);
         let above = scratch.parent().unwrap_or(scratch);
         durable::make_dirs(self.session.sys(), above, 0o700)?;
         one_by_one(self.session, || {
@@ -175,4 +184,19 @@ impl Judge<'_> {
         let tree = self.plumbing.with_own_files_of(&self.plumbing.tree(commit)?, None)?;
         Ok(tree.to_string())
     }
+}
+
+/// Takes a directory away, as far as that is possible.
+fn clear(files: &dyn Files, path: &Path, depth: u32) {
+    let is_directory = files.stat(path).is_ok_and(|stat| stat.kind == Kind::Directory);
+    if !is_directory {
+        let _ = files.remove_file(path);
+        return;
+    }
+    if depth < DEEPEST {
+        for name in files.list(path).unwrap_or_default() {
+            clear(files, &path.join(name), depth + 1);
+        }
+    }
+    let _ = files.remove_dir(path);
 }

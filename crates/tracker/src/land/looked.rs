@@ -8,11 +8,12 @@ use std::path::PathBuf;
 
 use holdfast_git::changes::Version;
 use holdfast_git::objects::Mode;
-use holdfast_git::{ObjectId, hash};
+use holdfast_git::{ObjectId, hash, is_untouched};
 use holdfast_sys::Kind;
 
 use super::plumbing::{Dirty, Plumbing, is_ours};
 use crate::durable;
+use crate::workspace::DATA;
 
 /// A longer file is left to git.
 const LONGEST: usize = 4 << 20;
@@ -22,6 +23,7 @@ const LONGEST: usize = 4 << 20;
 enum Beside {
     Same,
     Differs,
+    Untracked,
 }
 
 impl Plumbing<'_> {
@@ -35,6 +37,18 @@ impl Plumbing<'_> {
         Some(staged??.into_iter().map(|change| change.path).collect())
     }
 
+    /// What is staged, if the files are what the index has; none if git has to be asked.
+    pub(super) fn looked_over(&self) -> Option<Vec<Dirty>> {
+        let files = &*self.session().sys().files;
+        if !is_untouched(files, self.root(), &self.index()?, DATA.as_bytes()).ok()? {
+            return None;
+        }
+        let staged = self.looked_at_index(&self.head().ok()?)?;
+        let staged = staged.into_iter();
+        let one = |path| Dirty { path, is_staged: true, is_in_index: true, is_untracked: false };
+        Some(staged.map(one).collect())
+    }
+
     /// What differs from a commit among these paths; none if git has to be asked.
     pub(super) fn looked_at(&self, commit: &ObjectId, paths: &BTreeSet<Vec<u8>>) -> Option<Vec<Dirty>> {
         let index = self.index()?;
@@ -46,12 +60,16 @@ impl Plumbing<'_> {
             let committed: Option<Version> = entry.map(|entry| (entry.mode, entry.id));
             let staged = indexed.get(path).copied();
             let beside = self.beside(path, staged)?;
-            if committed != staged || beside == Beside::Differs {
+            // What was taken out of the index and is still there is two things to git.
+            if beside == Beside::Untracked && committed.is_some() {
+                return None;
+            }
+            if committed != staged || beside != Beside::Same {
                 dirty.push(Dirty {
                     path: path.clone(),
                     is_staged: beside == Beside::Same,
                     is_in_index: committed != staged,
-                    is_untracked: false,
+                    is_untracked: beside == Beside::Untracked,
                 });
             }
         }
@@ -63,6 +81,8 @@ impl Plumbing<'_> {
         let sys = self.session().sys();
         let file: PathBuf = self.root().join(OsStr::from_bytes(path));
         let (mode, id) = match (sys.files.stat(&file), staged) {
+            // The tracker's own are looked at whether or not git is to ignore them.
+            (Ok(stat), None) if stat.kind == Kind::File && is_ours(path) => return Some(Beside::Untracked),
             // One that git does not know may be one that it is to ignore.
             (Ok(_), None) => return None,
             (Err(error), None) if error.kind() == std::io::ErrorKind::NotFound => return Some(Beside::Same),

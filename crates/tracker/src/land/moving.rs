@@ -9,6 +9,7 @@ use holdfast_kernel::Millis;
 use holdfast_sys::{Open, os};
 use serde::{Deserialize, Serialize};
 
+use super::plumbing::FLUSHING;
 use crate::durable;
 use crate::error::{Error, Result};
 use crate::json;
@@ -47,6 +48,7 @@ impl Moving {
             let why = format!("git has been moving {branch} for longer than {} s", PATIENCE.get() / 1_000);
             return Err(Error::Internal(why));
         }
+        clear_before_boot(session, branch)?;
         let mark = format!("{:032x}", session.sys().entropy.nonce()?);
         let moving = Self { branch: branch.to_owned(), new: new.to_string(), mark };
         // Who is killed loses nothing of what it wrote: it need not be durable, and a half is none.
@@ -58,12 +60,26 @@ impl Moving {
     }
 
     /// Moves it, if it is where it is thought to be; says whether it was.
-    pub(super) fn swap(&self, git: &Git, old: Option<&ObjectId>, why: &str) -> Result<bool> {
+    pub(super) fn swap(
+        &self,
+        session: &Session,
+        git: &Git,
+        old: Option<&ObjectId>,
+        why: &str,
+    ) -> Result<bool> {
         let name = format!("refs/heads/{}", self.branch);
         let old = old.map_or_else(|| "0".repeat(40), ToString::to_string);
         let marked = git.clone().env(MARKER, Some(self.mark.clone().into()));
-        let said = marked.ask(&["update-ref", "-m", why, &name, &self.new, &old], &[])?;
+        let args = [&FLUSHING[..], &["update-ref", "-m", why, &name, &self.new, &old]].concat();
+        let said = marked.ask(&args, &[])?;
         if said.code == Some(0) {
+            // Before any file follows it: after a power loss no worktree has what its branch has not. Where refs are kept
+            // otherwise, git has flushed them.
+            if let Some(folder) = self.lock(session).as_deref().and_then(std::path::Path::parent)
+                && durable::is_dir(session.sys(), folder)?
+            {
+                session.sys().files.sync_dir(folder)?;
+            }
             return Ok(true);
         }
         let now = git.ask(&["rev-parse", "--quiet", "--verify", &name], &[])?;
@@ -105,6 +121,21 @@ impl Moving {
             waited = waited.plus(AGAIN);
         }
     }
+}
+
+/// Takes away the lock of a branch that is older than the machine's last start: a power loss may leave that one, and not
+/// the note.
+fn clear_before_boot(session: &Session, branch: &str) -> Result<()> {
+    let (sys, Some(repository)) = (session.sys(), session.repository()) else { return Ok(()) };
+    let lock = repository.common_dir().join(format!("refs/heads/{branch}.lock"));
+    let Ok(stat) = sys.files.stat(&lock) else { return Ok(()) };
+    let now = sys.clock.now()?;
+    let Some(boot) = now.boot() else { return Ok(()) };
+    let started = now.wall_ms().saturating_sub(boot.ms);
+    if u64::try_from(stat.modified_ms).is_ok_and(|modified| modified < started) {
+        sys.files.remove_file(&lock)?;
+    }
+    Ok(())
 }
 
 /// Waits for the git of somebody who was killed while it moved a target, and takes away the lock that it left. Says

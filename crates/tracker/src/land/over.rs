@@ -58,6 +58,21 @@ pub(super) fn go_on(session: &Session, wanted: Option<IssueId>) -> Result<()> {
     Ok(())
 }
 
+/// Refuses to begin what is over: whoever wants it done again says so. What waits on its branch is gone on with.
+///
+/// # Errors
+/// When it is over, or cannot be read.
+pub(super) fn refuse(session: &Session, id: IssueId) -> Result<()> {
+    let issues = Issues::new(session);
+    let (state, standing) = issues.see(id, Scope::All, |seen| (seen.issue.state, seen.standing.clone()))?;
+    match standing {
+        Standing::Landed | Standing::NotPushed | Standing::NotCommitted if state.is_over() => {
+            Err(LandError::Over { handle: issues.handle(id), state: state.to_string() }.into())
+        }
+        _ => Ok(()),
+    }
+}
+
 /// Whether a lease is held in this worktree.
 ///
 /// # Errors

@@ -64,11 +64,23 @@ pub(super) enum Merged {
     Conflict { tree: ObjectId, files: Vec<Vec<u8>> },
 }
 
+/// The variable that marks the gits that work for a command of ours.
+pub(super) const WORKING: &str = "JIT_WORKING";
+
+/// Has git flush objects, refs and the index before anything leads to them. By itself it does not, and after a power loss a
+/// branch may lead to objects that are empty, and an index be none.
+pub(super) const FLUSHING: [&str; 4] =
+    ["-c", "core.fsync=committed,reference,index", "-c", "core.fsyncMethod=fsync"];
+
 impl<'a> Plumbing<'a> {
     pub(super) fn new(session: &'a Session, root: &Path) -> Self {
         let repository = session.repository();
         let objects = repository.and_then(|it| workspace::objects(&session.caller, it).ok());
-        Self { session, root: root.to_path_buf(), git: Git::in_dir(root), objects, index: None }
+        let git = match session.mark() {
+            Some(mark) => Git::in_dir(root).env(WORKING, Some(mark.into())),
+            None => Git::in_dir(root),
+        };
+        Self { session, root: root.to_path_buf(), git, objects, index: None }
     }
 
     /// The same with another index than the worktree's own.
@@ -219,9 +231,13 @@ impl<'a> Plumbing<'a> {
         self.paths(&["diff", "--cached", "-z", "--name-only", "--no-renames"])
     }
 
-    /// What differs from the last commit, in the index or in files.
+    /// What differs from the last commit, in the index or in files. Of the tracker's own files only what is staged need be
+    /// told: they are written by every command, and looked at by whoever makes way for others.
     pub(super) fn dirty(&self) -> Result<Vec<Dirty>> {
-        self.status(&[])
+        match self.looked_over() {
+            Some(dirty) => Ok(dirty),
+            None => self.status(&[]),
+        }
     }
 
     /// What differs from the last commit among these paths, or anywhere if none is named.

@@ -47,12 +47,33 @@ pub(super) struct Publisher<'a> {
 }
 
 impl Publisher<'_> {
-    /// Moves the target from `onto` to `tip`, while the issue and the turn are held.
-    pub(super) fn publish(&self, turn: &Turn<'_>, onto: &ObjectId, tip: &ObjectId) -> Result<Published> {
-        if self.target.remote.is_some() { self.push(turn, onto, tip) } else { self.swap(turn, onto, tip) }
+    /// Moves the target from `onto` to `tip`, while the issue and the turn are held. `then` is done once it has moved, and all
+    /// of it is durable before anybody is told.
+    pub(super) fn publish(
+        &self,
+        turn: &Turn<'_>,
+        onto: &ObjectId,
+        tip: &ObjectId,
+        then: &dyn Fn() -> Result<()>,
+    ) -> Result<Published> {
+        if self.target.remote.is_none() {
+            return self.swap(turn, onto, tip, then);
+        }
+        let published = self.push(turn, onto, tip)?;
+        if published == Published::Landed {
+            then()?;
+            self.plumbing.flush()?;
+        }
+        Ok(published)
     }
 
-    fn swap(&self, turn: &Turn<'_>, onto: &ObjectId, tip: &ObjectId) -> Result<Published> {
+    fn swap(
+        &self,
+        turn: &Turn<'_>,
+        onto: &ObjectId,
+        tip: &ObjectId,
+        then: &dyn Fn() -> Result<()>,
+    ) -> Result<Published> {
         let mut lock = follow::lock(self.session)?;
         let _section = lock.enter(self.session.sys(), LockMode::Exclusive)?;
         let branch = &self.target.branch;
@@ -60,13 +81,19 @@ impl Publisher<'_> {
         let follow =
             Follow::prepare(self.session, branch, onto, tip).inspect_err(|_| moving.end(self.session))?;
         let moved = self.writer.while_held(self.id, "landing", &turn.claims(), || {
-            moving.swap(self.plumbing.git(), Some(onto), "jit: landed")
+            moving.swap(self.session, self.plumbing.git(), Some(onto), "jit: landed")
         });
         moving.end(self.session);
         match (moved, follow) {
             (Ok(true), follow) => {
-                follow.iter().for_each(Follow::finish);
-                Ok(Published::Landed)
+                let followed = follow.as_ref().map(|follow| (follow, follow.follow()));
+                let done = then();
+                // Whoever comes after a power loss has the note, until nothing of what it stands for can be lost.
+                self.plumbing.flush()?;
+                if let Some((follow, followed)) = followed {
+                    follow.finish(followed);
+                }
+                done.map(|()| Published::Landed)
             }
             (moved, follow) => {
                 follow.iter().for_each(Follow::cancel);
@@ -248,7 +275,7 @@ impl Publisher<'_> {
     pub(super) fn catch_up(&self, turn: &Turn<'_>, tip: &ObjectId) {
         let caught_up = self.plumbing.branch(&self.target.branch).and_then(|local| match local {
             Some(local) if local != *tip && self.plumbing.base(&local, tip)? == Some(local) => {
-                self.swap(turn, &local, tip).map(drop)
+                self.swap(turn, &local, tip, &|| Ok(())).map(drop)
             }
             _ => Ok(()),
         });

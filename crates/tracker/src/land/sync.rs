@@ -10,6 +10,7 @@ use super::follow::{self, Follow};
 use super::moving::Moving;
 use super::plumbing::Plumbing;
 use super::turn::Turn;
+use super::working::Working;
 use crate::error::Result;
 use crate::session::Session;
 use crate::target::Target;
@@ -28,6 +29,7 @@ pub struct Synced {
 /// # Errors
 /// When something conflicts, or a worktree has something that would be overwritten: that branch stays as it was.
 pub fn sync(session: &Session) -> Result<Synced> {
+    let _working = Working::begin(session)?;
     let mut synced = Synced { fetched: super::fetch(session)?, moved: Vec::new() };
     let (Some(repository), Some(root)) = (session.repository(), session.root()) else { return Ok(synced) };
     let Some(target) = Target::find(&session.caller, repository, session.config())? else {
@@ -77,10 +79,14 @@ impl Syncer<'_> {
         let moving = Moving::begin(self.session, branch, &tip)?;
         let follow =
             Follow::prepare(self.session, branch, &local, &tip).inspect_err(|_| moving.end(self.session))?;
-        let moved = moving.swap(self.plumbing.git(), Some(&local), "jit: sync");
+        let moved = moving.swap(self.session, self.plumbing.git(), Some(&local), "jit: sync");
         moving.end(self.session);
         if matches!(moved, Ok(true)) {
-            follow.iter().for_each(Follow::finish);
+            let followed = follow.as_ref().map(|follow| (follow, follow.follow()));
+            self.plumbing.flush()?;
+            if let Some((follow, followed)) = followed {
+                follow.finish(followed);
+            }
         } else {
             follow.iter().for_each(Follow::cancel);
         }

@@ -16,13 +16,13 @@ use holdfast_sys::os::{self, Channel, ControlGroup, Signals, Teller, Tree, signa
 use holdfast_sys::{Open, Sys};
 
 use super::keeping::{Keeping, Kept};
-use super::leftovers::Leftovers;
 use super::log::Writing;
 use super::message::{Ended, Input, Order, Start, Why, Word};
 use super::record::{Record, alone};
 use crate::caller::Caller;
 use crate::error::Result;
 use crate::json;
+use crate::leftovers::Leftovers;
 use crate::session::Session;
 
 /// Signals that are not for the guardian: those who send them mean the command, or `jit run`.

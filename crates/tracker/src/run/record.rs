@@ -10,11 +10,11 @@ use holdfast_sys::os::{self, ControlGroup};
 use holdfast_sys::{Handle, Liveness, LockMode, Open, ProcessId, Sys};
 use serde::{Deserialize, Serialize};
 
-use super::leftovers::Leftovers;
 use super::place;
 use crate::durable;
 use crate::error::{Error, Result};
 use crate::json;
+use crate::leftovers::Leftovers;
 use crate::session::Session;
 
 /// The variable that marks every process of a run.

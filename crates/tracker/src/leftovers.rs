@@ -21,26 +21,33 @@ const OWN_BRANCHES: &str = "refs/heads/jit/";
 /// More than the file can have that says which branch is checked out.
 const LONGEST: usize = 1 << 12;
 
+/// What the lock of an index begins with that is no git's: a worktree has to follow its branch.
+const OURS: &[u8] = b"jit:";
+
 /// A worktree, and the locks that it had before the run.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub(super) struct Leftovers {
+pub(crate) struct Leftovers {
     git_dir: PathBuf,
     common_dir: PathBuf,
     before: Vec<PathBuf>,
 }
 
 impl Leftovers {
-    /// Looks at a worktree before anything is started in it.
-    pub(super) fn before(sys: &Sys, repository: &Repository) -> Self {
+    fn of(repository: &Repository) -> Self {
         let (git_dir, common_dir) =
             (repository.git_dir().to_path_buf(), repository.common_dir().to_path_buf());
-        let empty = Self { git_dir, common_dir, before: Vec::new() };
+        Self { git_dir, common_dir, before: Vec::new() }
+    }
+
+    /// Looks at a worktree before anything is started in it.
+    pub(crate) fn before(sys: &Sys, repository: &Repository) -> Self {
+        let empty = Self::of(repository);
         let before = empty.locks(sys).into_iter().map(|(path, _)| path).collect();
         Self { before, ..empty }
     }
 
     /// Removes the locks that a killed git has left. Nothing of the run may be alive.
-    pub(super) fn remove(&self, sys: &Sys) {
+    pub(crate) fn remove(&self, sys: &Sys) {
         let mut left = self.locks(sys);
         let mut waited = Millis::ZERO;
         while !left.is_empty() && waited < STAYS {
@@ -64,6 +71,24 @@ impl Leftovers {
         paths.extend(branch.map(|name| self.common_dir.join(format!("{name}.lock"))));
         paths.retain(|path| !self.before.contains(path));
         let found = |path: PathBuf| sys.files.stat(&path).ok().map(|stat| (path, stat.identity));
-        paths.into_iter().filter_map(found).collect()
+        let is_gits = |(path, _): &(PathBuf, Identity)| {
+            // One that cannot be read is longer than any of ours.
+            !durable::read(sys, path, LONGEST).ok().flatten().is_some_and(|held| held.starts_with(OURS))
+        };
+        paths.into_iter().filter_map(found).filter(is_gits).collect()
+    }
+
+    /// Removes the locks that are older than the machine's last start: a power loss leaves them to nobody.
+    pub(crate) fn remove_older_than_the_boot(sys: &Sys, repository: &Repository) {
+        let Ok(now) = sys.clock.now() else { return };
+        let Some(boot) = now.boot() else { return };
+        let started = now.wall_ms().saturating_sub(boot.ms);
+        let all = Self::of(repository);
+        for (path, _) in all.locks(sys) {
+            let modified = sys.files.stat(&path).ok().and_then(|stat| u64::try_from(stat.modified_ms).ok());
+            if modified.is_some_and(|modified| modified < started) {
+                let _ = sys.files.remove_file(&path);
+            }
+        }
     }
 }
