@@ -196,7 +196,7 @@ function standingStill(world: World): void {
   it('a page that is too busy for its own timers keeps the project if its worker can beat, and is told otherwise', async () => {
     const { workersStoreAlone } = world.engine;
     // A worker that has to beat in time is given some; one that cannot anyway needs none.
-    const [leaseMs, waitMs, busyMs] = workersStoreAlone ? [4000, 5500, 6000] : [1000, PATIENT.maxWaitMs, 2500];
+    const [leaseMs, waitMs, busyMs] = workersStoreAlone ? [8000, 9500, 10_000] : [1000, PATIENT.maxWaitMs, 2500];
     const [holder, next] = (await world.tabs(2, ['locks'])) as [Tab, Tab];
     await granted(holder);
     const { lease: first } = await renew(holder, leaseMs);
