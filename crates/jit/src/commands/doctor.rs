@@ -196,14 +196,16 @@ fn git_hooks(context: &Context, session: &Session) -> Look {
     }
     let site = hooks::site(context)?;
     let mut problems: Vec<Trouble> = Vec::new();
-    for hook in &site.hooks {
-        let what = match hook.state {
-            State::Installed => continue,
-            State::Outdated => "calls another jit than this one, or is of another version",
-            State::NotExecutable => "is not executable, so git does not run it",
-            State::Missing => "is not installed, so commits and pushes of a lost claim are not refused",
-        };
-        problems.push(trouble(format!("{} {what}", hook.name), "jit hooks install"));
+    for (state, what) in [
+        (State::Missing, "not installed, so commits and pushes of a lost claim are not refused"),
+        (State::NotExecutable, "not executable, so git does not run it"),
+        (State::Outdated, "of another version, or for another jit than this one"),
+    ] {
+        let those = site.hooks.iter().filter(|hook| hook.state == state);
+        let names: Vec<&str> = those.map(|hook| hook.name).collect();
+        if !names.is_empty() {
+            problems.push(trouble(format!("{}: {what}", names.join(", ")), "jit hooks install"));
+        }
     }
     if !site.has_driver {
         let what = "git does not know the merge driver of issues, so merges stop where they need not";

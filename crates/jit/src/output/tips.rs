@@ -26,7 +26,7 @@ const MEANT: &[(&[&str], &str)] = &[
     (&["assign"], "jit issue update <issue> --assignee <name>"),
     (&["block", "depend", "depends", "link"], "jit dep add <issue> <issue>"),
     (&["tag"], "jit label add <issue> <label>"),
-    (&["lock", "lease", "acquire", "reserve"], "jit claim acquire <issue>"),
+    (&["lock", "lease", "acquire"], "jit claim acquire <issue>"),
     (&["renew", "extend"], "jit claim renew <issue>"),
     (&["evict", "steal", "kick"], "jit claim force-evict <issue> --reason '…'"),
     (&["wt", "worktrees", "branch"], "jit worktree add <name>"),

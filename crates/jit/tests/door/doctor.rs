@@ -46,10 +46,8 @@ fn a_claim_in_a_worktree_that_is_gone_is_found_and_ended() {
     let id = bench.issue("Left behind");
     bench.git(&["add", "-A"], &bench.repo());
     bench.git(&["commit", "-qm", "issues"], &bench.repo());
-    bench.jit(&["worktree", "add", "gone", "--agent", "agent:gone"]).ok();
-    let listed = bench.jit(&["--json", "worktree", "list"]).ok().json();
-    let entry = listed["worktrees"].as_array().unwrap().iter();
-    let root = entry.filter_map(|entry| entry["root"].as_str()).find(|root| root.ends_with("gone")).unwrap();
+    let made = bench.jit(&["--json", "worktree", "add", "gone", "--agent", "agent:gone"]).ok().json();
+    let root = made["worktree"]["root"].as_str().unwrap();
     bench.run_at("agent:gone", &["claim", "acquire", &id], Path::new(root)).ok();
     assert_eq!(found(&bench, "worktrees"), []);
     bench.git(&["worktree", "remove", "--force", root], &bench.repo());

@@ -44,6 +44,7 @@ scripts!(
     dep,
     dispatch,
     doc,
+    doctor,
     engine,
     gate,
     graph,

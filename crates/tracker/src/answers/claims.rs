@@ -76,7 +76,9 @@ pub fn status(session: &Session, wanted: &Wanted<'_>) -> Result<Looked> {
             && issue.as_ref().is_none_or(|issue| lease.resource == *issue)
             && agent.as_ref().is_none_or(|agent| lease.holder.agent == *agent.name())
     };
-    let leases: Vec<Lease> = view.table.iter().filter(is_wanted).cloned().collect();
+    let mut leases: Vec<Lease> = view.table.iter().filter(is_wanted).cloned().collect();
+    // Ids of one moment have no order of their own.
+    leases.sort_by_key(|lease| lease.fence);
     session.warn_of_ending(&view);
     let worktrees = session.visible_worktrees();
     let issues = Issues::new(session);
