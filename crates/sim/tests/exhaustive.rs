@@ -1,6 +1,6 @@
-//! Every run of small plans, on every medium: nothing breaks, and every call of every medium is a place where a
-//! process was killed and where the power went. Of the plans in which several are there at once a commit tries a third,
-//! the next commit perhaps another; a long run tries all.
+//! Every run of small plans, on every medium: nothing breaks. Of the plans in which several are there at once a commit
+//! tries a third, the next commit perhaps another; a long run tries all, and then every call of every medium is a place
+//! where a process was killed and where the power went.
 #![expect(clippy::disallowed_methods, reason = "the test command says how much and with which seed")]
 
 use holdfast_sim::explore::exhaustive::explore;
@@ -17,9 +17,13 @@ const STORMS: u64 = 500;
 /// Of the crowded plans there is one in so many, unless a long run is wanted.
 const SHARES: usize = 3;
 
+fn is_long() -> bool {
+    std::env::var_os("HOLDFAST_LONG").is_some()
+}
+
 /// The plans of this run, which the first seed chooses as it does the worlds of the tests of chance.
 fn plans() -> Vec<Small> {
-    let every = if std::env::var_os("HOLDFAST_LONG").is_some() { 1 } else { SHARES };
+    let every = if is_long() { 1 } else { SHARES };
     let first: usize =
         std::env::var("HOLDFAST_FIRST_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(0);
     let crowded = small::crowded().into_iter().skip(first % every).step_by(every);
@@ -42,7 +46,10 @@ fn nothing_breaks_and_every_call_is_a_crash_point(subject: &Subject) {
     }
     println!("{sites}");
     assert!(sites.iter().count() > 20, "a medium makes more kinds of calls than that");
-    assert_eq!(sites.untried().collect::<Vec<_>>(), Vec::<&_>::new(), "nobody crashed there");
+    // Some calls come up only where several are there at once: what one of those plans tries there another may not.
+    if is_long() {
+        assert_eq!(sites.untried().collect::<Vec<_>>(), Vec::<&_>::new(), "nobody crashed there");
+    }
 }
 
 #[test]
