@@ -17,7 +17,7 @@ use holdfast_tracker::claims::lease::{Shown, left_and_keeper};
 use holdfast_tracker::error::Result;
 use holdfast_tracker::gone::is_gone;
 use holdfast_tracker::ids::IssueId;
-use holdfast_tracker::issues::{Issues, State};
+use holdfast_tracker::issues::{Issues, Standing, State};
 use holdfast_tracker::queries::{Board, Claimed, Filter};
 use holdfast_tracker::worktree::Entry;
 
@@ -46,6 +46,8 @@ pub struct Status {
     pub blocked: usize,
     /// The ids of those that are in progress though nobody holds them.
     pub abandoned: Vec<String>,
+    /// The ids of those that are finished, and whose work the target does not have, or only here.
+    pub not_landed: Vec<String>,
     /// All claims.
     pub leases: Vec<Shown>,
     /// The paths that are reserved.
@@ -102,6 +104,7 @@ fn status(issues: &Issues<'_>, board: &Board, worktrees: &[Entry], agent_id: Opt
     }
     let idle = board.nodes.iter().filter(|node| node.state == State::InProgress);
     let idle = idle.filter(|node| board.claimed.lease(node.id).is_none());
+    let waiting = board.nodes.iter().filter(|node| is_waiting(&node.standing));
     Status {
         issues: board.ids.len(),
         states,
@@ -109,6 +112,7 @@ fn status(issues: &Issues<'_>, board: &Board, worktrees: &[Entry], agent_id: Opt
         available: board.available().iter().map(|node| node.id.to_string()).collect(),
         blocked: board.blocked().len(),
         abandoned: idle.map(|node| node.id.to_string()).collect(),
+        not_landed: waiting.map(|node| node.id.to_string()).collect(),
         leases: all(issues, board.claimed.iter().map(|(_, lease)| lease), &board.claimed.now, worktrees),
         reservations: Vec::new(),
         agent_id,
@@ -146,6 +150,32 @@ fn text(context: &Context, board: &Board, worktrees: &[Entry], status: &Status) 
         let more = status.abandoned.len().saturating_sub(ids.len());
         let more = if more > 0 { format!(" and {more} more") } else { String::new() };
         text += format!("\nin progress, but held by nobody: {}{more}\n", ids.join(", "));
+    }
+    text += waiting(board);
+    text
+}
+
+/// Whether work is finished that the target does not have, or only here.
+const fn is_waiting(standing: &Standing) -> bool {
+    match standing {
+        Standing::OnBranch { .. } | Standing::NotCommitted | Standing::NotPushed => true,
+        Standing::Open | Standing::Landed | Standing::Lost => false,
+    }
+}
+
+/// What is finished and has not landed, each with where it is.
+fn waiting(board: &Board) -> Clean {
+    let all: Vec<_> = board.nodes.iter().filter(|node| is_waiting(&node.standing)).collect();
+    if all.is_empty() {
+        return Clean::default();
+    }
+    let mut text = Clean::from(format!("\nFinished, but not landed ({}; jit land --all):\n", all.len()));
+    for node in all.iter().take(MOST_SHOWN) {
+        let place = node.standing.words().unwrap_or_default();
+        text += format!("  {}  {} ({place})\n", board.handles.of(node.id), node.title);
+    }
+    if all.len() > MOST_SHOWN {
+        text += format!("  and {} more: jit list --state done\n", all.len() - MOST_SHOWN);
     }
     text
 }

@@ -8,7 +8,7 @@ use holdfast_trial::Answer;
 use crate::bench::Bench;
 
 /// What changes no issue: it looks, or keeps claims, settings, identities and hooks.
-const HARMLESS: [&str; 53] = [
+const HARMLESS: [&str; 54] = [
     "init",
     "list",
     "show",
@@ -41,6 +41,7 @@ const HARMLESS: [&str; 53] = [
     "claim history",
     "whoami",
     "doctor",
+    "reserve",
     "next",
     "log",
     "note",
@@ -83,7 +84,7 @@ const CREATING: [&str; 11] = [
 
 /// How each way to write to an issue is typed. `{id}` is the issue, `{on}` another one, `{was}` what it depends
 /// on already.
-const WRITES: [(&str, &[&str]); 15] = [
+const WRITES: [(&str, &[&str]); 16] = [
     ("issue update", &["issue", "update", "{id}", "--title", "other"]),
     ("issue delete", &["issue", "delete", "{id}"]),
     ("dep add", &["dep", "add", "{id}", "{on}"]),
@@ -97,6 +98,7 @@ const WRITES: [(&str, &[&str]); 15] = [
     ("gate check", &["gate", "check", "{id}", "g"]),
     ("gate report", &["gate", "report", "{id}", "g", "--status", "passed"]),
     ("edit", &["edit", "{id}"]),
+    ("split", &["split", "{id}", "--into", "part"]),
     ("doc add", &["doc", "add", "{id}", "new.md"]),
     ("doc remove", &["doc", "remove", "{id}", "old.md"]),
 ];

@@ -104,6 +104,11 @@ fn what_a_branch_has_waits_for_its_landing() {
     assert_eq!((ground.told(), ground.is_offered()), (pair("done", "on_branch"), false));
     let listed = bench.jit(&["issue", "list"]).ok();
     assert!(listed.stdout.contains("done (on there, not landed)"), "{listed}");
+    let status = bench.jit(&["status"]).ok();
+    assert!(status.stdout.contains("Finished, but not landed (1; jit land --all)"), "{status}");
+    assert!(status.stdout.contains("once (on there, not landed)"), "{status}");
+    let waiting = || bench.jit(&["--json", "status"]).ok().json()["status"]["not_landed"].clone();
+    assert_eq!(waiting(), serde_json::json!([ground.issue]));
     let blocked = bench.jit(&["query", "blocked"]).ok();
     assert!(blocked.stdout.contains("on there, not landed") && !is_free(), "{blocked}");
     bench.config("[landing]\ndependencies = \"done\"\n");
@@ -111,6 +116,7 @@ fn what_a_branch_has_waits_for_its_landing() {
     bench.config("");
     bench.git(&["merge", "-q", "--no-edit", "there"], &bench.repo());
     assert_eq!((ground.told(), is_free()), (pair("done", "landed"), true));
+    assert_eq!(waiting(), serde_json::json!([]));
 }
 
 #[test]
