@@ -9,7 +9,9 @@ use crate::run::{Ground, MARK};
 
 fn on_terminal(ground: &Ground, script: &str, line: impl Fn() -> Stdio) -> Child {
     let mut command = ground.bench.dressed(Command::new("setsid"));
-    command.args(["--ctty", "--wait", JIT, "--agent-id", "agent:b", "run", "--attempts", "1", "--"]);
+    // Whoever starts the tests in the background has them ignore Ctrl-C, and all that they start.
+    command.args(["--ctty", "--wait", "env", "--default-signal=INT,HUP", JIT]);
+    command.args(["--agent-id", "agent:b", "run", "--attempts", "1", "--"]);
     command.args(["sh", "-c", script]).current_dir(&ground.there).env(MARK, ground.mark());
     command.stdin(line()).stdout(line()).stderr(Stdio::null()).spawn().unwrap()
 }
