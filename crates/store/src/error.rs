@@ -147,7 +147,6 @@ impl Error {
     }
 
     /// Damage of a file at a place.
-    /// Something does not fit together.
     pub fn damaged(path: &Path, place: impl Into<String>, what: impl std::fmt::Display) -> Self {
         let damage = Damage { place: place.into(), what: what.to_string() };
         Self::Damaged { path: path.to_path_buf(), damage }
