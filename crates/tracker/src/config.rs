@@ -43,10 +43,11 @@ pub use problem::{Fault, Problem, ProblemKind, Problems};
 pub use report::{Shown, get, show, validate};
 pub use source::Layer;
 pub use value::Value;
-pub use words::{EnforceLeases, Engine, ForeignClaims, Satisfied, Strategy, Via, WorktreeMode};
+pub use words::{EnforceLeases, Engine, ForceEvict, ForeignClaims, Satisfied, Strategy, Via, WorktreeMode};
 
 use keys::{
-    CONFIG, Coordination, Enforcement, Events, GlobalOperations, Kind, Landing, Locks, Run, Types, Worktree,
+    CONFIG, Coordination, Enforcement, Events, GlobalOperations, Kind, Landing, Locks, Policies, Run, Types,
+    Worktree,
 };
 use layers::Settings;
 use source::Source;
@@ -81,6 +82,8 @@ pub struct Values {
     pub coordination: Coordination,
     /// Leases of one kind of agents, where it has rules of its own.
     pub kinds: BTreeMap<String, Kind>,
+    /// What nobody decides alone.
+    pub policies: Policies,
     /// Changes that concern everybody.
     pub global_operations: GlobalOperations,
     /// Lock files.
@@ -150,6 +153,7 @@ impl Config {
             worktree: Worktree::read(value),
             coordination: Coordination::read(value),
             kinds: layers::kinds(&settings),
+            policies: Policies::read(value),
             global_operations: GlobalOperations::read(value),
             locks: Locks::read(value),
             events: Events::read(value),

@@ -7,6 +7,7 @@
 pub mod agent;
 mod alone;
 pub mod answers;
+pub mod approvals;
 pub mod caller;
 pub mod claims;
 pub mod code;

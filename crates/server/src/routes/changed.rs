@@ -176,7 +176,7 @@ pub(super) fn transfer(ask: &Ask) -> Result<Made, Problem> {
 pub(super) fn evict(ask: &Ask) -> Result<Made, Problem> {
     let body: Evict = parsed(&ask.body)?;
     change(ask, |session| {
-        let kept = keep::evict(session, ask.part(0), reason("reason", &body.reason)?)?;
+        let kept = keep::evict(session, ask.part(0), &reason("reason", &body.reason)?)?;
         Ok(ClaimEvictOutput { lease: after(session, &kept), evicted: true })
     })
 }

@@ -12,6 +12,12 @@ pub(super) const AGENT_ID: TextForm = TextForm {
     check: |text| AgentId::new(text).is_ok(),
 };
 
+/// Whoever may approve something.
+pub(super) const APPROVER: TextForm = TextForm {
+    what: "an agent's identity such as person:ann, or all of a kind, person:*",
+    check: |text| AgentId::new(text).is_ok() || text.strip_suffix(":*").is_some_and(is_kind),
+};
+
 /// A moment.
 pub(super) const MOMENT: TextForm = TextForm {
     what: "a moment such as 2026-01-03T12:00:00Z",

@@ -95,6 +95,14 @@ words! {
         Review = "review",
     }
 
+    /// Who may take a claim in force away from its holder.
+    pub enum ForceEvict {
+        /// whoever gives a reason
+        Anyone = "anyone",
+        /// nobody alone: somebody asks for it, and others approve
+        Approved = "approved",
+    }
+
     /// What a check makes of a fence that another clone's log has issued.
     pub enum ForeignClaims {
         /// it is an error
