@@ -12,7 +12,7 @@ use super::reserved;
 use super::site::Site;
 use crate::caller::Caller;
 use crate::code::Code;
-use crate::config::{Config, EnforceLeases, Error as ConfigError};
+use crate::config::{Config, Error as ConfigError};
 use crate::divergence;
 use crate::error::Problem;
 use crate::error::{Error, Result};
@@ -43,12 +43,14 @@ pub fn check(caller: &Caller) -> Result<()> {
     let mut findings = Findings::default();
     let others = site.trees(&merged)?;
     let parents: Vec<ObjectId> = tree.into_iter().chain(others.iter().copied()).collect();
-    if session.config().enforcement.reservations != EnforceLeases::Off {
-        reserved::staged(&site, &session, &parents, &mut findings)?;
+    // Read once: a commit that touches no issue costs little besides.
+    let view = reserved::seen(&session);
+    if let Some(view) = &view {
+        reserved::staged(&site, &session, view, &parents, &mut findings)?;
     }
     if changes.is_empty() && merged.is_empty() {
         findings.settle(&*caller.listener, "commit")?;
-        session.used_unseen();
+        view.iter().for_each(|view| session.used(view));
         return Ok(());
     }
     let sorted = files::sorted(site.own_changes(changes, &others)?);
@@ -58,7 +60,7 @@ pub fn check(caller: &Caller) -> Result<()> {
     staged.global(&sorted, &heads, &mut findings)?;
     staged.issues(&sorted, &mut findings)?;
     findings.settle(&*caller.listener, "commit")?;
-    staged.session.used_unseen();
+    view.iter().for_each(|view| staged.session.used(view));
     Ok(())
 }
 

@@ -23,6 +23,7 @@ const NOTHING: &str = "4b825dc642cb6eb9a060e54bf8d69288fbee4904";
 pub(super) fn staged(
     site: &Site<'_>,
     session: &Session,
+    view: &View,
     parents: &[ObjectId],
     findings: &mut Findings,
 ) -> Result<()> {
@@ -30,8 +31,7 @@ pub(super) fn staged(
     if weight == Weight::Passes {
         return Ok(());
     }
-    let Some(view) = seen(session) else { return Ok(()) };
-    let others = Others::of(session, &view)?;
+    let others = Others::of(session, view)?;
     if others.is_empty() {
         return Ok(());
     }
@@ -47,12 +47,12 @@ pub(super) fn staged(
         let differs = against(&other.to_string())?;
         touched.retain(|path| differs.contains(path));
     }
-    add(&others, &view, &touched, |_| false, weight, findings);
+    add(&others, view, &touched, |_| false, weight, findings);
     Ok(())
 }
 
 /// The claims as they are. Where they cannot be read, nobody is kept from committing what is no issue's.
-fn seen(session: &Session) -> Option<View> {
+pub(super) fn seen(session: &Session) -> Option<View> {
     session.claims().view().map_err(|error| session.notice(&Notice::ClaimsUnknown(error.to_string()))).ok()
 }
 
