@@ -160,7 +160,7 @@ impl<'a> Follow<'a> {
 
     /// Whether the lock of the index is one of these. Only whoever moves the target makes them, so it is nobody's who lives.
     fn has_index(&self) -> Result<bool> {
-        let held = durable::read(self.session.sys(), &self.index_lock(), 1 << 10).unwrap_or_default();
+        let held = durable::read(self.session.sys(), &self.index_lock(), 1 << 10)?;
         Ok(held.is_some_and(|held| held == MARK))
     }
 

@@ -76,7 +76,8 @@ pub fn forget(session: &Session, branches: &[String]) -> Result<()> {
     let (git, tip) = (Git::in_dir(repository.common_dir()), target_tip(session)?);
     let merged = format!("--merged={tip}");
     let said = git.run(&["for-each-ref", &merged, "--format=%(refname:lstrip=2)", "refs/heads/jit/"])?;
-    let landed: BTreeSet<&str> = std::str::from_utf8(&said).unwrap_or_default().lines().collect();
+    let said = String::from_utf8_lossy(&said);
+    let landed: BTreeSet<&str> = said.lines().collect();
     let over: Vec<&str> = branches.iter().map(String::as_str).filter(|name| landed.contains(name)).collect();
     for some in over.chunks(MOST_AT_ONCE) {
         git.ask(&[&["branch", "-q", "-D", "--"][..], some].concat(), &[])?;
