@@ -28,7 +28,7 @@ pub use dice::Dice;
 pub use page::{Page, Table};
 pub use refusals::{lease, medium_errors, refusal, refusals};
 pub use screen::{Screen, terminal};
-pub use seeds::{Seeds, seeds};
+pub use seeds::{Seeds, seeds, share};
 pub use stand_in::StandIn;
 
 /// Waits until something holds. A machine under load may take its time, but not for ever.

@@ -6,6 +6,8 @@ use std::ops::Range;
 const FIRST: &str = "HOLDFAST_FIRST_SEED";
 /// How many seeds are tried, whatever a test takes by itself.
 const COUNT: &str = "HOLDFAST_SEEDS";
+/// Set where nobody waits for the result.
+const LONG: &str = "HOLDFAST_LONG";
 
 /// Seeds in a row. A test that fails over one says how to repeat it.
 #[derive(Debug)]
@@ -19,6 +21,14 @@ pub struct Seeds {
 pub fn seeds(count: u64) -> Seeds {
     let number = |name| std::env::var(name).ok().and_then(|text| text.parse().ok());
     Seeds::new(number(FIRST).unwrap_or(0), number(COUNT).unwrap_or(count))
+}
+
+/// Of cases in a row without an end, one in `every`, beginning with the one that the first seed chooses: every commit tries
+/// others. A long run tries them all.
+pub fn share(every: u64) -> impl Iterator<Item = u64> {
+    let every = if std::env::var_os(LONG).is_some() { 1 } else { every.max(1) };
+    let first: u64 = std::env::var(FIRST).ok().and_then(|text| text.parse().ok()).unwrap_or(0);
+    (first % every..).step_by(usize::try_from(every).unwrap_or(usize::MAX))
 }
 
 impl Seeds {

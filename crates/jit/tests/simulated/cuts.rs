@@ -1,10 +1,11 @@
-//! Each command that changes a claim, cut off at each of its calls: by a kill, by the power, by a disk that
-//! fails or is full.
+//! Each command that changes a claim, cut off at its calls: by a kill, by the power, by a disk that fails or is full. A
+//! third of the calls in each run, all of them in a long one.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use holdfast_sys::sim::{Choice, Choices, Config, Fault, Faults, Moment, Odds, Random};
+use holdfast_trial::share;
 use serde_json::Value;
 
 use crate::stage::{ANNA, Agent, BERTA, ISSUE, OTHER, Stage, Told};
@@ -46,7 +47,10 @@ fn stage(what: Choice, nth: u64) -> Stage {
     Stage::new(config, strike, armed)
 }
 
-/// Cuts `args` off at every call, each time on a stage that `before` has set; `after` judges.
+/// One call in so many is where a commit cuts; the next commit cuts at others, and a long run at all.
+const SHARE: u64 = 3;
+
+/// Cuts `args` off at its calls, each time on a stage that `before` has set; `after` judges.
 pub(crate) fn cut(before: fn(&mut Stage), args: &[&str], after: fn(&mut Stage, Told)) {
     cut_of(ANNA, before, args, after);
 }
@@ -55,8 +59,8 @@ pub(crate) fn cut(before: fn(&mut Stage), args: &[&str], after: fn(&mut Stage, T
 pub(crate) fn cut_of(who: Agent, before: fn(&mut Stage), args: &[&str], after: fn(&mut Stage, Told)) {
     for what in STRIKES {
         let mut cuts = 0;
-        loop {
-            let mut stage = stage(what, cuts);
+        for nth in share(SHARE) {
+            let mut stage = stage(what, nth);
             before(&mut stage);
             let (struck, told) = stage.struck(who, args);
             if !struck {
@@ -66,7 +70,7 @@ pub(crate) fn cut_of(who: Agent, before: fn(&mut Stage), args: &[&str], after: f
             tells_the_same_everywhere(&mut stage);
             cuts += 1;
         }
-        assert!(cuts > 5, "{what:?} never struck {args:?}");
+        assert!(cuts > 1, "{what:?} hardly struck {args:?}");
     }
 }
 
