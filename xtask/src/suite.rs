@@ -1,6 +1,7 @@
 //! The test command: every step with its name, its time and its result. One failure stops nothing, so that one run
 //! tells everything there is to tell.
 
+mod memory;
 mod readme;
 mod steps;
 mod tally;
@@ -69,7 +70,7 @@ impl Length {
 type Step = (&'static str, fn(&Path, Length) -> Outcome);
 
 /// What is shown as it happens, in turn: the checks that fail fastest come first.
-const STEPS: [Step; 16] = [
+const STEPS: [Step; 10] = [
     ("tools", |root, _| tools::check(root)),
     ("format", |root, _| steps::format(root)),
     ("tidy", |root, _| tidy::step(root)),
@@ -80,21 +81,21 @@ const STEPS: [Step; 16] = [
     ("documentation", |root, _| steps::documentation(root)),
     ("commands in the docs", |root, _| readme::run(root, None)),
     ("licences", |root, _| steps::licences(root)),
-    ("clients of jit mcp", steps::protocol_clients),
-    ("dashboard in browsers", |root, _| steps::dashboard_in_browsers(root)),
-    // Pages that are frozen and clocks that are set want a machine that is not busy with something else.
+];
+
+/// What runs beside the lints and the tests, and prints what it has to say when it ends. Browsers wait more than they work:
+/// for clocks, for pages that are frozen, for leases that run out. The first three need nothing of what the lints build;
+/// whatever asks for a program later waits until cargo has built it.
+const BESIDE: [Step; 9] = [
+    ("project lock", |root, _| steps::project_lock(root)),
+    ("dashboard", |root, _| steps::dashboard(root)),
+    ("fuzzing", |root, length| fuzz::step(root, length.seconds, length.targets)),
     ("project lock in Chromium", steps::project_lock_in_chromium),
     ("project lock in Firefox", steps::project_lock_in_firefox),
     ("project lock in WebKit", steps::project_lock_in_webkit),
     ("project lock with bundlers", steps::project_lock_with_bundlers),
-];
-
-/// What runs beside the lints and the tests, which do not keep every processor busy. Each builds in a directory of its
-/// own, so that neither side waits for the other, and prints what it has to say when it ends.
-const BESIDE: [Step; 3] = [
-    ("project lock", |root, _| steps::project_lock(root)),
-    ("dashboard", |root, _| steps::dashboard(root)),
-    ("fuzzing", |root, length| fuzz::step(root, length.seconds, length.targets)),
+    ("clients of jit mcp", steps::protocol_clients),
+    ("dashboard in browsers", |root, _| steps::dashboard_in_browsers(root)),
 ];
 
 /// Runs the commands of the documentation, or of the pages with this in their path.

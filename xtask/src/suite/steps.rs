@@ -3,6 +3,7 @@
 
 use std::path::Path;
 
+use super::memory::Memory;
 use super::{Length, tally};
 use crate::browser::{self, Engine, Package};
 use crate::child::{Child, Ended, is_there};
@@ -39,27 +40,45 @@ pub(super) fn shell_scripts(root: &Path) -> Outcome {
     Outcome::Ran { passed, failed: checked.len() - passed, note: String::new() }
 }
 
-/// Every test of the workspace.
+/// The packages whose tests are about disks: what is durable there, what a full or failing one does.
+const ON_DISK: &str = "package(holdfast-sys) | package(holdfast-store) | package(holdfast-jvs) | \
+                       package(holdfast-kc) | package(holdfast-ic)";
+
+/// Every test of the workspace. Most of them make small repositories and wait for the disk more than for anything else:
+/// unless a long run is wanted, these have their files in memory, and run four at a time.
 pub(super) fn tests(root: &Path, length: Length) -> Outcome {
-    let nextest = Child::cargo(root, &["nextest", "--version"]).quiet().run().ok;
-    let words: &[&str] = if nextest {
-        &["nextest", "run", "--workspace", "--all-features", "--no-fail-fast", "--status-level=slow"]
-    } else {
-        println!("cargo-nextest is not installed; cargo test does the same, one crate after the other");
-        &["test", "--workspace", "--all-features", "--lib", "--bins", "--tests", "--no-fail-fast"]
-    };
-    let mut child = Child::linting_cargo(root, words);
-    if let Some(cases) = length.cases {
-        child = child.env("PROPTEST_CASES", &cases.to_string()).env("HOLDFAST_LONG", "1");
-    }
-    for (variable, value) in length.widened {
-        child = child.env(variable, value);
-    }
     let start = first_seed(root).to_string();
     println!(
         "tests of chance begin with the seed {start}; HOLDFAST_FIRST_SEED={start} has the same ones again"
     );
-    tally::outcome(&child.env("HOLDFAST_FIRST_SEED", &start).run())
+    let run = |words: &[&str], folder: Option<&Path>| {
+        let mut child = Child::linting_cargo(root, words).env("HOLDFAST_FIRST_SEED", &start);
+        if let Some(cases) = length.cases {
+            child = child.env("PROPTEST_CASES", &cases.to_string()).env("HOLDFAST_LONG", "1");
+        }
+        for (variable, value) in length.widened {
+            child = child.env(variable, value);
+        }
+        if let Some(folder) = folder {
+            child = child.env("TMPDIR", &folder.to_string_lossy());
+        }
+        child.run()
+    };
+    if !Child::cargo(root, &["nextest", "--version"]).quiet().run().ok {
+        println!("cargo-nextest is not installed; cargo test does the same, one crate after the other");
+        let words = ["test", "--workspace", "--all-features", "--lib", "--bins", "--tests", "--no-fail-fast"];
+        return tally::outcome(&run(&words, None));
+    }
+    let words = ["nextest", "run", "--workspace", "--all-features", "--no-fail-fast", "--status-level=slow"];
+    let memory = if length.cases.is_none() { Memory::new(root) } else { None };
+    let Some(memory) = memory else { return tally::outcome(&run(&words, None)) };
+    let others = format!("not ({ON_DISK})");
+    let in_memory = ["--test-threads", "4", "--filterset", &others];
+    let on_disk = ["--profile", "disk", "--filterset", ON_DISK];
+    tally::sum(&[
+        run(&[&words[..], &in_memory].concat(), Some(memory.path())),
+        run(&[&words[..], &on_disk].concat(), None),
+    ])
 }
 
 /// Random schedules, crashes and clocks over the real media, with every assertion on.

@@ -4,8 +4,13 @@
 use crate::child::Ended;
 use crate::report::Outcome;
 
-/// What a test runner's output says. A runner that failed without a failed test has failed itself.
+/// What a test runner's output says.
 pub(super) fn outcome(ended: &Ended) -> Outcome {
+    sum(std::slice::from_ref(ended))
+}
+
+/// How many passed and failed. A runner that failed without a failed test has failed itself.
+fn counts(ended: &Ended) -> (usize, usize, Option<String>) {
     let lines = ended.out.lines().chain(ended.err.lines());
     let (mut passed, mut failed) = (0, 0);
     for (more_passed, more_failed) in
@@ -15,12 +20,20 @@ pub(super) fn outcome(ended: &Ended) -> Outcome {
         failed += more_failed;
     }
     let silent = !ended.ok && failed == 0;
-    let note = format!("the runner failed before it had run every test ({})", ended.how);
-    Outcome::Ran {
-        passed,
-        failed: failed + usize::from(silent),
-        note: if silent { note } else { String::new() },
+    let note = || format!("the runner failed before it had run every test ({})", ended.how);
+    (passed, failed + usize::from(silent), silent.then(note))
+}
+
+/// What several runs say together.
+pub(super) fn sum(ended: &[Ended]) -> Outcome {
+    let (mut passed, mut failed, mut notes) = (0, 0, Vec::new());
+    for one in ended {
+        let (more_passed, more_failed, note) = counts(one);
+        passed += more_passed;
+        failed += more_failed;
+        notes.extend(note);
     }
+    Outcome::Ran { passed, failed, note: notes.join("; ") }
 }
 
 /// `Summary [ 1.2s] 12 tests run: 11 passed, 1 failed, 0 skipped`
@@ -65,6 +78,16 @@ mod tests {
         assert_eq!(outcome(&ended(true, text)), Outcome::Ran { passed: 7, failed: 0, note: String::new() });
         let text = " Test Files  1 failed | 2 passed (3)\n      Tests  1 failed | 11 passed (12)\n";
         assert_eq!(outcome(&ended(false, text)), Outcome::Ran { passed: 11, failed: 1, note: String::new() });
+    }
+
+    #[test]
+    fn of_several_runs_everything_counts() {
+        let text = "     Summary [   0.004s] 5 tests run: 5 passed, 0 skipped\n";
+        let broken = ended(false, "error: could not compile\n");
+        let Outcome::Ran { passed: 5, failed: 1, note } = sum(&[ended(true, text), broken]) else {
+            panic!("a run that broke off must count");
+        };
+        assert!(note.contains("before"), "{note}");
     }
 
     #[test]
