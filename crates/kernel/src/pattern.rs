@@ -3,7 +3,6 @@
 
 mod overlap;
 
-use alloc::string::String;
 use alloc::sync::Arc;
 use core::fmt;
 
@@ -74,16 +73,10 @@ impl Pattern {
         overlap::matches(&self.0, path)
     }
 
-    /// The segments before the first one that stands for more than itself, each with a slash behind it. Patterns overlap
-    /// only if those of one begin with those of the other.
-    pub(crate) fn fixed(&self) -> String {
-        let fixed = |segment: &&str| !segment.contains([STAR, ASK]);
-        let mut key = String::with_capacity(self.0.len() + 1);
-        for segment in self.0.split('/').take_while(fixed) {
-            key.push_str(segment);
-            key.push('/');
-        }
-        key
+    /// The segments before the first one that stands for more than itself. Patterns overlap only if those of one begin with
+    /// those of the other.
+    pub(crate) fn fixed(&self) -> impl Iterator<Item = &str> {
+        self.0.split('/').take_while(|segment| !segment.contains([STAR, ASK]))
     }
 }
 

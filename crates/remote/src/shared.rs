@@ -318,6 +318,13 @@ impl Shared {
         Ok(View { table, counter, next: basis.head.next, now })
     }
 
+    /// What is wrong if this clone does not have what was landed last.
+    fn behind(&self, head: &Head) -> Option<Error> {
+        let (tip, knows) = (head.tip.as_deref()?, self.knows.as_ref()?);
+        let behind = || format!("this clone does not have {tip}, which was landed last");
+        (!knows(tip)).then(|| Trouble::Behind.because(behind()))
+    }
+
     fn author(&self, clone: CloneId, op: OpId) -> Result<Author> {
         Ok(Author { clone, op, at_ms: self.sys.clock.now()?.wall_ms() })
     }
@@ -383,6 +390,11 @@ fn judging<'a>(command: &'a Command, head: &Head, clone: Option<CloneId>) -> Cow
         }
         command => Cow::Borrowed(command),
     }
+}
+
+/// Whether anybody holds something afterwards that it did not hold before.
+fn grants(events: &[Event]) -> bool {
+    events.iter().any(|event| matches!(event, Event::Granted { .. } | Event::Transferred { .. }))
 }
 
 /// A command in few words.
@@ -464,7 +476,9 @@ impl JournaledMedium for Shared {
             let mut table = view.table.clone();
             let mut events: Vec<Event> = Vec::new();
             let mut answers = Vec::new();
-            for command in plan(&view.table, &view.now)? {
+            // Asked before the plan looks at what has landed: what is fetched afterwards it has not seen.
+            let behind = self.behind(head);
+            for command in plan(view)? {
                 let next = view.next.plus(events.len() as u64).ok_or(Refusal::FencesExhausted)?;
                 match decide(&table, policy, &judging(&command, head, clone), &view.now, next) {
                     Ok(decision) => {
@@ -486,7 +500,10 @@ impl JournaledMedium for Shared {
                     }
                 }
             }
-            Ok(Decided { events, notes: Vec::new(), answers, needs_fresh: false })
+            match behind.filter(|_| grants(&events)) {
+                Some(behind) => Err(behind),
+                None => Ok(Decided { events, notes: Vec::new(), answers, needs_fresh: false }),
+            }
         })?;
         answers.into_iter().collect()
     }

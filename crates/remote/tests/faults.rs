@@ -9,8 +9,8 @@
 
 mod support;
 
-use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex};
+use std::path::Path;
+use std::sync::Arc;
 
 use holdfast_kernel::{Acquire, Answer, Command, Fence, Lease, Millis, Refusal};
 use holdfast_remote::head::{Author, Head};
@@ -20,88 +20,8 @@ use holdfast_remote::{CloneId, Note, OpId, Register, Settings, Shared};
 use holdfast_store::conformance::ManualClock;
 use holdfast_store::{Error, JournaledMedium, Medium, Trouble};
 use holdfast_sys::Sys;
+use support::scripted::{Place, SWAPS, Scripted, Silent, records};
 use support::{clone, granted, policy, register, settings, trouble, trusting, wanted};
-
-const SWAPS: [SwapFault; 6] = [
-    SwapFault::None,
-    SwapFault::Lost,
-    SwapFault::UnknownDone,
-    SwapFault::UnknownNot,
-    SwapFault::Later,
-    SwapFault::Doubled,
-];
-
-/// These faults one after the other, then none.
-#[derive(Default)]
-struct Scripted {
-    swaps: Mutex<Vec<SwapFault>>,
-    reads: Mutex<Vec<ReadFault>>,
-}
-
-impl Scripted {
-    fn swaps(faults: &[SwapFault]) -> Arc<Self> {
-        let swaps = Mutex::new(faults.iter().rev().copied().collect());
-        Arc::new(Self { swaps, ..Self::default() })
-    }
-}
-
-impl Faults for Scripted {
-    fn swap(&self, _: &Sys) -> SwapFault {
-        self.swaps.lock().unwrap().pop().unwrap_or(SwapFault::None)
-    }
-
-    fn read(&self, _: &Sys) -> ReadFault {
-        self.reads.lock().unwrap().pop().unwrap_or(ReadFault::None)
-    }
-}
-
-/// No swap is ever answered.
-struct Silent;
-
-impl Faults for Silent {
-    fn swap(&self, _: &Sys) -> SwapFault {
-        SwapFault::UnknownNot
-    }
-
-    fn read(&self, _: &Sys) -> ReadFault {
-        ReadFault::None
-    }
-}
-
-struct Place {
-    scratch: tempfile::TempDir,
-}
-
-impl Place {
-    fn new() -> Self {
-        Self { scratch: tempfile::tempdir().unwrap() }
-    }
-
-    fn server(&self) -> PathBuf {
-        self.scratch.path().join("server")
-    }
-
-    fn dir(&self, who: &str) -> PathBuf {
-        let dir = self.scratch.path().join(who);
-        if !dir.exists() {
-            #[expect(clippy::disallowed_methods, reason = "a test's own directory")]
-            std::fs::create_dir(&dir).unwrap();
-        }
-        dir
-    }
-
-    fn clone(&self, who: &str, faults: Arc<dyn Faults>) -> Shared {
-        self.with(who, faults, trusting())
-    }
-
-    fn with(&self, who: &str, faults: Arc<dyn Faults>, settings: Settings) -> Shared {
-        clone(&Sys::os(), &self.dir(who), &self.server(), faults, settings)
-    }
-}
-
-fn records(shared: &Shared) -> u64 {
-    shared.history(&mut |_| ()).unwrap().records
-}
 
 #[test]
 fn whatever_happens_to_two_swaps_each_operation_is_done_once_and_answered_as_it_was_done() {

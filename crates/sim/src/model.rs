@@ -1,7 +1,7 @@
 //! The sequential specification: what a medium may answer if its calls came one after the other. It is the
 //! kernel itself on a table in memory, so a medium is held to exactly the rules that it claims to follow.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use holdfast_kernel::{
     Answer, Command, Decision, Event, Fence, Lease, LeaseId, Millis, Policy, Refusal, Resource, Stamp, Table,
@@ -41,7 +41,7 @@ pub struct Known<'a> {
     /// The rules in force.
     pub policy: &'a Policy,
     /// What this partition of the history is about; everything if there is none.
-    pub resource: Option<&'a Resource>,
+    pub resources: Option<&'a BTreeSet<&'a Resource>>,
     /// Every lease that anybody ever saw, as it was first seen.
     pub seen: &'a BTreeMap<LeaseId, &'a Lease>,
 }
@@ -196,7 +196,7 @@ fn granted(decision: &Decision) -> Option<&Lease> {
 
 impl Known<'_> {
     fn is_about(&self, lease: &Lease) -> bool {
-        self.resource.is_none_or(|resource| lease.resource == *resource)
+        self.resources.is_none_or(|resources| resources.contains(&lease.resource))
     }
 
     fn agrees(&self, answer: &Answer, told: &Told) -> bool {

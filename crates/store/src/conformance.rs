@@ -15,6 +15,7 @@ mod grant;
 mod guarded;
 mod keep;
 mod stage;
+mod twins;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -24,9 +25,10 @@ use holdfast_sys::sim::{Config, Process, Random, World};
 
 pub use clock::ManualClock;
 pub use contend::{contention_in_simulation, contention_on_real_files};
-pub use crash::crashes;
+pub use crash::{crashes, some_crashes};
 pub use files::garbage;
 pub use stage::Stage;
+pub use twins::Twins;
 
 use crate::Medium;
 

@@ -3,10 +3,10 @@
 use std::path::PathBuf;
 
 use holdfast_kernel::{
-    Answer, Command, Event, Fence, Holder, Lease, LeaseId, Policy, Refusal, Resource, Stamp, Table,
+    Answer, Command, Event, Fence, Holder, Lease, LeaseId, Policy, Refusal, Resource, Table,
 };
 
-use crate::{CounterId, Medium, Result};
+use crate::{CounterId, Medium, Result, View};
 
 /// One transition.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -126,9 +126,10 @@ pub struct Recovery {
     pub kept: Option<PathBuf>,
 }
 
-/// Says which commands are decided together, seeing the leases as they are in the section and when that is. It may be
-/// asked more than once, and must not ask the medium anything.
-pub type Plan<'a> = dyn Fn(&Table, &Stamp) -> Result<Vec<Command>> + 'a;
+/// Says which commands are decided together, seeing the leases as they are in the section; none, and nothing is done.
+/// What others write under leases of this medium through handles on the same files stays as it is while a plan looks at
+/// it. It may be asked more than once, and must not ask the medium anything.
+pub type Plan<'a> = dyn Fn(&View) -> Result<Vec<Command>> + 'a;
 
 /// A medium that keeps a journal of every transition, and can decide several commands in one section.
 pub trait JournaledMedium: Medium {
@@ -148,7 +149,7 @@ pub trait JournaledMedium: Medium {
     /// is cut off in between has not happened. Gives an answer for each.
     ///
     /// # Errors
-    /// The refusal of the first that is refused, and nothing has changed; otherwise what failed.
+    /// The plan's own, or the refusal of the first that is refused, and nothing has changed; otherwise what failed.
     fn transact_together(&self, policy: &Policy, plan: &Plan<'_>) -> Result<Vec<Answer>>;
 
     /// Shows everything that ever happened to `visit`, as far as it is still kept, and checks it.

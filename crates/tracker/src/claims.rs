@@ -19,12 +19,13 @@ mod projection;
 pub mod renew;
 mod watcher;
 
+use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use holdfast_kernel::{
     Acquire, Answer, Command, Holder, Lease, LeaseId, Millis, Mode, Name, Policy, Refusal, Request, Resource,
-    Stamp, Table, Tags, Term, Text,
+    Table, Tags, Term, Text,
 };
 use holdfast_store::{JournaledMedium, View, liveness};
 use holdfast_sys::Sys;
@@ -75,6 +76,10 @@ pub struct Terms {
     pub reserve: Option<Paths>,
 }
 
+/// Says why nothing is granted although nobody is in the way. It is asked inside the grant: what is written under claims
+/// of this clone stays as it is meanwhile. It must not ask for the claims, which it is shown.
+pub type Objection<'a> = dyn Fn(&View) -> Result<Option<Error>> + 'a;
+
 impl Claims {
     /// The claims of a workspace. Nothing is read or written yet.
     #[must_use]
@@ -117,7 +122,7 @@ impl Claims {
     /// The refusal, or what failed.
     pub fn acquire(&self, issue: IssueId, who: &Claimant, terms: &Terms) -> Result<Answer> {
         if terms.reserve.is_some() {
-            let first = self.acquire_all(&[issue], who, terms)?.into_iter().next();
+            let first = self.acquire_all(&[issue], who, terms, None)?.into_iter().next();
             return first.ok_or_else(|| Error::Internal(format!("nothing was said of {issue}")));
         }
         let over = |lease| self.command(&self.acquiring(issue, who, terms, vec![lease])?);
@@ -135,11 +140,17 @@ impl Claims {
     /// step. Leases in the way whose keepers are gone for long enough end with it. Gives an answer for each issue.
     ///
     /// # Errors
-    /// The first refusal, or what failed.
-    pub fn acquire_all(&self, issues: &[IssueId], who: &Claimant, terms: &Terms) -> Result<Vec<Answer>> {
+    /// The objection, the first refusal, or what failed.
+    pub fn acquire_all(
+        &self,
+        issues: &[IssueId],
+        who: &Claimant,
+        terms: &Terms,
+        objection: Option<&Objection<'_>>,
+    ) -> Result<Vec<Answer>> {
         let mut dead = Vec::new();
         loop {
-            match self.together(issues, who, terms, &dead) {
+            match self.together(issues, who, terms, &dead, objection) {
                 Ok(mut answers) => {
                     answers.truncate(issues.len());
                     let lost = |answer: &Answer| match answer {
@@ -169,13 +180,20 @@ impl Claims {
         who: &Claimant,
         terms: &Terms,
         dead: &[LeaseId],
+        objection: Option<&Objection<'_>>,
     ) -> Result<Vec<Answer>> {
         let wanted: Vec<Acquire> = issues
             .iter()
             .map(|issue| self.wanting(*issue, who, terms, dead.to_vec()))
             .collect::<Result<_>>()?;
         let asking = terms.reserve.as_ref().map(|paths| self.asking(paths, who, dead)).transpose()?;
-        let plan = |table: &Table, now: &Stamp| {
+        let objected = RefCell::new(None);
+        let plan = |view: &View| {
+            objected.replace(objection.and_then(|objects| objects(view).unwrap_or_else(Some)));
+            if objected.borrow().is_some() {
+                return Ok(Vec::new());
+            }
+            let View { table, now, .. } = view;
             let mut commands: Vec<Command> = wanted.iter().cloned().map(Command::Acquire).collect();
             if let (Some(asking), Some(first)) = (&asking, wanted.first()) {
                 let is_kept = |lease: &&Lease| !lease.standing(now).is_over() && !dead.contains(&lease.id);
@@ -186,7 +204,8 @@ impl Claims {
             }
             Ok(commands)
         };
-        Ok(self.medium.transact_together(&self.policy, &plan)?)
+        let answers = self.medium.transact_together(&self.policy, &plan)?;
+        objected.take().map_or(Ok(answers), Err)
     }
 
     /// Asks for paths alone, or for those of a claim that is held: all of them or none, in one step.
@@ -202,7 +221,7 @@ impl Claims {
         let mut dead = Vec::new();
         loop {
             let asking = self.asking(paths, who, &dead)?;
-            let plan = |table: &Table, now: &Stamp| {
+            let plan = |View { table, now, .. }: &View| {
                 let mut commands = Vec::new();
                 if let Some(claim) = claim {
                     // It may have been lost since it was looked at.
@@ -299,7 +318,7 @@ impl Claims {
     /// The refusal, or what failed.
     pub fn command(&self, command: &Command) -> Result<Answer> {
         let answer = if reserved::is_followed(command) {
-            let plan = |table: &Table, now: &Stamp| {
+            let plan = |View { table, now, .. }: &View| {
                 reserved::followed(command, table, now, &|| Ok(self.sys.entropy.lease_id(now)?))
             };
             let first = self.medium.transact_together(&self.policy, &plan)?.into_iter().next();

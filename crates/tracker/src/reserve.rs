@@ -242,8 +242,8 @@ pub fn release(session: &Session, typed: &[String]) -> Result<Vec<Lease>> {
     if let Some(missing) = wanted.iter().find(|pattern| !is_there(pattern)) {
         return Err(Error::NoReservation(missing.to_string()));
     }
-    let plan = |table: &Table, _: &Stamp| {
-        let still = leases.iter().filter(|lease| table.get(lease.id).is_some());
+    let plan = |view: &View| {
+        let still = leases.iter().filter(|lease| view.table.get(lease.id).is_some());
         Ok(still.map(|lease| Command::Release { lease: lease.id, holder: holder.clone() }).collect())
     };
     claims.medium.transact_together(&claims.policy, &plan)?;

@@ -7,11 +7,11 @@ use holdfast_kernel::{
     Again, Answer, Command, Lease, LeaseId, Millis, Policy, Refusal, RefusalKind, Stamp, Standing,
 };
 
-use holdfast_store::{Error as StoreError, Trouble};
+use holdfast_store::{Error as StoreError, Trouble, View};
 
 use crate::alone;
 use crate::claims::wait::Waiter;
-use crate::claims::{Claimant, Claims, Terms};
+use crate::claims::{Claimant, Claims, Objection, Terms};
 use crate::error::{Error, Result};
 use crate::gone;
 use crate::ids::IssueId;
@@ -76,7 +76,7 @@ pub fn acquire_then(
     patience: Option<&Patience<'_>>,
     between: Option<Between<'_>>,
 ) -> Result<Taken> {
-    let answers = asked(session, &[issue], terms, patience)?;
+    let answers = asked(session, &[issue], terms, patience, None)?;
     let answer = answers.into_iter().next();
     taken(session, answer.ok_or_else(|| Error::Internal(format!("nothing was said of {issue}")))?, between)
 }
@@ -91,14 +91,12 @@ pub fn acquire_all(
     terms: &Terms,
     patience: Option<&Patience<'_>>,
 ) -> Result<Vec<Taken>> {
-    // Each once, and in one order, whoever asks.
-    let wanted: Vec<IssueId> = issues.iter().copied().collect::<BTreeSet<_>>().into_iter().collect();
-    let answers = asked(session, &wanted, terms, patience)?;
+    let answers = asked(session, &in_order(issues), terms, patience, None)?;
     answers.into_iter().map(|answer| taken(session, answer, None)).collect()
 }
 
-/// As [`acquire_all`], once everything that they depend on has landed: that is looked at again while they are held, so
-/// nobody is told of a claim on something that waits.
+/// As [`acquire_all`], once everything that they depend on has landed. That is decided inside the grant: whatever takes
+/// back that something has landed comes before it, and nothing is granted, or after it.
 ///
 /// # Errors
 /// As [`acquire_all`], or what is missing once the time is over.
@@ -115,22 +113,19 @@ pub fn acquire_ready(
         session.claims_to_change()?.catch_up()?;
         let waited = sys.clock.now()?.since(&started).forward().get();
         let left = patience.map(|patience| patience.limit.get().saturating_sub(waited));
-        let mut missing = waits_for(session, issues)?;
-        if missing.is_none() {
-            let patience = patience.zip(left);
-            let patience =
-                patience.map(|(known, left)| Patience { limit: Millis::new(left), waits: known.waits });
-            let taken = acquire_all(session, issues, terms, patience.as_ref())?;
-            missing = waits_for(session, issues)?;
-            if missing.is_none() {
-                return Ok(taken);
+        let missing = match waits_for(session, issues)? {
+            // Nobody stands in line for what waits.
+            Some(missing) => missing,
+            None => {
+                let patience = patience.zip(left);
+                let patience =
+                    patience.map(|(known, left)| Patience { limit: Millis::new(left), waits: known.waits });
+                match acquire_if_ready(session, issues, terms, patience.as_ref()) {
+                    Err(missing @ Error::NotReady { .. }) => missing,
+                    done => return done,
+                }
             }
-            for Taken { lease, .. } in taken.iter().filter(|taken| !taken.already_held) {
-                let holder = lease.holder.clone();
-                session.claims().command(&Command::Release { lease: lease.id, holder })?;
-            }
-        }
-        let Some(missing) = missing else { continue };
+        };
         let (Some(patience), Some(left)) = (patience, left.filter(|left| *left > 0)) else {
             return Err(missing);
         };
@@ -143,14 +138,33 @@ pub fn acquire_ready(
     }
 }
 
+fn acquire_if_ready(
+    session: &Session,
+    issues: &[IssueId],
+    terms: &Terms,
+    patience: Option<&Patience<'_>>,
+) -> Result<Vec<Taken>> {
+    let objection = |view: &View| {
+        let known = Issues::new(session);
+        known.know(view.clone());
+        waiting(&known, issues)
+    };
+    let wanted = in_order(issues);
+    let answers = asked(session, &wanted, terms, patience, Some(&objection))?;
+    answers.into_iter().map(|answer| taken(session, answer, None)).collect()
+}
+
 /// What the first of these issues that waits for something waits for.
 ///
 /// # Errors
 /// When that cannot be told.
 pub fn waits_for(session: &Session, issues: &[IssueId]) -> Result<Option<Error>> {
-    let known = Issues::new(session);
+    waiting(&Issues::new(session), issues)
+}
+
+fn waiting(known: &Issues<'_>, issues: &[IssueId]) -> Result<Option<Error>> {
     for id in issues {
-        let missing = missing(&known, *id)?;
+        let missing = missing(known, *id)?;
         if !missing.is_empty() {
             return Ok(Some(Error::NotReady { issue: known.handle(*id), missing }));
         }
@@ -158,20 +172,28 @@ pub fn waits_for(session: &Session, issues: &[IssueId]) -> Result<Option<Error>>
     Ok(None)
 }
 
+/// Each once, and in one order, whoever asks.
+fn in_order(issues: &[IssueId]) -> Vec<IssueId> {
+    issues.iter().copied().collect::<BTreeSet<_>>().into_iter().collect()
+}
+
 fn asked(
     session: &Session,
     issues: &[IssueId],
     terms: &Terms,
     patience: Option<&Patience<'_>>,
+    objection: Option<&Objection<'_>>,
 ) -> Result<Vec<Answer>> {
     let claims = session.claims_to_change()?;
     let who = claimant(session)?;
     let answers = match (patience, issues) {
-        (None, [only]) => claims.acquire(*only, &who, terms).map(|answer| vec![answer]),
-        (None, several) => claims.acquire_all(several, &who, terms),
+        (None, [only]) if objection.is_none() => {
+            claims.acquire(*only, &who, terms).map(|answer| vec![answer])
+        }
+        (None, several) => claims.acquire_all(several, &who, terms, objection),
         (Some(Patience { limit, waits }), issues) => {
-            let agent = &session.agent()?.id;
-            let waiter = Waiter { caller: &session.caller, claims, issues, agent, access: session.access()? };
+            let (agent, access) = (&session.agent()?.id, session.access()?);
+            let waiter = Waiter { caller: &session.caller, claims, issues, agent, access, objection };
             waiter.acquire(&who, terms, *limit, *waits)
         }
     };

@@ -9,6 +9,7 @@ use holdfast_tracker::error::{Error, LandError, Result};
 use holdfast_tracker::ids::IssueId;
 use holdfast_tracker::issues::{Issue, Issues, Scope, Standing, State};
 use holdfast_tracker::land::{self, Apart, Asked, Begun, Briefing, How, Outcome, Wanted};
+use holdfast_tracker::notice::Notice;
 use holdfast_tracker::reserve;
 use holdfast_tracker::take::Patience;
 use holdfast_tracker::writes::results_of;
@@ -88,7 +89,11 @@ pub fn start(context: &Context, typed: &cli::Start) -> Result<Report> {
 }
 
 fn begun_report(issues: &Issues<'_>, begun: Begun, root: Option<&Path>) -> Report {
-    let reserved = reserve::patterns_of(issues.session(), begun.taken.lease.id).unwrap_or_default();
+    let session = issues.session();
+    let reserved = reserve::patterns_of(session, begun.taken.lease.id).unwrap_or_else(|error| {
+        session.notice(&Notice::ClaimsUnknown(error.to_string()));
+        Vec::new()
+    });
     let Begun { taken, issue, handle, branch, briefing } = begun;
     let verb = if taken.already_held { "going on with" } else { "started" };
     let time = left(&taken.lease, &taken.now);

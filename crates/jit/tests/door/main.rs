@@ -17,6 +17,7 @@ mod bench;
 mod checks;
 mod claims;
 mod clock;
+mod crowd;
 mod damage;
 mod demo;
 mod dispatch;

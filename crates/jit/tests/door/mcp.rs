@@ -292,6 +292,22 @@ fn a_whole_day_by_tools_alone() {
 }
 
 #[test]
+fn start_takes_a_claim_and_paths_or_neither() {
+    let bench = Bench::new();
+    let issues = [bench.issue("one"), bench.issue("two")];
+    bench.run("agent:x", &["reserve", "add", "docs/**"]).ok();
+    let mut client = Client::new(&bench, "agent:a", &bench.repo());
+    let both = json!({ "issue": issues[0], "reserve": ["src/**", "docs/a.md"] });
+    let said = client.refused("start", both);
+    assert!(said.contains("HELD") && said.contains("agent:x"), "{said}");
+    assert!(bench.leases().is_empty(), "neither the issue nor the other paths");
+    client.call("start", json!({ "issue": issues[0], "reserve": ["src/**"] }));
+    assert_eq!(bench.leases().len(), 1);
+    bench.run("agent:b", &["reserve", "check", "src/x.rs"]).fails(4);
+    assert_eq!(client.leave(), Some(0));
+}
+
+#[test]
 fn what_clients_in_use_send_is_answered() {
     for (name, sent) in [
         ("claude-code", include_str!("clients/claude-code.jsonl")),

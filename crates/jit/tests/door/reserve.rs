@@ -1,6 +1,6 @@
 //! Reservations of paths: who gets them, who is kept out, and what they end with.
 
-use std::process::Child;
+use std::io::{BufRead, BufReader};
 
 use holdfast_trial::Answer;
 use serde_json::Value;
@@ -238,6 +238,27 @@ fn start_waits_for_paths_too_and_takes_whatever_is_free_then() {
     assert_eq!(patterns(&bench), [pair("src/x.rs", "agent:b")]);
 }
 
+/// Whoever waits for paths waits for what others make of them.
+#[test]
+fn whoever_waited_for_paths_begins_on_what_has_landed_meanwhile() {
+    let bench = Bench::new();
+    let issues = [bench.issue("one"), bench.issue("two")];
+    bench.git(&["add", "-A"], &bench.repo());
+    bench.git(&["commit", "-q", "-m", "issues"], &bench.repo());
+    let (one, other) = (bench.worktree("one"), bench.worktree("other"));
+    bench.run_at("agent:a", &["start", &issues[0], "--reserve", "src/**"], &one).ok();
+    let mut waits =
+        bench.spawn("agent:b", &["start", &issues[1], "--reserve", "src/x.rs", "--wait", "300"], &other);
+    let (mut said, mut told) = (String::new(), BufReader::new(waits.stderr.take().unwrap()));
+    told.read_line(&mut said).unwrap();
+    assert!(said.contains("waiting"), "{said}");
+    std::fs::create_dir(one.join("src")).unwrap();
+    std::fs::write(one.join("src/x.rs"), "made by a\n").unwrap();
+    bench.run_at("agent:a", &["finish", "-a", "-m", "made it"], &one).ok();
+    Answer::from(waits.wait_with_output().unwrap()).ok();
+    assert_eq!(std::fs::read_to_string(other.join("src/x.rs")).unwrap(), "made by a\n");
+}
+
 #[test]
 fn several_issues_are_claimed_all_or_none() {
     let bench = Bench::new();
@@ -280,78 +301,6 @@ fn an_issue_that_waits_is_claimed_with_a_warning_or_when_it_is_ready() {
     bench.run("agent:c", &["finish", "-a", "-m", "flattened"]).ok();
     Answer::from(waits.wait_with_output().unwrap()).ok();
     assert_eq!(bench.leases()[0]["agent_id"], "agent:b");
-}
-
-fn finish(children: Vec<Child>) -> Vec<Answer> {
-    children.into_iter().map(|child| Answer::from(child.wait_with_output().unwrap())).collect()
-}
-
-/// Everybody asks for a place of its own and for one that all want: the former is never refused, and of the latter one
-/// wins.
-#[test]
-fn sixty_four_processes_never_overlap_and_disjoint_ones_never_wait() {
-    let bench = Bench::new();
-    let others: Vec<_> = (0..2).map(|n| bench.worktree(&format!("w{n}"))).collect();
-    let at = |n: usize| others.get(n % 3).cloned().unwrap_or_else(|| bench.repo());
-    let many = 64;
-    let children = (0..many).map(|n| {
-        let own = format!("own/{n}/**");
-        let wanted = ["shared/*.rs", "shared/**", "sh?red/x.rs", "*/x.rs"][n % 4].to_owned();
-        let pattern = if n % 2 == 0 { own } else { wanted };
-        bench.spawn(&format!("agent:{n}"), &["--json", "reserve", "add", &pattern], &at(n))
-    });
-    let answers = finish(children.collect());
-    let (own, shared): (Vec<_>, Vec<_>) = answers.iter().enumerate().partition(|(n, _)| n % 2 == 0);
-    for (n, answer) in own {
-        assert_eq!(answer.code, Some(0), "{n} is in nobody's way: {answer}");
-    }
-    let won: Vec<_> = shared.iter().filter(|(_, answer)| answer.code == Some(0)).collect();
-    assert_eq!(won.len(), 1, "all of them match shared/x.rs");
-    assert!(shared.iter().all(|(_, answer)| matches!(answer.code, Some(0 | 4))));
-    assert_eq!(patterns(&bench).len(), many / 2 + 1);
-    bench.jit(&["validate", "leases"]).ok();
-}
-
-/// Sixteen processes claim random sets, hold them for a moment and give them back: all of them come to their end, nobody
-/// ever has a part of what it asked for, and no issue has two holders.
-#[test]
-fn random_sets_are_claimed_whole_and_nobody_starves() {
-    let bench = Bench::new();
-    let rounds = if std::env::var_os("HOLDFAST_LONG").is_some() { 40 } else { 3 };
-    let issues: Vec<String> = (0..6).map(|n| bench.issue(&n.to_string())).collect();
-    std::thread::scope(|scope| {
-        for n in 0..16_usize {
-            let (bench, issues) = (&bench, &issues);
-            scope.spawn(move || {
-                let agent = format!("agent:{n}");
-                for round in 0..rounds {
-                    let wanted: Vec<&str> =
-                        (0..3).map(|k| issues[(n * 5 + round * 3 + k * (1 + n % 2)) % 6].as_str()).collect();
-                    let mut args = vec!["--json", "claim", "acquire"];
-                    args.extend(&wanted);
-                    args.extend(["--wait", "600"]);
-                    let got = bench.run(&agent, &args).ok().json();
-                    let held = got["leases"].as_array().unwrap();
-                    let distinct: std::collections::BTreeSet<&&str> = wanted.iter().collect();
-                    assert_eq!(held.len(), distinct.len(), "{got}");
-                    for issue in distinct {
-                        bench.run(&agent, &["claim", "release", issue]).ok();
-                    }
-                }
-            });
-        }
-    });
-    assert!(bench.leases().is_empty());
-    // No issue was granted twice at once: between two grants of one there is its end.
-    let mut held = std::collections::BTreeSet::new();
-    for event in bench.history() {
-        let issue = event["payload"]["issue_id"].as_str().unwrap().to_owned();
-        match event["event_type"].as_str().unwrap() {
-            "claim.acquired" => assert!(held.insert(issue), "{event}"),
-            "claim.released" => assert!(held.remove(&issue), "{event}"),
-            _ => {}
-        }
-    }
 }
 
 #[test]

@@ -5,7 +5,9 @@
 
 mod cuts;
 mod keepers;
+mod parts;
 mod races;
+mod ready;
 mod stage;
 mod told;
 mod writes;

@@ -1,79 +1,85 @@
-//! Where to look for patterns that could overlap: by the segments that they begin with. So a grant among thousands of
-//! patterns looks at those on its own way and below it, and at no other.
+//! Where to look for patterns that could overlap: a tree of the segments that they begin with. So a grant among
+//! thousands of patterns looks at those on its own way and below it, and at no other.
 
 use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
-use core::ops::Bound;
 
 use crate::{LeaseId, Pattern};
 
-/// The patterns that are held.
+/// The patterns that are held, from some fixed segments on.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(super) struct Paths {
-    /// By their fixed segments.
-    keys: BTreeMap<Box<str>, Vec<(LeaseId, Pattern)>>,
-    /// How many keys have so many bytes, because what nobody has is not looked for.
-    lengths: BTreeMap<usize, usize>,
+    /// Those whose fixed segments end here, in the order of their ids.
+    here: Vec<(LeaseId, Pattern)>,
+    /// The others by their next fixed segment. None of these is empty.
+    below: BTreeMap<Box<str>, Self>,
 }
 
 impl Paths {
     pub(super) const fn new() -> Self {
-        Self { keys: BTreeMap::new(), lengths: BTreeMap::new() }
+        Self { here: Vec::new(), below: BTreeMap::new() }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.here.is_empty() && self.below.is_empty()
     }
 
     pub(super) fn insert(&mut self, pattern: &Pattern, id: LeaseId) {
-        let key = pattern.fixed();
-        let length = key.len();
-        let here = self.keys.entry(key.into()).or_default();
-        if here.is_empty() {
-            *self.lengths.entry(length).or_default() += 1;
+        let mut at = self;
+        for segment in pattern.fixed() {
+            at = at.below.entry(segment.into()).or_default();
         }
-        if let Err(at) = here.binary_search_by_key(&id, |(other, _)| *other) {
-            here.insert(at, (id, pattern.clone()));
+        if let Err(place) = at.here.binary_search_by_key(&id, |(other, _)| *other) {
+            at.here.insert(place, (id, pattern.clone()));
         }
     }
 
     pub(super) fn remove(&mut self, pattern: &Pattern, id: LeaseId) {
-        let key = pattern.fixed();
-        if let Some(here) = self.keys.get_mut(&*key) {
-            here.retain(|(other, _)| *other != id);
-            if here.is_empty() {
-                self.keys.remove(&*key);
-                let left = self.lengths.get(&key.len()).map_or(0, |count| count.saturating_sub(1));
-                if left == 0 {
-                    self.lengths.remove(&key.len());
-                } else {
-                    self.lengths.insert(key.len(), left);
-                }
-            }
+        self.remove_below(&mut pattern.fixed(), id);
+    }
+
+    fn remove_below<'p>(&mut self, fixed: &mut impl Iterator<Item = &'p str>, id: LeaseId) {
+        let Some(segment) = fixed.next() else {
+            self.here.retain(|(other, _)| *other != id);
+            return;
+        };
+        let Some(next) = self.below.get_mut(segment) else { return };
+        next.remove_below(fixed, id);
+        if next.is_empty() {
+            self.below.remove(segment);
         }
     }
 
     /// The leases on exactly this pattern in the order of their ids.
     pub(super) fn on(&self, pattern: &Pattern) -> Vec<LeaseId> {
-        if self.keys.is_empty() {
-            return Vec::new();
-        }
-        let here = self.keys.get(&*pattern.fixed()).into_iter().flatten();
+        let end = pattern.fixed().try_fold(self, |at, segment| at.below.get(segment));
+        let here = end.into_iter().flat_map(|end| &end.here);
         here.filter(|(_, other)| other == pattern).map(|(id, _)| *id).collect()
     }
 
     /// The leases on patterns that overlap this one in the order of their ids.
     pub(super) fn overlapping(&self, pattern: &Pattern) -> Vec<LeaseId> {
-        if self.keys.is_empty() {
-            return Vec::new();
+        let mut ids = Vec::new();
+        let mut at = self;
+        for segment in pattern.fixed() {
+            at.add_here(pattern, &mut ids);
+            let Some(next) = at.below.get(segment) else {
+                ids.sort_unstable();
+                return ids;
+            };
+            at = next;
         }
-        let key = pattern.fixed();
-        let above = key.char_indices().filter(|(_, letter)| *letter == '/').map(|(at, _)| at + 1);
-        let above = [0].into_iter().chain(above);
-        let above = above.filter(|end| *end < key.len() && self.lengths.contains_key(end));
-        let above = above.filter_map(|end| self.keys.get(key.get(..end)?));
-        let below = self.keys.range::<str, _>((Bound::Included(&*key), Bound::Unbounded));
-        let below = below.take_while(|(other, _)| other.starts_with(&*key)).map(|(_, here)| here);
-        let near = above.chain(below).flatten().filter(|(_, other)| other.overlaps(pattern));
-        let mut ids: Vec<LeaseId> = near.map(|(id, _)| *id).collect();
+        let mut left = Vec::from([at]);
+        while let Some(at) = left.pop() {
+            at.add_here(pattern, &mut ids);
+            left.extend(at.below.values());
+        }
         ids.sort_unstable();
         ids
+    }
+
+    fn add_here(&self, pattern: &Pattern, ids: &mut Vec<LeaseId>) {
+        ids.extend(self.here.iter().filter(|(_, other)| other.overlaps(pattern)).map(|(id, _)| *id));
     }
 }

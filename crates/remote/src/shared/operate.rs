@@ -3,8 +3,8 @@
 use holdfast_kernel::{Answer, Event, Stamp};
 use holdfast_store::{Error, Result, Trouble, View};
 
-use super::Shared;
 use super::read::{Basis, Memory};
+use super::{Shared, grants};
 use crate::head::{Head, Note, OpId, State, Step};
 use crate::local::{Intent, Seen};
 use crate::register::{Along, Mark, Next, Swap, Version};
@@ -104,10 +104,6 @@ impl Operation<'_> {
 
     /// Why the register may not be changed in this way, whatever the kernel says.
     fn objection(&self, basis: &Basis, decided: &Decided) -> Option<Error> {
-        let grants = decided
-            .events
-            .iter()
-            .any(|event| matches!(event, Event::Granted { .. } | Event::Transferred { .. }));
         let name = self.shared.register.name();
         // Whatever was changed after the leases were taken along would be lost.
         let moves = |note: &Note| matches!(note, Note::Sealed | Note::Moved { .. });
@@ -123,11 +119,7 @@ impl Operation<'_> {
             }
             State::Open | State::Sealed | State::Moved(_) => {}
         }
-        let (tip, knows) = (basis.head.tip.as_deref()?, self.shared.knows.as_ref()?);
-        let behind = grants && !knows(tip);
-        behind.then(|| {
-            Trouble::Behind.because(format!("this clone does not have {tip}, which was landed last"))
-        })
+        if grants(&decided.events) { self.shared.behind(&basis.head) } else { None }
     }
 
     /// Sends one step and finds out what came of it.

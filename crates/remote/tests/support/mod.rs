@@ -1,6 +1,8 @@
 //! What the tests of the shared medium have in common: a server beside the clone, and clones of it.
 #![allow(dead_code, reason = "each test uses a part of it")]
 
+pub(crate) mod scripted;
+
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

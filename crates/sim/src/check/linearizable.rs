@@ -2,8 +2,8 @@
 //! have given every answer. Calls of unknown outcome may have taken effect or not; and as long as nobody
 //! was told yes on top of it, a power loss may take that effect back.
 //!
-//! The search is Wing and Gong's with memoisation. Where no limit ties resources together and none overlaps another,
-//! each has a history of its own; that keeps the search short.
+//! The search is Wing and Gong's with memoisation. Where no limit ties resources together, those that overlap have a
+//! history of their own; that keeps the search short.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,13 +20,24 @@ const MOST_STATES: usize = 200_000;
 #[must_use]
 pub fn find(history: &History, policy: &Policy) -> Option<String> {
     let seen = first_seen(history);
-    let about = |resource| Known { policy, resource, seen: &seen };
-    let patterns = resources(history).iter().any(|resource| resource.pattern().is_some());
-    if policy.limits == Limits::NONE && !patterns {
-        resources(history).into_iter().find_map(|resource| judge(history, &about(Some(resource))))
+    let about = |resources| Known { policy, resources, seen: &seen };
+    if policy.limits == Limits::NONE {
+        groups(resources(history)).iter().find_map(|group| judge(history, &about(Some(group))))
     } else {
         judge(history, &about(None))
     }
+}
+
+/// The resources in groups of which none overlaps another.
+fn groups(resources: BTreeSet<&Resource>) -> Vec<BTreeSet<&Resource>> {
+    let mut groups: Vec<BTreeSet<&Resource>> = Vec::new();
+    for resource in resources {
+        let meets = |group: &mut BTreeSet<&Resource>| group.iter().any(|other| other.overlaps(resource));
+        let mut group: BTreeSet<&Resource> = groups.extract_if(.., meets).flatten().collect();
+        group.insert(resource);
+        groups.push(group);
+    }
+    groups
 }
 
 fn first_seen(history: &History) -> BTreeMap<LeaseId, &Lease> {
@@ -76,7 +87,7 @@ struct Op<'a> {
 impl<'a> Op<'a> {
     fn of(history: &History, call: &'a Call, known: &Known<'_>) -> Option<Self> {
         let unheard = call.is_open() && matches!(call.asked, Asked::View | Asked::Write(_));
-        let other = known.resource.is_some_and(|resource| !is_about(history, call, resource));
+        let other = known.resources.is_some_and(|resources| !is_about(history, call, resources));
         if unheard || other || matches!(call.told, Told::Unusable(_)) {
             return None;
         }
@@ -107,11 +118,13 @@ fn last_chance(history: &History, call: &Call) -> Option<Moment> {
     power_loss.or_else(|| history.actor_end(call.by).filter(|_| call.told == Told::Nothing))
 }
 
-fn is_about(history: &History, call: &Call, resource: &Resource) -> bool {
+fn is_about(history: &History, call: &Call, resources: &BTreeSet<&Resource>) -> bool {
     let lease = match &call.asked {
         Asked::View | Asked::Command(Command::Sweep) => return true,
-        Asked::Write(claim) | Asked::Command(Command::Check(claim)) => return claim.resource == *resource,
-        Asked::Command(Command::Acquire(wanted)) => return wanted.resource == *resource,
+        Asked::Write(claim) | Asked::Command(Command::Check(claim)) => {
+            return resources.contains(&claim.resource);
+        }
+        Asked::Command(Command::Acquire(wanted)) => return resources.contains(&wanted.resource),
         Asked::Command(Command::Transfer(wanted)) => wanted.lease,
         Asked::Command(
             Command::Renew { lease, .. }
@@ -120,7 +133,7 @@ fn is_about(history: &History, call: &Call, resource: &Resource) -> bool {
             | Command::Evict { lease, .. },
         ) => *lease,
     };
-    history.resource_of(lease) == Some(resource)
+    history.resource_of(lease).is_some_and(|resource| resources.contains(resource))
 }
 
 /// Which calls have their place in the sequence.

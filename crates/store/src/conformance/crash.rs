@@ -157,12 +157,17 @@ impl Choices for Strike {
 
 /// Cuts every operation off at every call, and says how many times it was cut off.
 pub fn crashes(subject: &Subject) -> u64 {
+    some_crashes(subject, 1)
+}
+
+/// As [`crashes`], at one call of so many.
+pub fn some_crashes(subject: &Subject, every: usize) -> u64 {
     let mut cuts = 0;
     for scene in SCENES {
         for plan in PLANS {
             for then in [ask_again, renew_or_ask_again] {
-                cuts +=
-                    (0..).take_while(|nth| Trial::new(*subject, scene, *plan, *nth).run(then)).count() as u64;
+                let struck = |nth: &u64| Trial::new(*subject, scene, *plan, *nth).run(then);
+                cuts += (0..).step_by(every).take_while(struck).count() as u64;
             }
         }
     }

@@ -13,7 +13,7 @@ use super::segment::Header;
 use super::state::State;
 use crate::json::Words;
 use crate::json::write::{self, MOST_TOGETHER, Spot};
-use crate::{CounterId, Error, Plan, Record, Result, check_decision};
+use crate::{CounterId, Error, Plan, Record, Result, View, check_decision};
 
 /// Whoever is alone with the log.
 pub(super) struct Writer<'a> {
@@ -71,9 +71,10 @@ impl Writer<'_> {
     pub(super) fn commit_together(&mut self, policy: &Policy, plan: &Plan<'_>) -> Result<Vec<Answer>> {
         let now = self.log.sys.clock.now()?;
         self.state = self.log.current(self.state.take())?;
-        let nobody = Table::new();
-        let table = self.state.as_ref().map_or(&nobody, |state| &state.cursor.table);
-        let commands = plan(table, &now)?;
+        let commands = self.planned(plan, &now)?;
+        if commands.is_empty() {
+            return Ok(Vec::new());
+        }
         if self.state.is_none() {
             // Whoever is refused leaves nothing behind, not even an empty log.
             decided(&mut Table::new(), policy, &commands, &now, Fence::FIRST)?;
@@ -86,8 +87,8 @@ impl Writer<'_> {
         let mut batch = Batch::after(cursor)?;
         let count = records.len() as u64;
         if count > MOST_TOGETHER {
-            let what = format!("{count} transitions are more than can count together");
-            return Err(Error::damaged(std::path::Path::new("the table"), "a decision", what));
+            let (path, what) = (self.log.paths.log.clone(), "more than 65,536 changes in one step");
+            return Err(Error::Unsupported { path, what });
         }
         let counted = Some(count).filter(|count| *count > 1 && commands.len() > 1);
         for record in records {
@@ -101,13 +102,27 @@ impl Writer<'_> {
             true
         } else {
             // An answer must not rest on what a crash could still take away.
-            !answers.is_empty() && self.settle()?
+            self.settle()?
         };
         if wrote {
             self.write_index(policy, batch.lines.len() as u64, &now)?;
         }
         self.tell(&batch.records);
         Ok(answers)
+    }
+
+    /// What a plan asks for, shown what is known of the log.
+    fn planned(&mut self, plan: &Plan<'_>, now: &Stamp) -> Result<Vec<Command>> {
+        let now = *now;
+        let Some(State { cursor, .. }) = &mut self.state else {
+            return plan(&View { table: Table::new(), counter: None, next: Fence::FIRST, now });
+        };
+        let (counter, next) = (Some(cursor.log), next(cursor)?);
+        // The table is lent: to copy it would cost every grant as much as there are leases.
+        let view = View { table: std::mem::take(&mut cursor.table), counter, next, now };
+        let commands = plan(&view);
+        cursor.table = view.table;
+        commands
     }
 
     /// Tells whoever watches the log what became durable.

@@ -1,7 +1,7 @@
 //! Lines that count only together: what is on disk, what is left of a part of them, and what is refused.
 
-use holdfast_kernel::{Answer, Command, Millis, Refusal, Request, Stamp, Table};
-use holdfast_store::{Error, JournaledMedium, Medium, Result};
+use holdfast_kernel::{Answer, Command, Millis, Refusal, Request};
+use holdfast_store::{Error, JournaledMedium, Medium, Result, View};
 
 use crate::damage::reseal;
 use crate::support::{Bench, granted};
@@ -11,7 +11,7 @@ fn acquiring(bench: &Bench, issue: &str, agent: &str) -> Command {
 }
 
 fn together(bench: &Bench, commands: &[Command]) -> Result<Vec<Answer>> {
-    bench.log.transact_together(&bench.policy, &|_: &Table, _: &Stamp| Ok(commands.to_vec()))
+    bench.log.transact_together(&bench.policy, &|_: &View| Ok(commands.to_vec()))
 }
 
 fn three(bench: &Bench) -> Vec<Command> {
@@ -104,10 +104,24 @@ fn one_refusal_refuses_all_and_writes_nothing() {
     assert_eq!(bench.bytes("claims.jsonl"), before);
     assert_eq!(bench.table().len(), 1);
     // The plan sees the leases as they are.
-    let seen = bench.log.transact_together(&bench.policy, &|table: &Table, _: &Stamp| {
-        assert_eq!(table.len(), 1);
+    let seen = bench.log.transact_together(&bench.policy, &|view: &View| {
+        assert_eq!(view.table.len(), 1);
         Ok(vec![acquiring(&bench, "one", "agent:c"), acquiring(&bench, "three", "agent:c")])
     });
     assert_eq!(seen.unwrap().len(), 2);
     assert_eq!(bench.table().len(), 3);
+}
+
+#[test]
+fn more_than_can_count_together_is_refused_as_that_and_not_as_damage() {
+    let bench = Bench::new();
+    bench.grant("one", "agent:a");
+    let before = bench.bytes("claims.jsonl");
+    let many: Vec<Command> =
+        (0..=1 << 16).map(|n| acquiring(&bench, &format!("many-{n}"), "agent:b")).collect();
+    let refused = together(&bench, &many);
+    assert!(matches!(refused, Err(Error::Unsupported { .. })), "{:?}", refused.err());
+    assert_eq!((bench.bytes("claims.jsonl"), bench.table().len()), (before, 1));
+    // Nothing asked for is nothing done.
+    assert_eq!(together(&bench, &[]).unwrap(), []);
 }

@@ -5,7 +5,7 @@ use holdfast_kernel::{Answer, Lease, Millis, Refusal, Stamp};
 use holdfast_sys::Stat;
 
 use super::queue::{Queue, Ticket};
-use super::{Claimant, Claims, Terms, keeper, lease};
+use super::{Claimant, Claims, Objection, Terms, keeper, lease};
 use crate::agent::AgentId;
 use crate::caller::Caller;
 use crate::control::Access;
@@ -33,6 +33,8 @@ pub struct Waiter<'a> {
     pub agent: &'a AgentId,
     /// Who may use the control plane.
     pub access: Access,
+    /// What may speak against it inside the grant.
+    pub objection: Option<&'a Objection<'a>>,
 }
 
 /// What stands in the way.
@@ -121,9 +123,9 @@ impl Waiter<'_> {
         if !ahead.is_empty() {
             return Ok(Err(Blocked::Behind(ahead)));
         }
-        let answers = match self.issues {
-            [only] => self.claims.acquire(*only, who, terms).map(|answer| vec![answer]),
-            several => self.claims.acquire_all(several, who, terms),
+        let answers = match (self.issues, self.objection) {
+            ([only], None) => self.claims.acquire(*only, who, terms).map(|answer| vec![answer]),
+            (several, objection) => self.claims.acquire_all(several, who, terms, objection),
         };
         match answers {
             Err(Error::Refused(refusal)) if waits(&refusal) => Ok(Err(Blocked::Held(refusal))),

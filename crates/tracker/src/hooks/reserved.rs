@@ -16,9 +16,6 @@ use crate::reserve::Others;
 use crate::session::Session;
 use crate::workspace::DATA;
 
-/// The tree that has nothing in it, for the first commit.
-const NOTHING: &str = "4b825dc642cb6eb9a060e54bf8d69288fbee4904";
-
 /// Judges what is staged: each path that differs from every parent of the commit.
 pub(super) fn staged(
     site: &Site<'_>,
@@ -41,7 +38,8 @@ pub(super) fn staged(
     };
     let mut touched = match parents.first() {
         Some(first) => against(&first.to_string())?,
-        None => against(NOTHING)?,
+        // The first commit touches whatever is staged.
+        None => names(&git.run(&["ls-files", "--cached", "-z"])?),
     };
     for other in parents.iter().skip(1) {
         let differs = against(&other.to_string())?;

@@ -20,6 +20,7 @@ use crate::target::Target;
 pub(super) struct Checkout<'a> {
     session: &'a Session,
     plumbing: Plumbing<'a>,
+    /// Where the target was before anything was granted.
     tip: ObjectId,
 }
 
@@ -126,10 +127,18 @@ impl<'a> Checkout<'a> {
         Ok(self.plumbing.git().ask(&[&FLUSHING[..], args].concat(), &[])?.code == Some(0))
     }
 
+    /// Where the target is. Whoever waited for a grant did so for others to land.
+    fn tip(&self) -> Result<ObjectId> {
+        let Session { caller, .. } = self.session;
+        let Some(repository) = self.session.repository() else { return Ok(self.tip) };
+        let target = Target::find(caller, repository, self.session.config())?;
+        Ok(target.as_ref().and_then(Target::onto).unwrap_or(self.tip))
+    }
+
     /// Where work on an issue begins: where the target is, and on the branches of what it depends on if that only has to
     /// be done.
     fn base(&self, issues: &Issues<'_>, id: IssueId) -> Result<ObjectId> {
-        let mut base = self.tip;
+        let mut base = self.tip()?;
         if self.session.config().landing.dependencies == Satisfied::Landed {
             return Ok(base);
         }

@@ -1,4 +1,7 @@
 //! Merges of small files, each as a person would expect it.
+
+use std::collections::BTreeSet;
+
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -245,7 +248,7 @@ proptest! {
         let mut main = begin.clone();
         // What each branch is, and what it and the common one had last in common.
         let mut branches = vec![(begin.clone(), begin); 3];
-        let (mut typed, mut deleted) = (Vec::<String>::new(), std::collections::BTreeSet::new());
+        let (mut typed, mut deleted) = (Vec::<String>::new(), BTreeSet::new());
         let all: Vec<Step> = steps.into_iter().chain((0..3).map(Step::Land)).collect();
         for step in all {
             match step {
@@ -274,9 +277,125 @@ proptest! {
                 }
             }
         }
-        let there: std::collections::BTreeSet<&str> = main.lines().collect();
+        let there: BTreeSet<&str> = main.lines().collect();
         for line in typed.iter().filter(|line| !deleted.contains(*line)) {
             prop_assert!(there.contains(line.as_str()), "{line} is gone: {main}");
+        }
+    }
+}
+
+/// What somebody does in a history in which any branch merges any other.
+#[derive(Clone, Debug)]
+enum Turn {
+    /// A branch types a line of its own at a place.
+    Type(usize, usize),
+    /// A branch deletes a line.
+    Delete(usize, usize),
+    /// A branch merges another one.
+    Merge(usize, usize),
+}
+
+const BRANCHES: usize = 4;
+
+fn turn() -> impl Strategy<Value = Turn> {
+    let branch = || 0..BRANCHES;
+    prop_oneof![
+        4 => (branch(), 0..12_usize).prop_map(|(branch, at)| Turn::Type(branch, at)),
+        1 => (branch(), 0..12_usize).prop_map(|(branch, at)| Turn::Delete(branch, at)),
+        3 => (branch(), branch()).prop_map(|(into, from)| Turn::Merge(into, from)),
+    ]
+}
+
+/// Texts, each with what it was made of.
+struct Commits(Vec<(String, Vec<usize>)>);
+
+impl Commits {
+    fn add(&mut self, text: String, parents: Vec<usize>) -> usize {
+        self.0.push((text, parents));
+        self.0.len() - 1
+    }
+
+    fn text(&self, at: usize) -> &str {
+        &self.0[at].0
+    }
+
+    /// A commit and everything before it.
+    fn before(&self, at: usize) -> BTreeSet<usize> {
+        let mut found = BTreeSet::from([at]);
+        let mut left = vec![at];
+        while let Some(next) = left.pop() {
+            left.extend(self.0[next].1.iter().filter(|parent| found.insert(**parent)));
+        }
+        found
+    }
+
+    /// What two commits are merged on. Where there are several last common ones, they are merged first, as git does.
+    fn base(&self, one: usize, other: usize) -> String {
+        let common: BTreeSet<usize> = self.before(one).intersection(&self.before(other)).copied().collect();
+        let is_last =
+            |at: &&usize| !common.iter().any(|later| later != *at && self.before(*later).contains(*at));
+        let mut last = common.iter().filter(is_last);
+        let first = *last.next().unwrap();
+        last.fold((first, self.text(first).to_owned()), |(before, text), next| {
+            (*next, joined(&self.base(before, *next), &text, self.text(*next)))
+        })
+        .1
+    }
+
+    /// Merges one commit into another.
+    fn merge(&mut self, into: usize, from: usize) -> usize {
+        if self.before(into).contains(&from) {
+            return into;
+        }
+        if self.before(from).contains(&into) {
+            return from;
+        }
+        let text = joined(&self.base(into, from), self.text(into), self.text(from));
+        self.add(text, vec![into, from])
+    }
+}
+
+proptest! {
+    /// As above, where any branch merges any other, also crosswise, and all of them come together in any order.
+    #[test]
+    fn no_line_is_lost_in_any_order_of_merges(
+        turns in proptest::collection::vec(turn(), 1..30),
+        order in Just((0..BRANCHES).collect::<Vec<_>>()).prop_shuffle(),
+    ) {
+        let mut commits = Commits(vec![("a\nb\nc\nd".to_owned(), Vec::new())]);
+        let mut tips = [0; BRANCHES];
+        let (mut typed, mut deleted) = (Vec::<String>::new(), BTreeSet::new());
+        for turn in turns {
+            let (branch, lines) = match turn {
+                Turn::Type(branch, at) => {
+                    let line = format!("line {} of {branch}", typed.len());
+                    let mut lines: Vec<String> =
+                        commits.text(tips[branch]).lines().map(ToOwned::to_owned).collect();
+                    lines.insert(at.min(lines.len()), line.clone());
+                    typed.push(line);
+                    (branch, lines)
+                }
+                Turn::Delete(branch, at) => {
+                    let mut lines: Vec<String> =
+                        commits.text(tips[branch]).lines().map(ToOwned::to_owned).collect();
+                    if at >= lines.len() {
+                        continue;
+                    }
+                    deleted.insert(lines.remove(at));
+                    (branch, lines)
+                }
+                Turn::Merge(into, from) => {
+                    tips[into] = commits.merge(tips[into], tips[from]);
+                    continue;
+                }
+            };
+            tips[branch] = commits.add(lines.join("\n"), vec![tips[branch]]);
+        }
+        let last = order.into_iter().map(|branch| tips[branch]).reduce(|into, from| commits.merge(into, from));
+        let text = commits.text(last.unwrap());
+        let there: BTreeSet<&str> = text.lines().collect();
+        for line in typed.iter().filter(|line| !deleted.contains(*line)) {
+            prop_assert!(there.contains(line.as_str()), "{line} is gone: {text}");
         }
     }
 }

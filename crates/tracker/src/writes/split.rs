@@ -1,6 +1,6 @@
 //! Making parts of an issue. A part is an issue like every other that names its parent; the parent depends on it, so that
-//! it cannot be finished before its parts have landed. Whoever is cut off in between types it again: parts that are there
-//! and are not depended on yet are taken, and none is made twice.
+//! it cannot be finished before its parts have landed. Whoever is cut off types it again: open parts of the same titles are
+//! taken, and none is made twice.
 
 use std::collections::BTreeMap;
 
@@ -47,15 +47,13 @@ impl Writer<'_> {
                 why,
             });
         }
-        let (labels, known) = self.issues.see(parent, Scope::All, |seen| {
-            let labels: Vec<String> = seen.labels.members().map(ToOwned::to_owned).collect();
-            let deps: Vec<String> = seen.deps.members().map(ToOwned::to_owned).collect();
-            (labels, deps)
-        })?;
-        let mut left = self.left_over(parent, &known)?;
+        let labels: Vec<String> = self
+            .issues
+            .see(parent, Scope::All, |seen| seen.labels.members().map(ToOwned::to_owned).collect())?;
+        let mut there = self.open_parts(parent)?;
         let mut parts = Vec::with_capacity(titles.len());
         for title in titles {
-            let id = match left.get_mut(&title).and_then(Vec::pop) {
+            let id = match there.get_mut(&title).and_then(Vec::pop) {
                 Some(made) => made,
                 None => self.part(&whole, &title, &labels)?,
             };
@@ -66,20 +64,18 @@ impl Writer<'_> {
         Ok(Split { parent, parts })
     }
 
-    /// Parts that somebody was cut off from making the parent wait for, by title.
-    fn left_over(&self, parent: IssueId, known: &[String]) -> Result<BTreeMap<String, Vec<IssueId>>> {
+    /// The parts that are there and not over, by title.
+    fn open_parts(&self, parent: IssueId) -> Result<BTreeMap<String, Vec<IssueId>>> {
         let text = parent.to_string();
         let scan = self.issues.scan(Scope::All, |seen| {
             let is_part = seen.issue.parent.as_deref() == Some(text.as_str());
-            let is_known = known.iter().any(|id| *id == seen.id.to_string());
-            (is_part && !is_known && !seen.issue.state.is_over())
-                .then(|| (seen.issue.title.to_string(), seen.id))
+            (is_part && !seen.issue.state.is_over()).then(|| (seen.issue.title.to_string(), seen.id))
         })?;
-        let mut left: BTreeMap<String, Vec<IssueId>> = BTreeMap::new();
+        let mut parts: BTreeMap<String, Vec<IssueId>> = BTreeMap::new();
         for (title, id) in scan.found {
-            left.entry(title).or_default().push(id);
+            parts.entry(title).or_default().push(id);
         }
-        Ok(left)
+        Ok(parts)
     }
 
     fn part(&self, whole: &Issue, title: &str, labels: &[String]) -> Result<IssueId> {
