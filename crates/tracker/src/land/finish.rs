@@ -238,9 +238,24 @@ impl<'a> Finisher<'a> {
         }))
     }
 
+    /// Refuses what a tip of the target has already, from a clone whose claims say nothing here: nothing is done twice
+    /// unless somebody took it back from there.
+    fn refuse_elsewhere(&self, tip: &ObjectId) -> Result<()> {
+        let Some(there) = self.issue_at(tip)?.filter(|issue| issue.state.is_over()) else { return Ok(()) };
+        let log = self.session.claims().view()?.counter.map(|counter| counter.to_string());
+        let is_known =
+            || self.writer.issues.base(self.id).map(|own| own.reopened.contains(&there.updated_at));
+        if there.fence_log.is_none() || there.fence_log == log || is_known()? {
+            return Ok(());
+        }
+        let (handle, branch) = (self.handle.clone(), self.target.branch.clone());
+        Err(LandError::Elsewhere { handle, state: there.state.to_string(), branch }.into())
+    }
+
     /// On the target itself: the work and the word are one commit.
     fn on_the_target(&self, asked: &Asked) -> Result<How> {
         let head = self.plumbing.head()?;
+        self.target.tips().try_for_each(|tip| self.refuse_elsewhere(&tip))?;
         if !self.is_landed(&head)?
             && let Some(open) = self.commit_on_the_target(&head, asked)?
         {
@@ -278,6 +293,7 @@ impl<'a> Finisher<'a> {
             if self.is_landed(tip)? {
                 return self.landed_before(&self.plumbing.head()?, tip);
             }
+            self.refuse_elsewhere(tip)?;
         }
         if !self.stage(asked)?.is_empty() {
             self.commit(asked.message.as_deref())?;
@@ -290,6 +306,7 @@ impl<'a> Finisher<'a> {
         self.check_others(&source, asked)?;
         if asked.no_land || self.session.config().landing.via == Via::Review {
             self.publisher().fetch()?;
+            self.refuse_elsewhere(&self.onto()?)?;
             return self.keep_judged(&source, "it waits for review");
         }
         match self.land(&source, asked.message.as_deref()) {
@@ -316,6 +333,7 @@ impl<'a> Finisher<'a> {
             if self.is_landed(&onto)? {
                 return self.landed_before(source, &onto);
             }
+            self.refuse_elsewhere(&onto)?;
             if let Some(why) = self.waits_for()? {
                 return self.keep_judged(source, &why);
             }
