@@ -131,6 +131,8 @@ pub enum Notice {
     CutOff(String),
     /// A clone with claims of its own has landed what is held here; the claim is given back.
     LandedElsewhere(String),
+    /// A worktree goes to another branch, and what it leaves has commits that nobody will land.
+    LeftBranch(String),
     /// A claim was granted, but its issue is not in this worktree.
     NotBrought {
         /// The issue.
@@ -268,6 +270,7 @@ impl fmt::Display for Notice {
             Self::LandedElsewhere(handle) => {
                 write!(f, "another clone has landed {handle}: the claim on it was given back")
             }
+            Self::LeftBranch(branch) => write!(f, "this worktree has left {branch}, which keeps its commits"),
             Self::NotBrought { issue, why } => {
                 write!(f, "{issue} could not be brought into this worktree: {why}")
             }

@@ -74,6 +74,12 @@ fn what_another_clone_has_landed_is_not_done_twice() {
     assert_eq!((other.state(&first), other.run(&["start", &first]).code), ("done".to_owned(), Some(3)));
     let available = other.run(&["-q", "ready"]).ok().stdout;
     assert_eq!(available.trim(), second, "it is offered to nobody");
+    // The next one is begun in the same worktree, and nothing is thrown away.
+    let branch = ground.git(&["branch", "--show-current"], &other.at);
+    let begun = other.run(&["--json", "start"]).ok();
+    assert_eq!(begun.json()["issue"]["id"], *second, "{begun}");
+    assert!(begun.stderr.contains(&format!("left {branch}, which keeps its commits")), "{begun}");
+    assert_eq!(ground.git(&["log", "-1", "--format=%s", &branch], &other.at), "twice");
     assert_eq!(landed(&ground).iter().filter(|subject| *subject == "once").count(), 1);
     assert!(!landed(&ground).contains(&"twice".to_owned()), "{:?}", landed(&ground));
 }
