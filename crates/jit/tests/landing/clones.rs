@@ -103,6 +103,21 @@ fn whoever_holds_what_another_clone_has_landed_begins_the_next_one() {
     assert_eq!(refused.code, Some(3), "{refused}");
 }
 
+/// The judgements of gates are where the word is: a worktree that has not followed the target yet misses neither.
+#[test]
+fn what_was_fetched_is_not_done_with_an_open_gate() {
+    let ground = Ground::with_origin();
+    ground.bench.jit(&["gate", "define", "there", "--command", "test -f work"]).ok();
+    let id = ground.issue("judged", &["--gate", "there"]);
+    ground.main(&["push", "-q", "origin", "main"]);
+    let (agent, other) = (ground.agent("a"), Other::new(&ground));
+    agent.begin(&id, "work");
+    agent.run(&["finish", "-a", "-m", "judged"]).ok();
+    ground.git(&["fetch", "-q", "origin"], &other.main);
+    let told = other.run(&["validate", "all"]);
+    assert!(other.state(&id) == "done" && told.stdout.contains("gates: ok"), "{told}");
+}
+
 /// A run whose issue another clone lands meanwhile ends well, and has nothing to give back.
 #[test]
 fn a_run_that_another_clone_was_faster_than_ends() {

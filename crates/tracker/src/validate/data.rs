@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::error::{Error, Result};
 use crate::gates::Registry;
 use crate::ids::IssueId;
-use crate::issues::{Issues, Scope, Standing, State};
+use crate::issues::{Issues, Layer, Scope, Standing, State};
 use crate::session::Session;
 use crate::writes::results_of;
 
@@ -21,6 +21,8 @@ struct Entry {
     conflict: Option<String>,
     title: String,
     standing: Standing,
+    /// Where the copy is that counts.
+    layer: Layer,
 }
 
 /// Looks at everything that is versioned.
@@ -36,6 +38,7 @@ pub(super) fn checks(session: &Session) -> Result<Vec<Check>> {
             conflict: seen.issue.conflict.as_deref().map(ToOwned::to_owned),
             title: seen.issue.title.to_string(),
             standing: seen.standing.clone(),
+            layer: seen.layer,
         })
     })?;
     let (sets, mut known): (Vec<_>, Vec<_>) = scan.problems.into_iter().partition(|why| why.contains(SET));
@@ -166,6 +169,8 @@ fn gates(session: &Session, issues: &Issues<'_>, all: &[Entry]) -> Vec<String> {
         problems.extend(unknown.map(|key| format!("{id} has the gate '{key}', which is not defined")));
         match results_of(issues, id, &issue.gates) {
             Err(error) => problems.push(text(&error)),
+            // What this worktree has not followed yet came to the target together with its judgements.
+            Ok(_) if matches!(issue.layer, Layer::Target | Layer::Remote) => {}
             Ok(results) if issue.state == State::Done => {
                 let open = issue.gates.iter().filter(|key| !results.passed(key));
                 problems.extend(open.map(|key| format!("{id} is done, but its gate '{key}' is open")));
