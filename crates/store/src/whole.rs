@@ -95,6 +95,16 @@ pub fn replace_all(
     names: Beside,
     mode: u32,
 ) -> holdfast_sys::Result<()> {
+    place_all(sys, files, names, mode)?;
+    files.first().map_or(Ok(()), |(path, _)| sys.files.sync_dir(parent(path)))
+}
+
+/// As [`replace_all`], but for the names: after a power loss each file is the old one or the new one, whole, and none if
+/// there was none.
+///
+/// # Errors
+/// When that failed; some may have been replaced then, each of them whole.
+pub fn place_all(sys: &Sys, files: &[(&Path, &[u8])], names: Beside, mode: u32) -> holdfast_sys::Result<()> {
     let mut written = Vec::new();
     let mut done = Ok(());
     for (path, bytes) in files {
@@ -111,8 +121,7 @@ pub fn replace_all(
             let _ = sys.files.remove_file(beside);
         }
     }
-    done?;
-    files.first().map_or(Ok(()), |(path, _)| sys.files.sync_dir(parent(path)))
+    done
 }
 
 /// Puts a file with `bytes` at `path` if nothing is there, durably; says whether it did.

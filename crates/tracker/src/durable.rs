@@ -39,6 +39,16 @@ pub fn replace_all(sys: &Sys, files: &[(PathBuf, &[u8])], mode: u32) -> Result<(
     whole::replace_all(sys, &files, Beside::Hidden, mode)
 }
 
+/// As [`replace_all`], but for the names: after a power loss each file is the old one or the new one, whole, and none if
+/// there was none. For copies of what is durable elsewhere.
+///
+/// # Errors
+/// When that failed; some may have been replaced then.
+pub fn place_all(sys: &Sys, files: &[(PathBuf, &[u8])], mode: u32) -> Result<()> {
+    let files: Vec<(&Path, &[u8])> = files.iter().map(|(path, content)| (path.as_path(), *content)).collect();
+    whole::place_all(sys, &files, Beside::Hidden, mode)
+}
+
 /// Puts a file with this content at `path` if nothing is there, durably; says whether it did.
 ///
 /// # Errors

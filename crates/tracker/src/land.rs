@@ -22,6 +22,7 @@ mod plumbing;
 mod publish;
 mod push;
 mod reopen;
+mod review;
 mod started;
 mod sync;
 mod turn;

@@ -112,7 +112,7 @@ impl Merge {
                 (Some(ours), Some(theirs)) => Some(Field::Value(ours.max(theirs).into())),
                 _ => self.decided(base, ours, theirs),
             },
-            ("gates", _) => match (list(base), list(ours), list(theirs)) {
+            ("gates" | "reopened", _) => match (list(base), list(ours), list(theirs)) {
                 (Some(base), Some(ours), Some(theirs)) => {
                     Some(Field::Value(Value::Array(united(&base, &ours, &theirs))))
                 }

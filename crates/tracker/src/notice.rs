@@ -129,6 +129,10 @@ pub enum Notice {
     },
     /// Whoever finished an issue here was cut off after it had landed; now its claim is given back.
     CutOff(String),
+    /// A clone with claims of its own has landed what is held here; the claim is given back.
+    LandedElsewhere(String),
+    /// A worktree goes to another branch, and what it leaves has commits that nobody will land.
+    LeftBranch(String),
     /// A claim was granted, but its issue is not in this worktree.
     NotBrought {
         /// The issue.
@@ -263,6 +267,10 @@ impl fmt::Display for Notice {
                 "the lock {path} has been held for {secs} s by process {pid} ({agent}): if it hangs, end it"
             ),
             Self::CutOff(handle) => write!(f, "finished the interrupted landing of {handle}"),
+            Self::LandedElsewhere(handle) => {
+                write!(f, "another clone has landed {handle}: the claim on it was given back")
+            }
+            Self::LeftBranch(branch) => write!(f, "this worktree has left {branch}, which keeps its commits"),
             Self::NotBrought { issue, why } => {
                 write!(f, "{issue} could not be brought into this worktree: {why}")
             }

@@ -26,13 +26,21 @@ pub struct Check {
     pub ok: bool,
     /// What is wrong with it.
     pub problems: Vec<String>,
+    /// What is worth knowing although nothing is wrong with it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
 }
 
 impl Check {
     /// What is wrong with something; nothing if nothing is.
     #[must_use]
     pub const fn new(name: &'static str, problems: Vec<String>) -> Self {
-        Self { name, ok: problems.is_empty(), problems }
+        Self { name, ok: problems.is_empty(), problems, notes: Vec::new() }
+    }
+
+    /// Something that is in order, with what is worth knowing of it.
+    const fn noted(name: &'static str, notes: Vec<String>) -> Self {
+        Self { name, ok: true, problems: Vec::new(), notes }
     }
 }
 

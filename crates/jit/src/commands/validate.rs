@@ -37,7 +37,7 @@ pub(super) fn judged(checks: &[Check]) -> (String, Exit) {
     let mut text = String::new();
     for check in checks {
         text.push_str(&format!("{}: {}\n", check.name, if check.ok { "ok" } else { "problems" }));
-        for problem in &check.problems {
+        for problem in check.problems.iter().chain(&check.notes) {
             text.push_str(&format!("  {problem}\n"));
         }
     }

@@ -109,6 +109,9 @@ fn what_a_branch_has_waits_for_its_landing() {
     assert!(status.stdout.contains("once (on there, not landed)"), "{status}");
     let waiting = || bench.jit(&["--json", "status"]).ok().json()["status"]["not_landed"].clone();
     assert_eq!(waiting(), serde_json::json!([ground.issue]));
+    let validated = bench.jit(&["validate", "all"]).ok();
+    let named = "'once' is done, on there, not landed: jit land";
+    assert!(validated.stdout.contains("landing: ok") && validated.stdout.contains(named), "{validated}");
     let blocked = bench.jit(&["query", "blocked"]).ok();
     assert!(blocked.stdout.contains("on there, not landed") && !is_free(), "{blocked}");
     bench.config("[landing]\ndependencies = \"done\"\n");
@@ -117,6 +120,7 @@ fn what_a_branch_has_waits_for_its_landing() {
     bench.git(&["merge", "-q", "--no-edit", "there"], &bench.repo());
     assert_eq!((ground.told(), is_free()), (pair("done", "landed"), true));
     assert_eq!(waiting(), serde_json::json!([]));
+    assert!(!bench.jit(&["validate", "all"]).ok().stdout.contains("not landed"));
 }
 
 #[test]

@@ -95,3 +95,23 @@ fn what_was_changed_by_hand_on_the_way_does_not_pass() {
     c.git(&["push", "-q", "origin", "c"]).refused(&[&issue]);
     c.git(&["push", "-q", "--no-verify", "origin", "c"]).refused(&["this push is rejected", &issue]);
 }
+
+#[test]
+fn a_revert_by_whoever_may_passes_everywhere() {
+    let stage = judging();
+    let issue = stage.issue("work");
+    let a = stage.agent("agent:a", "a");
+    let held = a.claim(&issue);
+    std::fs::write(a.dir.join("work"), "work\n").unwrap();
+    a.jit(&["issue", "update", &issue, "--state", "done"]).ok();
+    a.commit("the work").ok();
+    a.git(&["push", "-q", "origin", "a:main"]).ok();
+    a.jit(&["claim", "release", &held.lease]).ok();
+    let b = stage.agent("agent:b", "b");
+    b.git(&["fetch", "-q", "origin"]).ok();
+    b.git(&["reset", "-q", "--hard", "origin/main"]).ok();
+    b.jit(&["reopen", &issue, "--revert", "--reason", "it was wrong"]).ok();
+    assert!(!b.dir.join("work").exists());
+    b.git(&["push", "-q", "origin", "b:main"]).ok();
+    assert!(std::fs::read_to_string(b.file(&issue)).unwrap().contains("\"ready\""));
+}

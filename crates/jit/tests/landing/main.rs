@@ -13,6 +13,7 @@ mod bench;
 mod before;
 mod begins;
 mod calls;
+mod clones;
 mod crowd;
 mod cuts;
 mod etcd;

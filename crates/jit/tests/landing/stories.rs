@@ -109,6 +109,35 @@ fn what_a_forge_says_to_a_push_is_told() {
     assert_eq!(ground.shown(&id)["issue"]["links"]["pull_request"], "https://forge.example/pull/7");
 }
 
+/// Once there is a review, a forge names it. That is where the work is to be seen, so the issue leads there.
+#[test]
+fn a_review_that_a_forge_names_is_kept_with_the_issue() {
+    let ground = Ground::with_origin();
+    let id = ground.issue("reviewed", &[]);
+    ground.main(&["push", "-q", "origin", "main"]);
+    let hook = ground.origin().join("hooks/post-receive");
+    let asks = "#!/bin/sh\necho 'Create it: https://forge.example/o/r/pull/new/x'\n";
+    std::fs::write(&hook, asks).unwrap();
+    std::fs::set_permissions(&hook, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let agent = ground.agent("a");
+    let finish = ["--json", "finish", "-a", "-m", "work", "--no-land"];
+    agent.begin(&id, "work");
+    let branch = waits(&agent.run(&finish).ok().json());
+    let link = || ground.shown(&id)["issue"]["links"]["pull_request"].clone();
+    assert!(link().is_null(), "there is none yet");
+    std::fs::write(&hook, "#!/bin/sh\necho 'View it: https://forge.example/o/r/pull/7'\n").unwrap();
+    agent.begin(&id, "more");
+    waits(&agent.run(&finish).ok().json());
+    let address = "https://forge.example/o/r/pull/7";
+    assert_eq!((link(), ground.told(&id)), (address.into(), pair("done", "on_branch")));
+    let file = format!("{branch}:.jit/issues/{id}/issue.json");
+    assert!(ground.git(&["show", &file], &ground.origin()).contains(address), "whoever merges it has it too");
+    assert!(!ground.is_held(&id));
+    merge_at_the_forge(&ground, &branch, true);
+    ground.main(&["pull", "-q", "--ff-only"]);
+    assert_eq!((link(), ground.told(&id)), (address.into(), pair("done", "landed")));
+}
+
 #[test]
 fn what_is_dropped_after_a_review_is_ready_again() {
     let ground = Ground::with_origin();

@@ -87,6 +87,16 @@ pub enum LandError {
         /// How it ended.
         state: String,
     },
+    /// A clone with claims of its own was faster.
+    #[error("{handle} is {state} on {branch} already, in a commit of another clone")]
+    Elsewhere {
+        /// What it is called.
+        handle: String,
+        /// How it ended.
+        state: String,
+        /// The target.
+        branch: String,
+    },
     /// There is nothing on the target that could be taken back.
     #[error("nothing has landed for {0} that could be taken back")]
     NothingLanded(String),
@@ -129,9 +139,11 @@ impl LandError {
             Self::TargetDirty { .. } => Code::TargetDirty,
             Self::GateFailed { .. } => Code::GateFailed,
             Self::PushRefused { .. } => Code::PushRefused,
-            Self::NothingToLand(_) | Self::NothingLanded(_) | Self::Landed(_) | Self::Over { .. } => {
-                Code::NothingToLand
-            }
+            Self::NothingToLand(_)
+            | Self::NothingLanded(_)
+            | Self::Landed(_)
+            | Self::Over { .. }
+            | Self::Elsewhere { .. } => Code::NothingToLand,
             Self::Moving { .. } => Code::TargetMoving,
         }
     }
@@ -163,6 +175,9 @@ impl LandError {
                 format!("jit start begins the next one; jit reopen {handle} opens it again")
             }
             Self::Over { handle, .. } => format!("to do it again: jit reopen {handle}"),
+            Self::Elsewhere { handle, .. } => {
+                format!("jit drop {handle}: your commits stay; to land them as well: jit reopen {handle}")
+            }
             Self::NothingToLand(_) => "jit list shows where finished work is".into(),
             Self::Moving { .. } => "jit finish again".into(),
         })
@@ -188,6 +203,7 @@ impl LandError {
             | Self::NothingLanded(_)
             | Self::Landed(_)
             | Self::Over { .. }
+            | Self::Elsewhere { .. }
             | Self::Moving { .. } => json!({}),
         }
     }

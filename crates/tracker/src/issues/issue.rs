@@ -56,6 +56,9 @@ pub struct Issue {
     /// Where its work is to be seen, by what that is: a commit, a pull request.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub links: BTreeMap<String, String>,
+    /// When those copies were written that said it was over, and that it was taken back from.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub reopened: BTreeSet<String>,
     /// What else programs keep here.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub metadata: BTreeMap<String, Value>,
@@ -110,6 +113,7 @@ impl Issue {
             relates: BTreeSet::new(),
             duplicates: BTreeSet::new(),
             links: BTreeMap::new(),
+            reopened: BTreeSet::new(),
             metadata: BTreeMap::new(),
             created_at: at.clone(),
             updated_at: at,

@@ -68,6 +68,9 @@ pub struct Outline<'a> {
     /// Where its work is to be seen, by what that is.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub links: BTreeMap<String, String>,
+    /// When those copies were written that said it was over, and that it was taken back from.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub reopened: BTreeSet<String>,
     /// What else programs keep here.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub metadata: BTreeMap<String, Value>,
@@ -96,7 +99,7 @@ mod tests {
 
     const WHOLE: &str = r#"{"id":"1","title":"a \"b\"","type":"epic","state":"in-progress","priority":"high",
         "description":"d","assignee":"agent:a","gates":["g"],"documents":{"a.md":{"added_at":"c"}},
-        "metadata":{"k":[1]},"created_at":"a","updated_at":"b","fence":7,"fence_log":"L"}"#;
+        "reopened":["a"],"metadata":{"k":[1]},"created_at":"a","updated_at":"b","fence":7,"fence_log":"L"}"#;
 
     #[test]
     fn it_says_the_same_as_the_whole_issue() {

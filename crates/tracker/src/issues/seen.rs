@@ -110,8 +110,13 @@ impl Judge<'_> {
             let log = (self.log)();
             sound.sort_by_cached_key(|(layer, _, issue, _)| Reverse(rank(issue, *layer, log.as_deref())));
         }
+        if let Some(at) = landed_elsewhere(&sound) {
+            sound.swap(0, at);
+        }
         let (_, _, best, same) = sound.first()?;
-        let has_it = |issue: &Outline<'_>| issue.state == best.state && is_at_least(issue, best);
+        let has_it = |issue: &Outline<'_>| {
+            issue.state == best.state && (is_at_least(issue, best) || is_unknown_to(best, issue))
+        };
         let landed = sound.iter().filter(|(_, _, issue, _)| has_it(issue)).map(|(.., tips)| *tips);
         let (landed, same) = (landed.fold(Tips::default(), Tips::and), *same);
         let (layer, bytes, issue, _) = sound.into_iter().next()?;
@@ -158,6 +163,31 @@ fn is_at_least(issue: &Outline<'_>, other: &Outline<'_>) -> bool {
         return issue.fence >= other.fence;
     }
     issue.fence_log == other.fence_log || *issue.updated_at >= *other.updated_at
+}
+
+/// The copy of a tip of the target that counts more than the first one, although fences of two logs cannot be compared:
+/// what a clone with claims of its own has landed is over, and what was taken back there is open again.
+fn landed_elsewhere(copies: &[(Layer, &[u8], Outline<'_>, Tips)]) -> Option<usize> {
+    let (_, _, best, _) = copies.first()?;
+    copies.iter().position(|(_, _, issue, tips)| {
+        let has_ended = issue.state.is_over() && !best.state.is_over() && is_unknown_to(best, issue);
+        let was_reopened = !issue.state.is_over() && best.state.is_over() && knows_of(issue, best);
+        tips.any() && is_of_another_log(best, issue) && (has_ended || was_reopened)
+    })
+}
+
+fn is_of_another_log(issue: &Outline<'_>, other: &Outline<'_>) -> bool {
+    other.fence_log.is_some() && issue.fence_log != other.fence_log
+}
+
+/// Whether an issue was taken back from a copy that said it was over.
+fn knows_of(issue: &Outline<'_>, over: &Outline<'_>) -> bool {
+    issue.reopened.contains(&*over.updated_at)
+}
+
+/// Whether a copy that says it is over was written by a clone with other claims, and nobody took it back from that.
+fn is_unknown_to(issue: &Outline<'_>, over: &Outline<'_>) -> bool {
+    is_of_another_log(issue, over) && over.state.is_over() && !knows_of(issue, over)
 }
 
 fn rank(issue: &Outline<'_>, layer: Layer, log: Option<&str>) -> Rank {

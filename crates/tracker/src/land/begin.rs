@@ -134,7 +134,7 @@ fn begin(session: &Session, taken: Taken) -> Result<Begun> {
         Started { fence, state, base: base.map(|base| base.to_string()) }.write(session, id)?;
     }
     let agent = session.agent()?.id.to_string();
-    let changed = writer.change(id, "starting", |draft| {
+    let changed = writer.begin(id, |draft| {
         if draft.issue().state != State::InProgress {
             draft.step(State::InProgress, false);
         }

@@ -13,6 +13,7 @@ use crate::config::Satisfied;
 use crate::error::{LandError, Result};
 use crate::ids::IssueId;
 use crate::issues::{Issues, Scope, Standing};
+use crate::notice::Notice;
 use crate::session::Session;
 use crate::target::Target;
 
@@ -53,8 +54,11 @@ impl<'a> Checkout<'a> {
             && !is_finished(session)?
             && let Some(commit) = unlanded(&plumbing, target)?
         {
-            let what = format!("commit {commit} is not on {}", target.branch);
-            return Err(LandError::Busy { what, files: Vec::new() }.into());
+            let Some(branch) = overtaken(session)? else {
+                let what = format!("commit {commit} is not on {}", target.branch);
+                return Err(LandError::Busy { what, files: Vec::new() }.into());
+            };
+            session.notice(&Notice::LeftBranch(branch));
         }
         Ok(Some(Self { session, plumbing, tip }))
     }
@@ -89,12 +93,20 @@ impl<'a> Checkout<'a> {
         if is_free && self.branches_off(name, at)? {
             return Ok(());
         }
-        let at = at.to_string();
-        if is_free && self.goes(&["switch", "-q", "--no-track", "-C", name, &at])? {
+        let commit = at.to_string();
+        let own = ["switch", "-q", "--no-track", "-C", name, &commit];
+        if is_free && self.goes(&own)? {
+            return Ok(());
+        }
+        // An issue that was held here, and that the target has in a later version, may be in the way.
+        let head = self.plumbing.head()?;
+        let met = follow::meeting(&self.plumbing, &head, at)?;
+        follow::take_over(self.session, &self.plumbing, &met, &head, at)?;
+        if is_free && !met.is_empty() && self.goes(&own)? {
             return Ok(());
         }
         let name = format!("{name}-{}", lease.fence.get());
-        let args = ["switch", "-q", "--no-track", "-C", &name, &at];
+        let args = ["switch", "-q", "--no-track", "-C", &name, &commit];
         self.plumbing.git().run(&[&FLUSHING[..], &args].concat())?;
         Ok(())
     }
@@ -166,6 +178,20 @@ fn is_finished(session: &Session) -> Result<bool> {
     let own = session.branch()?;
     let standing = issues.see(id, Scope::All, |seen| seen.standing.clone());
     Ok(matches!(standing, Ok(Standing::OnBranch { branch }) if Some(&branch) == own.as_ref()))
+}
+
+/// The branch of this worktree, if another clone has landed the issue that it was begun for: nobody will land what it has,
+/// and it stays where it is.
+fn overtaken(session: &Session) -> Result<Option<String>> {
+    let issues = Issues::new(session);
+    let Some(id) = super::begun(session, &issues)? else { return Ok(None) };
+    let log = session.claims().view()?.counter.map(|counter| counter.to_string());
+    let is_over = issues.see(id, Scope::All, |seen| {
+        let by_another = seen.issue.fence_log.as_deref().is_some_and(|known| Some(known) != log.as_deref());
+        let is_there = matches!(seen.standing, Standing::Landed | Standing::NotPushed);
+        seen.issue.state.is_over() && by_another && is_there
+    })?;
+    Ok(if is_over { session.branch()? } else { None })
 }
 
 /// The newest commit of this worktree that no tip of the target has, for people.

@@ -20,7 +20,7 @@ use crate::config::{Strategy, Via};
 use crate::error::{Error, LandError, Result};
 use crate::hooks;
 use crate::ids::IssueId;
-use crate::issues::{Issues, Scope, Standing, State};
+use crate::issues::{Issue, Issues, Scope, Standing, State};
 use crate::keep;
 use crate::notes;
 use crate::notice::Notice;
@@ -211,7 +211,7 @@ impl<'a> Finisher<'a> {
         Ok(Self { session, id, lease, plumbing, target, writer, handle, title, branch, judged, is_durable })
     }
 
-    const fn publisher(&self) -> Publisher<'_> {
+    pub(super) const fn publisher(&self) -> Publisher<'_> {
         Publisher {
             session: self.session,
             writer: &self.writer,
@@ -222,21 +222,40 @@ impl<'a> Finisher<'a> {
         }
     }
 
+    /// The issue as a commit has it; none if it has none that can be read.
+    fn issue_at(&self, commit: &ObjectId) -> Result<Option<Issue>> {
+        let path = format!("{DATA}/issues/{}/issue.json", self.id);
+        let bytes = self.plumbing.show(commit, &path)?;
+        Ok(bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok()))
+    }
+
     /// Whether a tip of the target has the issue done under this very grant: then only the rest is left.
     fn is_landed(&self, tip: &ObjectId) -> Result<bool> {
-        let path = format!("{DATA}/issues/{}/issue.json", self.id);
         let log = self.session.claims().view()?.counter.map(|counter| counter.to_string());
-        let bytes = self.plumbing.show(tip, &path)?.unwrap_or_default();
-        let issue = serde_json::from_slice::<crate::issues::Issue>(&bytes).ok();
-        Ok(issue.is_some_and(|issue| {
+        Ok(self.issue_at(tip)?.is_some_and(|issue| {
             let is_ours = issue.fence == Some(self.lease.fence.get()) && issue.fence_log == log;
             issue.state == State::Done && is_ours
         }))
     }
 
+    /// Refuses what a tip of the target has already, from a clone whose claims say nothing here: nothing is done twice
+    /// unless somebody took it back from there.
+    fn refuse_elsewhere(&self, tip: &ObjectId) -> Result<()> {
+        let Some(there) = self.issue_at(tip)?.filter(|issue| issue.state.is_over()) else { return Ok(()) };
+        let log = self.session.claims().view()?.counter.map(|counter| counter.to_string());
+        let is_known =
+            || self.writer.issues.base(self.id).map(|own| own.reopened.contains(&there.updated_at));
+        if there.fence_log.is_none() || there.fence_log == log || is_known()? {
+            return Ok(());
+        }
+        let (handle, branch) = (self.handle.clone(), self.target.branch.clone());
+        Err(LandError::Elsewhere { handle, state: there.state.to_string(), branch }.into())
+    }
+
     /// On the target itself: the work and the word are one commit.
     fn on_the_target(&self, asked: &Asked) -> Result<How> {
         let head = self.plumbing.head()?;
+        self.target.tips().try_for_each(|tip| self.refuse_elsewhere(&tip))?;
         if !self.is_landed(&head)?
             && let Some(open) = self.commit_on_the_target(&head, asked)?
         {
@@ -274,6 +293,7 @@ impl<'a> Finisher<'a> {
             if self.is_landed(tip)? {
                 return self.landed_before(&self.plumbing.head()?, tip);
             }
+            self.refuse_elsewhere(tip)?;
         }
         if !self.stage(asked)?.is_empty() {
             self.commit(asked.message.as_deref())?;
@@ -286,6 +306,7 @@ impl<'a> Finisher<'a> {
         self.check_others(&source, asked)?;
         if asked.no_land || self.session.config().landing.via == Via::Review {
             self.publisher().fetch()?;
+            self.refuse_elsewhere(&self.onto()?)?;
             return self.keep_judged(&source, "it waits for review");
         }
         match self.land(&source, asked.message.as_deref()) {
@@ -312,6 +333,7 @@ impl<'a> Finisher<'a> {
             if self.is_landed(&onto)? {
                 return self.landed_before(source, &onto);
             }
+            self.refuse_elsewhere(&onto)?;
             if let Some(why) = self.waits_for()? {
                 return self.keep_judged(source, &why);
             }
@@ -469,8 +491,10 @@ impl<'a> Finisher<'a> {
             return Ok(How::Waiting { branch, why: why.to_owned() });
         }
         let finished = self.write_done(None)?;
-        if self.target.remote.is_some() {
-            self.push(&branch)?;
+        if self.target.remote.is_some()
+            && let Some(address) = self.push(&branch)?
+        {
+            self.keep_address(&branch, &address)?;
         }
         match finished {
             Some(Finished::Gated(open)) => Ok(How::Gated(open)),
@@ -497,53 +521,6 @@ impl<'a> Finisher<'a> {
         Ok(changed.draft.finished())
     }
 
-    /// Puts the target to the remote. If that fails it is said, and the work is here.
-    fn push_target(&self) -> Result<()> {
-        let publisher = self.publisher();
-        if !publisher.is_fenced() {
-            return self.push(&self.target.branch);
-        }
-        let head = self.plumbing.head()?;
-        match publisher.push_fenced(&[], self.target.remote.as_ref(), &head)? {
-            Published::Landed => {}
-            Published::Moved => {
-                let why = format!("{} has moved there: jit sync, then git push", self.target.branch);
-                self.session.notice(&Notice::NotPushed(why));
-            }
-            Published::Offline(why) => self.session.notice(&Notice::NotPushed(why)),
-        }
-        Ok(())
-    }
-
-    /// Puts this branch to the remote, under the name of a branch there. If that fails it is said, and the work is here.
-    fn push(&self, branch: &str) -> Result<()> {
-        let publisher = self.publisher();
-        if publisher.is_fenced() {
-            let why = publisher.push_branch(branch, &self.plumbing.head()?, branch.starts_with("jit/"))?;
-            why.into_iter().for_each(|why| self.session.notice(&Notice::NotPushed(why)));
-            return Ok(());
-        }
-        let refs = format!("HEAD:refs/heads/{branch}");
-        let mut args = vec!["push", "-q", "origin", &refs];
-        // A branch that was begun for an issue may have been put on top of the target since it was pushed.
-        if branch.starts_with("jit/") {
-            args.insert(2, "--force-with-lease");
-        }
-        let said = self.plumbing.remote_git().ask(&args, &[])?;
-        if said.code != Some(0) {
-            let why = String::from_utf8_lossy(&said.stderr).trim().to_owned();
-            self.session.notice(&Notice::NotPushed(why));
-            return Ok(());
-        }
-        // A forge says where to ask for the review.
-        let words = String::from_utf8_lossy(&said.stderr);
-        let told = words.lines().filter_map(|line| line.strip_prefix("remote:"));
-        for line in told.map(str::trim).filter(|line| line.contains("://")) {
-            self.session.notice(&Notice::RemoteSays(line.to_owned()));
-        }
-        Ok(())
-    }
-
     /// Moves this worktree and its branch to what landed.
     fn go_to(&self, from: &ObjectId, to: &ObjectId) {
         if let Err(error) = checkout::advance(self.session, &self.plumbing, from, to) {
@@ -551,7 +528,7 @@ impl<'a> Finisher<'a> {
         }
     }
 
-    fn commit(&self, message: Option<&str>) -> Result<()> {
+    pub(super) fn commit(&self, message: Option<&str>) -> Result<()> {
         let message = message.unwrap_or(&self.title);
         let message = hooks::naming(message.as_bytes(), &self.lease);
         let agent = self.session.agent()?.id.to_string();

@@ -14,6 +14,7 @@ use super::moving;
 use super::plumbing::{Dirty, Plumbing};
 use crate::durable;
 use crate::error::{Error, LandError, Result};
+use crate::issues::Issue;
 use crate::json;
 use crate::notice::Notice;
 use crate::session::Session;
@@ -461,8 +462,19 @@ fn is_earlier(path: &str, here: &[u8], there: &[u8]) -> bool {
     };
     if path.ends_with("/issue.json") {
         let one_log = text(&here, "fence_log") == text(&there, "fence_log");
+        if !one_log && has_ended_elsewhere(&here, &there) {
+            return true;
+        }
         let fences = if one_log { number(&here) <= number(&there) } else { number(&here).is_none() };
         return fences && text(&here, "updated_at") <= text(&there, "updated_at");
     }
     path.starts_with(".jit/gates/results/") && text(&here, "at") <= text(&there, "at")
+}
+
+/// Whether an issue is over in a version of another log that this one, which is not, was not taken back from.
+fn has_ended_elsewhere(here: &serde_json::Value, there: &serde_json::Value) -> bool {
+    let parse = |value: &serde_json::Value| serde_json::from_value::<Issue>(value.clone()).ok();
+    let (Some(here), Some(there)) = (parse(here), parse(there)) else { return false };
+    let is_known = here.reopened.contains(&there.updated_at);
+    there.fence_log.is_some() && there.state.is_over() && !here.state.is_over() && !is_known
 }

@@ -4,6 +4,7 @@ use holdfast_kernel::Lease;
 
 use super::finish::{Asked, finish};
 use super::held_here;
+use super::started::Started;
 use crate::error::{LandError, Result};
 use crate::ids::IssueId;
 use crate::issues::{Issues, Scope, Standing, State};
@@ -28,15 +29,27 @@ pub fn close_over(session: &Session, id: IssueId, lease: &Lease) -> Result<bool>
     Ok(true)
 }
 
-/// Gives a claim back that is held in this worktree, if its issue was finished under it and has landed: to begin that
-/// again, or to give it back to be done, would have it done twice. Says whether it was.
+/// Gives a claim back that is held in this worktree, if its issue was finished under it and has landed, or was landed by
+/// a clone with claims of its own: to begin that again, or to give it back to be done, would have it done twice. Says whether it was.
 pub(super) fn close_landed(session: &Session, id: IssueId, lease: &Lease) -> Result<bool> {
     let issues = Issues::new(session);
-    let has_landed = issues.see(id, Scope::All, |seen| {
-        seen.issue.state == State::Done
-            && seen.issue.fence == Some(lease.fence.get())
-            && !matches!(seen.standing, Standing::OnBranch { .. })
+    let log = session.claims().view()?.counter.map(|counter| counter.to_string());
+    let (has_landed, is_elsewhere) = issues.see(id, Scope::All, |seen| {
+        let is_mine = seen.issue.fence == Some(lease.fence.get());
+        let by_another = seen.issue.fence_log.as_deref().is_some_and(|known| Some(known) != log.as_deref());
+        let is_there = matches!(seen.standing, Standing::Landed | Standing::NotPushed);
+        let is_waiting = matches!(seen.standing, Standing::OnBranch { .. });
+        (
+            seen.issue.state == State::Done && is_mine && !is_waiting,
+            seen.issue.state.is_over() && by_another && is_there,
+        )
     })?;
+    if is_elsewhere {
+        keep::release(session, &lease.id.to_string())?;
+        Started::remove(session, id);
+        session.notice(&Notice::LandedElsewhere(issues.handle(id)));
+        return Ok(true);
+    }
     if !has_landed {
         return Ok(false);
     }

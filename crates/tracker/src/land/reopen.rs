@@ -64,6 +64,10 @@ pub fn reopen(session: &Session, id: IssueId, reason: Option<&str>, revert: bool
         let changed = writer.change(id, "reopening", |draft| {
             draft.step(State::Ready, false);
             draft.edit().assignee = None;
+            // The copy that says it is over may be on the target only, made by another clone.
+            if before.state.is_over() {
+                draft.edit().reopened.insert(before.updated_at.clone());
+            }
             Ok(())
         })?;
         let commit = undone.map(|undone| undone.commit(session, writer, lease, reason)).transpose()?;

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::error::{Error, Result};
 use crate::gates::Registry;
 use crate::ids::IssueId;
-use crate::issues::{Issues, Scope, State};
+use crate::issues::{Issues, Layer, Scope, Standing, State};
 use crate::session::Session;
 use crate::writes::results_of;
 
@@ -19,6 +19,10 @@ struct Entry {
     gates: BTreeSet<String>,
     deps: Vec<String>,
     conflict: Option<String>,
+    title: String,
+    standing: Standing,
+    /// Where the copy is that counts.
+    layer: Layer,
 }
 
 /// Looks at everything that is versioned.
@@ -32,6 +36,9 @@ pub(super) fn checks(session: &Session) -> Result<Vec<Check>> {
             gates: seen.issue.gates.clone(),
             deps: seen.deps.members().map(ToOwned::to_owned).collect(),
             conflict: seen.issue.conflict.as_deref().map(ToOwned::to_owned),
+            title: seen.issue.title.to_string(),
+            standing: seen.standing.clone(),
+            layer: seen.layer,
         })
     })?;
     let (sets, mut known): (Vec<_>, Vec<_>) = scan.problems.into_iter().partition(|why| why.contains(SET));
@@ -48,13 +55,29 @@ pub(super) fn checks(session: &Session) -> Result<Vec<Check>> {
         }
     }
     let gates = gates(session, &issues, &scan.found);
+    let landing = scan.found.iter().filter_map(|entry| not_landed(&issues, entry)).collect();
     let data = Data { deps: scan.found.into_iter().map(|entry| (entry.id, entry.deps)).collect() };
     Ok(vec![
         Check::new("issues", known),
         Check::new("sets", sets),
         Check::new("dependencies", data.dependencies()),
         Check::new("gates", gates),
+        Check::noted("landing", landing),
     ])
+}
+
+/// What is left to do for finished work that the target does not have. That is nobody's mistake: it may wait for a review.
+fn not_landed(issues: &Issues<'_>, Entry { id, state, title, standing, .. }: &Entry) -> Option<String> {
+    let words = standing.words()?;
+    let handle = issues.handle(*id);
+    let next = match standing {
+        Standing::OnBranch { .. } => format!(": jit land {handle}"),
+        Standing::NotPushed => ": git push".to_owned(),
+        Standing::NotCommitted => format!(": jit finish {handle}, or git commit"),
+        Standing::Lost => format!(": jit start {handle}"),
+        Standing::Open | Standing::Landed => return None,
+    };
+    Some(format!("{handle} '{title}' is {state}, {words}{next}"))
 }
 
 /// What the names of all files end in that a set is kept in.
@@ -146,6 +169,8 @@ fn gates(session: &Session, issues: &Issues<'_>, all: &[Entry]) -> Vec<String> {
         problems.extend(unknown.map(|key| format!("{id} has the gate '{key}', which is not defined")));
         match results_of(issues, id, &issue.gates) {
             Err(error) => problems.push(text(&error)),
+            // What this worktree has not followed yet came to the target together with its judgements.
+            Ok(_) if matches!(issue.layer, Layer::Target | Layer::Remote) => {}
             Ok(results) if issue.state == State::Done => {
                 let open = issue.gates.iter().filter(|key| !results.passed(key));
                 problems.extend(open.map(|key| format!("{id} is done, but its gate '{key}' is open")));

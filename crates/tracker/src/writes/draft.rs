@@ -19,7 +19,7 @@ use crate::times;
 const LONGEST_LOGGED: usize = 1_000;
 
 /// What has an event of its own, or is about the file and not the issue.
-const NOT_LOGGED: [&str; 5] = ["updated_at", "fence", "fence_log", "gates", "documents"];
+const NOT_LOGGED: [&str; 6] = ["updated_at", "reopened", "fence", "fence_log", "gates", "documents"];
 
 /// An issue while it is changed.
 pub struct Draft {
@@ -222,6 +222,9 @@ impl Draft {
     pub(super) fn stamp(&mut self, held: Option<&Held<'_>>) {
         if self.issue == self.before && self.results == self.results_before {
             return;
+        }
+        if self.before.state.is_over() && !self.issue.state.is_over() {
+            self.issue.reopened.insert(self.before.updated_at.clone());
         }
         self.issue.updated_at = times::after(&self.before.updated_at, &self.at);
         if let Some(held) = held {

@@ -58,6 +58,16 @@ impl<'a> Place<'a> {
 
     /// Writes what differs from what is there.
     pub(super) fn write(&self, content: &Content, local: &Local) -> Result<()> {
+        self.put(content, local, true)
+    }
+
+    /// Writes what differs from what is there, where a durable copy of it is in the control plane: after a power loss each
+    /// file is the old one or the new one, and whoever changes the issue next writes it again.
+    pub(super) fn write_copy(&self, content: &Content, local: &Local) -> Result<()> {
+        self.put(content, local, false)
+    }
+
+    fn put(&self, content: &Content, local: &Local, flushes_names: bool) -> Result<()> {
         let home = self.issues()?.join(self.id.to_string());
         self.write_results(&content.results, local)?;
         let mut files = Vec::new();
@@ -71,8 +81,15 @@ impl<'a> Place<'a> {
         if files.is_empty() {
             return Ok(());
         }
-        durable::make_dirs(self.sys, &home, self.directory_mode)?;
-        Ok(durable::replace_all(self.sys, &files, self.file_mode)?)
+        if flushes_names {
+            durable::make_dirs(self.sys, &home, self.directory_mode)?;
+            return Ok(durable::replace_all(self.sys, &files, self.file_mode)?);
+        }
+        match self.sys.files.create_dir(&home, self.directory_mode) {
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error.into()),
+            Ok(()) | Err(_) => {}
+        }
+        Ok(durable::place_all(self.sys, &files, self.file_mode)?)
     }
 
     /// Makes an issue that is not there yet; false if something has its name.
@@ -143,24 +160,34 @@ impl<'a> Place<'a> {
         }
     }
 
-    /// Takes away what was built and has no name.
+    /// Takes away what has no name, because it never got one or was hidden.
     pub(super) fn discard(&self, building: &Path) {
         self.clear(building);
     }
 
     /// Removes an issue from this worktree. Its name goes first, in one step.
     pub(super) fn remove(&self) -> Result<()> {
+        // If it is only elsewhere, the mark hides it.
+        if let Some(gone) = self.hide()? {
+            self.sys.files.sync_dir(&self.data.join("issues"))?;
+            self.clear(&gone);
+        }
+        self.forget_results()
+    }
+
+    /// Takes the name of an issue away; gives the one that it has instead, if it was there. Its
+    /// files may go once that is durable: what the power brings back is whole.
+    pub(super) fn hide(&self) -> Result<Option<PathBuf>> {
         let issues = self.issues()?;
         let gone = self.hidden(&issues)?;
         match self.sys.files.rename(&issues.join(self.id.to_string()), &gone) {
-            // It is only elsewhere, and the mark hides it.
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            renamed => {
-                renamed?;
-                self.sys.files.sync_dir(&issues)?;
-                self.clear(&gone);
-            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            renamed => Ok(renamed.map(|()| Some(gone))?),
         }
+    }
+
+    /// Removes the judgements of its gates.
+    pub(super) fn forget_results(&self) -> Result<()> {
         self.clear(&self.data.join(results::folder(self.id)));
         self.remove_file(&self.data.join(results::old_file(self.id)))
     }

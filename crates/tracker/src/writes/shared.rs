@@ -4,7 +4,7 @@
 //! the main worktree has it.
 
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use holdfast_sys::LockMode;
 
@@ -23,12 +23,15 @@ use crate::issues::{Issue, LONGEST};
 /// How many that were handed over are looked at after a change: no change pays for the whole past.
 const LOOKED_AT: usize = 4;
 
+/// How many are left lying by whoever begins to work: they go together then, with one flush.
+pub(super) const FEW: usize = 8;
+
 impl Writer<'_> {
     /// Hands over what this worktree is about to write. That comes first: whoever is cut off in between and
-    /// tries again finds it here, and writes it.
-    pub(super) fn hand_over(&self, draft: &Draft) -> Result<()> {
+    /// tries again finds it here, and writes it. Says whether there is anything to hand it over to.
+    pub(super) fn hand_over(&self, draft: &Draft) -> Result<bool> {
         let Some(shared) = self.session.shared_data().filter(|_| self.session.is_linked()) else {
-            return Ok(());
+            return Ok(false);
         };
         let content = Content {
             issue: Some(draft.issue().bytes()),
@@ -36,7 +39,8 @@ impl Writer<'_> {
             deps: draft.deps.bytes.clone(),
             results: draft.results().files(draft.id()),
         };
-        Place::shared(self.session.sys(), shared, draft.id(), self.locks.access()).replace(&content)
+        Place::shared(self.session.sys(), shared, draft.id(), self.locks.access()).replace(&content)?;
+        Ok(true)
     }
 
     /// Takes away what was handed over, because the main worktree has written something later, or because
@@ -52,34 +56,46 @@ impl Writer<'_> {
         }
     }
 
-    /// Looks at some that were handed over, and takes away those that the main worktree has by now. Runs under
-    /// no lock. What it cannot tell stays, and harms nobody.
-    pub(super) fn tidy_shared(&self) {
+    /// Looks at some that were handed over, if there are as many, and takes away those that the main worktree has by now.
+    /// Runs under no lock. What it cannot tell stays, and harms nobody.
+    pub(super) fn tidy_shared(&self, at_least: usize) {
         let sys = self.session.sys();
         let Some(shared) = self.session.shared_data() else { return };
         let Ok(Some(main)) = self.main() else { return };
         let names = sys.files.list(&shared.join("issues")).unwrap_or_default();
+        if names.len() < at_least {
+            return;
+        }
         let Ok(nonce) = sys.entropy.nonce() else { return };
         let start = usize::try_from(nonce % (names.len().max(1) as u128)).unwrap_or(0);
         let some = names.iter().cycle().skip(start).take(LOOKED_AT.min(names.len()));
-        for id in some.filter_map(|name| IssueId::parse(name.to_str()?)) {
-            let _ = self.take_back_if_known(shared, &main, id);
+        let some = some.filter_map(|name| IssueId::parse(name.to_str()?));
+        let hide = |id| self.hide_if_known(shared, &main, id).ok().flatten().map(|gone| (id, gone));
+        let gone: Vec<_> = some.filter_map(hide).collect();
+        if gone.is_empty() || sys.files.sync_dir(&shared.join("issues")).is_err() {
+            return;
+        }
+        for (id, gone) in gone {
+            Place::shared(sys, shared, id, self.locks.access()).discard(&gone);
         }
     }
 
-    fn main(&self) -> Result<Option<std::path::PathBuf>> {
+    fn main(&self) -> Result<Option<PathBuf>> {
         if self.session.is_linked() { self.session.main_data() } else { Ok(self.session.data()) }
     }
 
-    fn take_back_if_known(&self, shared: &Path, main: &Path, id: IssueId) -> Result<()> {
+    fn hide_if_known(&self, shared: &Path, main: &Path, id: IssueId) -> Result<Option<PathBuf>> {
         let mut lock = self.locks.issue(id)?;
         let _section = lock.enter(self.session.sys(), LockMode::Exclusive)?;
         if self.has_all(shared, main, id)? {
             // What is taken away may be all that shows that something has happened.
             self.outbox().settle(&Locks::of(id))?;
-            return self.take_back(id);
+            let place = Place::shared(self.session.sys(), shared, id, self.locks.access());
+            let gone = place.hide()?;
+            place.forget_results()?;
+            return Ok(gone);
         }
-        Ok(())
+        Ok(None)
     }
 
     /// Whether the main worktree has everything that was handed over of an issue, or something later.

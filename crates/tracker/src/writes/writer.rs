@@ -22,6 +22,7 @@ use super::outbox::{Change, Outbox};
 use super::permit::{self, Permit};
 use super::redo::Noted;
 use super::results;
+use super::shared::FEW;
 use crate::config::EnforceLeases;
 use crate::error::Result;
 use crate::ids::IssueId;
@@ -109,7 +110,19 @@ impl<'a> Writer<'a> {
     ) -> Result<Changed<T>> {
         let changed = self.guarded(id, what, &mut |held| self.apply(id, held, &mut act))?;
         if changed.written {
-            self.tidy_shared();
+            self.tidy_shared(1);
+        }
+        Ok(changed)
+    }
+
+    /// As [`Writer::change`], by whoever begins to work on an issue and does not tidy up first.
+    ///
+    /// # Errors
+    /// As [`Writer::change`].
+    pub fn begin(&self, id: IssueId, mut act: impl FnMut(&mut Draft) -> Result<()>) -> Result<Changed<()>> {
+        let changed = self.guarded(id, "starting", &mut |held| self.apply(id, held, &mut act))?;
+        if changed.written {
+            self.tidy_shared(FEW);
         }
         Ok(changed)
     }
@@ -225,13 +238,17 @@ impl<'a> Writer<'a> {
         let data = self.session.own_data()?;
         let noted = self.note_change(&draft, &data)?;
         self.logged(&Locks::of(id), draft.events(), held, &now, || {
-            if changed {
-                self.hand_over(&draft)?;
+            let is_kept = changed && self.hand_over(&draft)?;
+            let place = Place::new(sys, &data, id);
+            if !written {
+                return Ok(());
             }
-            if written {
-                Place::new(sys, &data, id).write(&content, &local)?;
+            // What is finished counts only while this worktree says so itself.
+            if is_kept && draft.finished().is_none() {
+                place.write_copy(&content, &local)
+            } else {
+                place.write(&content, &local)
             }
-            Ok(())
         })?;
         noted.iter().for_each(Noted::done);
         if changed && !self.session.is_linked() {

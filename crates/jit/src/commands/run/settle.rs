@@ -23,7 +23,7 @@ const MOST_NAMED: usize = 10;
 const LONGEST: usize = 1 << 20;
 
 /// Errors of a landing that say nothing about the work.
-const NOT_ITS_FAULT: [&str; 2] = ["TARGET_MOVING", "INTERRUPTED"];
+const NOT_ITS_FAULT: [&str; 3] = ["TARGET_MOVING", "INTERRUPTED", "NOTHING_TO_LAND"];
 
 impl Work<'_> {
     /// Finishes, gives back, or leaves alone what the command did itself.
@@ -174,6 +174,10 @@ impl Work<'_> {
         }
         let given = land::give_back(&self.session, id, Some(&self.note(&ran, why)));
         if let Err(error) = given {
+            // Another clone has landed it meanwhile.
+            if !self.is_held()? {
+                return self.by_itself(ran);
+            }
             // Where the worktree is gone, the claim can still be given back.
             self.context.printer.warn(&format!("{} could not be given back as it was: {error}", ran.handle));
             keep::release(&self.session, &self.begun.taken.lease.id.to_string())?;
