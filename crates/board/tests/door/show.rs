@@ -19,7 +19,7 @@ fn what_happens_in_a_shell_is_seen_and_keys_act() {
     let bench = Bench::new();
     let (one, two) = (bench.issue("Prune the trees"), bench.issue("Mend the fence"));
     let linked = bench.worktree("linked");
-    let terminal = bench.board(80, 24);
+    let terminal = bench.board(140, 24);
     terminal.until("Nobody holds");
     assert!(has_colours(&terminal.painted()));
     bench.run_at("agent:c", &["claim", "acquire", &one, "--ttl", "600"], &linked).ok();
@@ -153,7 +153,7 @@ fn the_mouse_chooses_opens_scrolls_and_presses_keys() {
 /// 10,000 with `HOLDFAST_LONG`: first seen, and each key answered, in a time that nobody minds.
 #[test]
 fn many_issues_are_shown_at_once() {
-    let count = if std::env::var_os("HOLDFAST_LONG").is_some() { 10_000 } else { 2_000 };
+    let count = if std::env::var_os("HOLDFAST_LONG").is_some() { 10_000 } else { 500 };
     let bench = Bench::new();
     bench.many(count);
     let begun = Instant::now();
