@@ -88,7 +88,6 @@ export const locks = new Fetched<Locks>(() => changed());
 
 /** What other doors hold changes without an event of ours. */
 const OTHERS_MS = 5000;
-window.setInterval(() => document.hidden || locks.refresh(), OTHERS_MS);
 
 /** What a request that failed says of the server; and what it says to whoever looks. */
 function failed(error: unknown): string {
@@ -111,6 +110,7 @@ function heard(): void {
 
 export function start(onChange: () => void): void {
   changed = onChange;
+  window.setInterval(() => document.hidden || locks.refresh(), OTHERS_MS);
   board.want(async () => {
     const found = await getChanged<{ board: Board }>('/api/board', tag);
     if (!found) return null;

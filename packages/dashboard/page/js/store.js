@@ -74,7 +74,6 @@ export const events = new Fetched(() => changed());
 export const locks = new Fetched(() => changed());
 /** What other doors hold changes without an event of ours. */
 const OTHERS_MS = 5000;
-window.setInterval(() => document.hidden || locks.refresh(), OTHERS_MS);
 /** What a request that failed says of the server; and what it says to whoever looks. */
 function failed(error) {
     if (error instanceof Refused && error.status === 401)
@@ -99,6 +98,7 @@ function heard() {
 }
 export function start(onChange) {
     changed = onChange;
+    window.setInterval(() => document.hidden || locks.refresh(), OTHERS_MS);
     board.want(async () => {
         const found = await getChanged('/api/board', tag);
         if (!found)
