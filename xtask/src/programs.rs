@@ -8,9 +8,10 @@ use std::path::{Path, PathBuf};
 use crate::child::Child;
 
 /// A package and its program.
-const PROGRAMS: [(&str, &str); 5] = [
+const PROGRAMS: [(&str, &str); 6] = [
     ("holdfast-jit", "jit"),
     ("holdfast-server", "jit-server"),
+    ("holdfast-board", "jit-board"),
     ("holdfast-jvs", "jvs"),
     ("holdfast-kc", "kc_cli"),
     ("holdfast-ic", "ic"),

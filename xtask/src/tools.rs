@@ -13,13 +13,14 @@ struct Tool {
     purpose: &'static str,
 }
 
-const DEBIAN: [Tool; 10] = [
+const DEBIAN: [Tool; 11] = [
     Tool { program: "c++", package: "g++", purpose: "building the fuzzer" },
     Tool { program: "shellcheck", package: "shellcheck", purpose: "reading the shell scripts" },
     Tool { program: "strace", package: "strace", purpose: "failing disks against real programs" },
     Tool { program: "faketime", package: "faketime", purpose: "jumping clocks against real programs" },
     Tool { program: "etcd", package: "etcd-server", purpose: "claims that etcd keeps" },
     Tool { program: "promtool", package: "prometheus", purpose: "reading metrics and alert rules" },
+    Tool { program: "tmux", package: "tmux", purpose: "the board in a real terminal" },
     Tool { program: "chromium", package: "chromium", purpose: "tabs that are killed, stopped and cached" },
     Tool { program: "firefox-esr", package: "firefox-esr", purpose: "the same in Firefox" },
     Tool { program: "WebKitWebDriver", package: "webkit2gtk-driver", purpose: "the same in WebKit" },

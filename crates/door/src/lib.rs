@@ -9,6 +9,6 @@ mod text;
 
 pub use grid::{Cell, grid, table};
 pub use notes::Notes;
-pub use paint::{Colour, Paint};
+pub use paint::{Colour, Paint, is_dumb};
 pub use print::{deliver, print, typed_wrong};
 pub use text::{Clean, clean};

@@ -73,6 +73,18 @@ impl Paint {
         Self { width, ..self }
     }
 
+    /// Whether there are colours.
+    #[must_use]
+    pub const fn has_colours(self) -> bool {
+        self.colours
+    }
+
+    /// How many columns there are, if that is known.
+    #[must_use]
+    pub const fn width(self) -> Option<usize> {
+        self.width
+    }
+
     /// The text, painted.
     #[must_use]
     pub fn paint(self, colour: Colour, text: impl Into<Clean>) -> Clean {
@@ -97,7 +109,8 @@ fn are_colours_wanted() -> bool {
 }
 
 /// Whether the terminal does nothing but print.
+#[must_use]
 #[expect(clippy::disallowed_methods, reason = "what a terminal can do is the terminal's business")]
-pub(crate) fn is_dumb() -> bool {
+pub fn is_dumb() -> bool {
     std::env::var_os("TERM").is_some_and(|kind| kind == "dumb")
 }

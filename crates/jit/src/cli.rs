@@ -1,5 +1,6 @@
 //! What can be typed. Only names, flags and help, one file a noun: what they mean is in `commands`.
 
+mod board;
 mod claim;
 mod config;
 mod deferred;
@@ -30,6 +31,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 
+pub use board::Board;
 pub use claim::{Claim, ClaimKind, Terms};
 pub use config::Config;
 pub use deferred::Deferred;
@@ -199,9 +201,17 @@ pub enum Typed {
         after_help = "One server per repository, on this machine only unless --listen says otherwise. Whoever asks needs \
         the token, which is behind the # of the address that is printed; programs send it as Authorization: Bearer. \
         Ctrl-C ends it.\n\nExamples:\n  jit serve\n  jit serve --listen 127.0.0.1:8080\n  \
-        jit serve --listen 0.0.0.0:8080 --token-file ~/jit.token --host build.example.org"
+        jit serve --listen 0.0.0.0:8080 --token-file ~/jit.token --host build.example.org\n  \
+        jit serve --also ~/vault"
     )]
     Serve(Serve),
+    /// Show in this terminal who works on what, and the issues by state
+    #[command(
+        after_help = "Claims, releases and notes can be made from it; the last line shows the keys, and q quits. Into a pipe, and \
+        where a terminal only prints, --once is what can be had.\n\nExamples:\n  jit board\n  jit board --once\n  \
+        jit board --json"
+    )]
+    Board(Board),
     /// Split an issue that you hold into parts that anyone can work on
     #[command(
         after_help = "The parts are ready at once. The issue waits for them: it cannot be finished before they have landed, \

@@ -1,5 +1,7 @@
 //! One file a command. Each gets the context and what was typed, and gives a report; none prints.
 
+pub mod beside;
+pub mod board;
 pub mod claim;
 pub mod commit;
 pub mod config;
@@ -76,6 +78,7 @@ fn typed(context: &Context, command: Typed) -> Result<Report> {
         Typed::Guardian(typed) => guardian::run(context, &typed),
         Typed::Dispatch(typed) => dispatch::run(context, &typed),
         Typed::Serve(typed) => serve::run(context, &typed),
+        Typed::Board(typed) => board::run(context, &typed),
         Typed::Split(typed) => split::run(context, &typed),
         Typed::Push => work::push(context),
         Typed::Whoami => whoami::run(context),

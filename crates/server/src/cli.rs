@@ -27,4 +27,7 @@ pub(crate) struct Cli {
     /// A name by which browsers may reach the server besides its address
     #[arg(long = "host", value_name = "NAME")]
     pub(crate) hosts: Vec<String>,
+    /// A directory whose locks of jvs, ic and kc are shown beside the claims
+    #[arg(long = "also", value_name = "DIR")]
+    pub(crate) also: Vec<PathBuf>,
 }

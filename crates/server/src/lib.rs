@@ -9,6 +9,7 @@ mod cli;
 mod connection;
 mod gatekeeper;
 mod guests;
+mod locks;
 mod metrics;
 mod openapi;
 mod pages;

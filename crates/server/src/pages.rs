@@ -44,6 +44,7 @@ files! {
     "/js/issue.js" "text/javascript; charset=utf-8" "js/issue.js",
     "/js/layers.js" "text/javascript; charset=utf-8" "js/layers.js",
     "/js/live.js" "text/javascript; charset=utf-8" "js/live.js",
+    "/js/locks.js" "text/javascript; charset=utf-8" "js/locks.js",
     "/js/now.js" "text/javascript; charset=utf-8" "js/now.js",
     "/js/parts.js" "text/javascript; charset=utf-8" "js/parts.js",
     "/js/route.js" "text/javascript; charset=utf-8" "js/route.js",

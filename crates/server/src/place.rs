@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use holdfast_sys::os::effective_user;
 use holdfast_sys::{Handle, Kind, LockMode, Open};
+use holdfast_tracker::agent::person;
 use holdfast_tracker::error::{Error, Result};
 use holdfast_tracker::{Caller, Session, durable};
 use serde::{Deserialize, Serialize};
@@ -35,6 +36,8 @@ pub(crate) struct Place {
     pub(crate) agent: String,
     /// The token.
     pub(crate) token: Token,
+    /// Where locks of other doors are looked for.
+    pub(crate) also: Vec<PathBuf>,
     /// The port of last time.
     pub(crate) last_port: Option<u16>,
     folder: PathBuf,
@@ -58,7 +61,7 @@ impl Place {
         let session = Session::open(&caller)?;
         let agent = match session.agent() {
             Ok(agent) => agent.id.to_string(),
-            Err(Error::NoAgent) => person(),
+            Err(Error::NoAgent) => person(vars::user().as_deref()),
             Err(error) => return Err(error),
         };
         // From here on nothing else has a say in it.
@@ -81,7 +84,8 @@ impl Place {
             None => token(&caller, &folder.join("token"))?,
         };
         let last_port = noted(&caller, &folder).map(|noted| noted.address.port());
-        Ok(Self { caller, agent, token, last_port, folder, _lock: lock })
+        let also = cli.also.iter().map(|path| vars::typed(path)).collect::<Result<_>>()?;
+        Ok(Self { caller, agent, token, also, last_port, folder, _lock: lock })
     }
 
     /// Notes where it listens.
@@ -94,13 +98,6 @@ impl Place {
             .map_err(|error| Error::Internal(format!("an address has no JSON form: {error}")))?;
         Ok(durable::replace(&self.caller.sys, &self.folder.join("server.json"), &text, OWN)?)
     }
-}
-
-/// The agent that stands for the user.
-fn person() -> String {
-    let plain = |c: &char| c.is_alphanumeric() || matches!(c, '.' | '_' | '-' | '+' | '@');
-    let name: String = vars::user().unwrap_or_default().chars().filter(plain).take(64).collect();
-    format!("person:{}", if name.is_empty() { "somebody" } else { &name })
 }
 
 fn noted(caller: &Caller, folder: &Path) -> Option<Noted> {

@@ -4,8 +4,10 @@
 mod asked;
 mod changed;
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
+use holdfast_kernel::Stamp;
 use holdfast_tracker::Caller;
 use holdfast_tracker::answers::board::{AgentsOutput, BoardOutput, Card};
 use holdfast_tracker::answers::claims::ClaimHistoryOutput;
@@ -25,6 +27,7 @@ use hyper::Method;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 
 use crate::body::Made;
+use crate::locks::LocksOutput;
 use crate::problem::{Own, Problem};
 use crate::query::Query;
 use crate::watch::Watch;
@@ -76,6 +79,10 @@ impl Route {
 pub(crate) struct Ask {
     pub(crate) caller: Caller,
     pub(crate) watch: Arc<Watch>,
+    /// When it was asked.
+    pub(crate) asked: Stamp,
+    /// Where locks of other doors are looked for.
+    pub(crate) also: Arc<[PathBuf]>,
     /// What stands in the path where it can be anything.
     pub(crate) parts: Vec<String>,
     pub(crate) query: Query,
@@ -126,6 +133,13 @@ pub(crate) const ROUTES: &[Route] = &[
     ),
     get("/api/graph", "As `jit graph export --json`", &[], shape::<GraphOutput>, asked::graph),
     get("/api/agents", "Who works on what, and who waits", &[], shape::<AgentsOutput>, asked::agents),
+    get(
+        "/api/locks",
+        "Claims, worktree locks of `jvs`, named locks of `ic` and turns of `kc` vaults, and what happened to them",
+        &[],
+        shape::<LocksOutput>,
+        asked::locks,
+    ),
     get("/api/runs", "As `jit dispatch status --json`", &[], shape::<StatusOutput>, asked::runs),
     get(
         "/api/claims/status",

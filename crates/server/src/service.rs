@@ -2,6 +2,7 @@
 //! answer with the headers that every answer has.
 
 use std::convert::Infallible;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use holdfast_tracker::error::Result;
@@ -49,6 +50,8 @@ pub(crate) struct Service {
     pub(crate) guests: Guests,
     gatekeeper: Gatekeeper,
     caller: Caller,
+    /// Where locks of other doors are looked for.
+    also: Arc<[PathBuf]>,
     threads: Semaphore,
     watch: Arc<Watch>,
 }
@@ -62,7 +65,8 @@ impl Service {
         let caller = place.caller.clone();
         let watch = Watch::start(&Session::open(&caller)?, caller.clone())?;
         let threads = Semaphore::new(THREADS);
-        Ok(Self { guests: Guests::default(), gatekeeper, caller, threads, watch })
+        let also = place.also.as_slice().into();
+        Ok(Self { guests: Guests::default(), gatekeeper, caller, also, threads, watch })
     }
 
     /// Answers a request.
@@ -129,12 +133,10 @@ impl Service {
             Some(_) => document(head, body).await?,
         };
         let parts = parts.into_iter().map(ToOwned::to_owned).collect();
-        self.ask(
-            route,
-            head,
-            Ask { caller: self.caller.clone(), watch: Arc::clone(&self.watch), parts, query, body },
-        )
-        .await
+        let (watch, also) = (Arc::clone(&self.watch), Arc::clone(&self.also));
+        let asked = self.caller.sys.clock.now()?;
+        self.ask(route, head, Ask { caller: self.caller.clone(), watch, asked, also, parts, query, body })
+            .await
     }
 
     /// Puts a question to the tracker.

@@ -5,14 +5,13 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use holdfast_kernel::Stamp;
+use holdfast_kernel::{Millis, Stamp};
 use holdfast_tracker::answers::board::{self, BoardOutput, Renewals};
 use holdfast_tracker::answers::session;
 use holdfast_tracker::error::Result;
-use holdfast_tracker::feed::{Feed, Happened, Kind, Traces};
+use holdfast_tracker::feed::{Follow, Happened, Traces};
 use holdfast_tracker::{Caller, Session};
 use hyper::body::Bytes;
-use serde_json::Value;
 use tokio::sync::{broadcast, oneshot};
 
 use crate::body::Made;
@@ -26,12 +25,8 @@ const SELDOM: Duration = Duration::from_secs(2);
 const BEHIND: usize = 1_024;
 /// How many follow at once.
 const MOST: usize = 256;
-/// After how many looks the repository is looked at anew: it may have other worktrees, or be somewhere else.
-const ANEW: u32 = 25;
 /// For how long a board stays good if nothing that is watched changes: files can be changed behind the tracker's back.
 const GOOD_MS: u64 = 5_000;
-/// How many leases renewals are counted for.
-const COUNTED: usize = 10_000;
 
 /// Something that a follower is told.
 #[derive(Clone, Debug)]
@@ -75,11 +70,19 @@ struct Known {
 /// A board that was worked out.
 struct Worked {
     traces: Traces,
+    /// When it was last looked whether it is still good.
+    looked: Stamp,
     at: Stamp,
     /// When a lease on it ends, if one does.
     ends_ms: Option<u64>,
     text: Bytes,
     tag: String,
+}
+
+impl Worked {
+    fn made(&self) -> Made {
+        Made { text: self.text.clone(), tag: Some(self.tag.clone()) }
+    }
 }
 
 /// What happens in the repository.
@@ -98,23 +101,14 @@ impl Watch {
     pub(crate) fn start(session: &Session, caller: Caller) -> Result<Arc<Self>> {
         let (joins, wanted) = channel();
         let (news, _) = broadcast::channel(BEHIND);
-        let (mut renewals, mut tally) = (Renewals::new(), Tally::default());
+        let (mut renewals, mut tally) = (Renewals::default(), Tally::default());
         session.claims().medium.history(&mut |record| {
             tally.record(record);
-            if matches!(record.event, holdfast_kernel::Event::Renewed { .. }) {
-                *renewals.entry(record.lease.id.to_string()).or_default() += 1;
-            }
+            renewals.record(record);
         })?;
         let known = Mutex::new(Known { trouble: None, renewals, tally });
         let watch = Arc::new(Self { joins: Mutex::new(joins), news, known, worked: Mutex::default() });
-        let mut eye = Eye {
-            feed: Feed::open(session)?,
-            traces: Traces::of(session),
-            seen: None,
-            looks: 0,
-            caller,
-            watch: Arc::clone(&watch),
-        };
+        let mut eye = Eye { follow: Follow::start(session, caller)?, watch: Arc::clone(&watch) };
         std::thread::spawn(move || eye.watch(&wanted));
         Ok(watch)
     }
@@ -136,7 +130,10 @@ impl Watch {
 
     /// What Prometheus asks for.
     pub(crate) fn metrics(&self, caller: &Caller) -> String {
-        let stand = self.board(caller).ok().and_then(|made| serde_json::from_slice(&made.text).ok());
+        let now = caller.sys.clock.now().ok();
+        let stand = now
+            .and_then(|now| self.board(caller, &now).ok())
+            .and_then(|made| serde_json::from_slice(&made.text).ok());
         let tally = locked(&self.known).tally.clone();
         metrics::page(&tally, stand.as_ref(), self.news.receiver_count())
     }
@@ -152,10 +149,15 @@ impl Watch {
         answered.await.map_err(|_| gone())
     }
 
-    /// The board, worked out anew unless nothing has changed.
-    pub(crate) fn board(&self, caller: &Caller) -> std::result::Result<Made, Problem> {
-        // Whoever comes meanwhile wants the same one.
+    /// The board as it is after it was asked for, worked out anew unless nothing has changed.
+    pub(crate) fn board(&self, caller: &Caller, asked: &Stamp) -> std::result::Result<Made, Problem> {
+        // Whoever comes meanwhile wants the same one: an event has a hundred pages ask at once.
         let mut worked = locked(&self.worked);
+        let is_after = |known: &&Worked| known.looked.since(asked).forward() > Millis::ZERO;
+        if let Some(known) = worked.as_ref().filter(is_after) {
+            return Ok(known.made());
+        }
+        let looked = caller.sys.clock.now()?;
         let session = session(caller)?;
         let traces = Traces::of(&session).taken(session.sys());
         let now = session.sys().clock.now()?;
@@ -164,8 +166,9 @@ impl Watch {
                 && now.since(&known.at).forward().get() < GOOD_MS
                 && known.ends_ms.is_none_or(|ends| now.wall_ms() < ends)
         };
-        if let Some(known) = worked.as_ref().filter(good) {
-            return Ok(Made { text: known.text.clone(), tag: Some(known.tag.clone()) });
+        if let Some(known) = worked.as_mut().filter(|known| good(&&**known)) {
+            known.looked = looked;
+            return Ok(known.made());
         }
         let document = board::look(&session, Some(&self.renewals()))?;
         let bug = |error| Problem::Own(Own::ServerInternal, format!("the board has no JSON form: {error}"));
@@ -173,6 +176,7 @@ impl Watch {
         let tag = tag(&text);
         *worked = Some(Worked {
             traces,
+            looked,
             at: now,
             ends_ms: first_end(&document),
             text: text.clone(),
@@ -190,7 +194,7 @@ fn tag(text: &[u8]) -> String {
 
 /// When the first lease on a board ends.
 fn first_end(document: &BoardOutput) -> Option<u64> {
-    let leases = document.board.agents.iter().flat_map(|lane| &lane.leases);
+    let leases = document.board.agents.iter().flat_map(|lane| lane.leases.iter().chain(&lane.reservations));
     let at = holdfast_tracker::times::millis(&document.board.at)?;
     leases.filter_map(|held| held.lease.remaining_secs).min().map(|secs| at + secs * 1_000)
 }
@@ -201,11 +205,7 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 /// The thread that looks.
 struct Eye {
-    feed: Feed,
-    traces: Traces,
-    seen: Option<Traces>,
-    looks: u32,
-    caller: Caller,
+    follow: Follow,
     watch: Arc<Watch>,
 }
 
@@ -230,14 +230,11 @@ impl Eye {
         let news = self.watch.news.subscribe();
         let missed = match &join.cursor {
             None => Some(Vec::new()),
-            Some(cursor) => {
-                let since = Session::open(&self.caller).and_then(|session| self.feed.since(&session, cursor));
-                since.unwrap_or_default()
-            }
+            Some(cursor) => self.follow.since(cursor).unwrap_or_default(),
         };
         let trouble = locked(&self.watch.known).trouble.clone();
         // Somebody who went away again needs no answer.
-        let _ = join.answer.send(Follower { missed, cursor: self.feed.cursor(), trouble, news });
+        let _ = join.answer.send(Follower { missed, cursor: self.follow.cursor(), trouble, news });
     }
 
     fn look(&mut self) {
@@ -262,53 +259,23 @@ impl Eye {
     }
 
     fn poll(&mut self) -> Result<()> {
-        self.looks += 1;
-        let is_well = self.watch.is_well();
-        let mut seen = self.traces.taken(&self.caller.sys);
-        if self.looks < ANEW && is_well && self.seen.as_ref() == Some(&seen) {
-            return Ok(());
-        }
-        if self.looks >= ANEW || !is_well {
-            self.looks = 0;
-            let session = Session::open(&self.caller)?;
-            // Whatever can be seen of the claims has to be readable, too.
-            session.claims().view()?;
-            self.traces = Traces::of(&session);
-            seen = self.traces.taken(&self.caller.sys);
-        }
-        if self.seen.as_ref() == Some(&seen) {
-            return Ok(());
-        }
-        let session = Session::open(&self.caller)?;
-        session.claims().view()?;
-        let happened = self.feed.poll(&session)?;
-        let quiet = happened.is_empty() && self.seen.is_some();
+        let Some(happened) = self.follow.look()? else { return Ok(()) };
         self.count(&happened);
+        if happened.is_empty() {
+            let _ = self.watch.news.send(Told::Changed(self.follow.cursor().into()));
+        }
         for one in happened {
             let _ = self.watch.news.send(Told::Happened(Arc::new(one)));
         }
-        if quiet {
-            let _ = self.watch.news.send(Told::Changed(self.feed.cursor().into()));
-        }
-        self.seen = Some(seen);
         Ok(())
     }
 
-    /// Counts what happened, and renewals by their leases.
+    /// Counts what happened.
     fn count(&self, happened: &[Happened]) {
         let mut known = locked(&self.watch.known);
-        happened.iter().for_each(|one| known.tally.happened(one));
-        for one in happened.iter().filter(|one| one.kind == Kind::Claim) {
-            let payload = one.event.get("payload").unwrap_or(&one.event);
-            let what = one.event.get("event_type").or_else(|| one.event.get("op")).and_then(Value::as_str);
-            let lease = payload.get("lease_id").and_then(Value::as_str);
-            if let (Some("claim.renewed" | "renew"), Some(lease)) = (what, lease) {
-                *known.renewals.entry(lease.to_owned()).or_default() += 1;
-            }
-        }
-        // Ids sort by age.
-        while known.renewals.len() > COUNTED {
-            known.renewals.pop_first();
+        for one in happened {
+            known.tally.happened(one);
+            known.renewals.happened(one);
         }
     }
 }

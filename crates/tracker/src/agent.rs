@@ -29,13 +29,12 @@ impl AgentId {
     pub fn new(text: &str) -> Result<Self, BadAgent> {
         let bad = |why| BadAgent { text: text.to_owned(), why };
         let (kind, name) = text.split_once(':').ok_or_else(|| bad("it has the form type:name"))?;
-        let plain = |c: char| c.is_alphanumeric() || matches!(c, '.' | '_' | '-' | '+' | '@');
         if kind.is_empty()
             || !kind.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '-' | '_'))
         {
             return Err(bad("its type is lower-case letters, digits, - and _"));
         }
-        if name.is_empty() || !name.chars().all(plain) {
+        if name.is_empty() || !name.chars().all(is_plain) {
             return Err(bad("its name is letters, digits, and any of . _ - + @"));
         }
         if text.len() > LONGEST {
@@ -63,9 +62,33 @@ impl fmt::Display for AgentId {
     }
 }
 
+fn is_plain(c: char) -> bool {
+    c.is_alphanumeric() || matches!(c, '.' | '_' | '-' | '+' | '@')
+}
+
+/// The agent that stands for a user who is called so, where nobody says who acts.
+#[must_use]
+pub fn person(user: Option<&str>) -> String {
+    let name: String = user.unwrap_or_default().chars().filter(|c| is_plain(*c)).take(64).collect();
+    format!("person:{}", if name.is_empty() { "somebody" } else { &name })
+}
+
 #[cfg(test)]
 mod tests {
-    use super::AgentId;
+    use super::{AgentId, person};
+
+    #[test]
+    fn a_user_stands_for_itself_whatever_it_is_called() {
+        for (user, expected) in [
+            (Some("ann"), "person:ann"),
+            (Some("DOMAIN\\ann b"), "person:DOMAINannb"),
+            (Some("///"), "person:somebody"),
+            (None, "person:somebody"),
+        ] {
+            assert_eq!(person(user), expected);
+            assert!(AgentId::new(expected).is_ok());
+        }
+    }
 
     #[test]
     fn an_agent_has_a_type_and_a_name() {

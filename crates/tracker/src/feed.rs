@@ -5,6 +5,7 @@
 //! at worst ask for events again; one that does not lead anywhere any more is told apart, and whoever has it begins anew.
 
 mod cursor;
+mod follow;
 mod tail;
 mod traces;
 
@@ -20,6 +21,7 @@ use crate::durable;
 use crate::error::Result;
 use crate::session::Session;
 use cursor::Cursor;
+pub use follow::Follow;
 use tail::{Line, Tail};
 pub use traces::Traces;
 

@@ -8,16 +8,18 @@ import { graph_ } from './graph.js';
 import { history_ } from './history.js';
 import { issue } from './issue.js';
 import { follow } from './live.js';
+import { locks_ } from './locks.js';
 import { now_ } from './now.js';
 import { empty } from './parts.js';
 import { here, href, type Route } from './route.js';
-import { detail, events, graph, known, loadDetail, loadEvents, loadGraph, refresh, setLine, start } from './store.js';
+import { detail, events, graph, known, loadDetail, loadEvents, loadGraph, loadLocks, locks, refresh, setLine, start } from './store.js';
 
 const VIEWS = [
   ['now', 'Now'],
   ['board', 'Board'],
   ['graph', 'Graph'],
   ['history', 'History'],
+  ['locks', 'Locks'],
 ] as const;
 
 const $ = (selector: string) => document.querySelector(selector) as HTMLElement;
@@ -74,6 +76,8 @@ function view(): Child {
       return h('div', { key: 'graph' }, failed(graph.error), graph.value ? graph_(graph.value, route) : !graph.error && waiting);
     case 'history':
       return h('div', { key: 'history' }, failed(events.error), events.value ? history_(events.value, route) : !events.error && waiting);
+    case 'locks':
+      return h('div', { key: 'locks' }, failed(locks.error), locks.value ? locks_(locks.value, route) : !locks.error && waiting);
     default:
       return [h('h1', {}, 'Not here'), empty('There is no such view.')];
   }
@@ -90,6 +94,7 @@ function arrive(): void {
   detail.want(route.view === 'issue' ? () => loadDetail(id) : null);
   graph.want(route.view === 'graph' ? loadGraph : null);
   events.want(route.view === 'history' ? loadEvents : null);
+  locks.want(route.view === 'locks' ? loadLocks : null);
   paint();
   if (first) return;
   window.scrollTo(0, 0);
@@ -129,7 +134,7 @@ function locked(): Child {
 // ---- keys
 
 const KEYS: readonly (readonly [string, string])[] = [
-  ['1 2 3 4', 'Now, Board, Graph, History'],
+  ['1 2 3 4 5', 'Now, Board, Graph, History, Locks'],
   ['/', 'search the board'],
   ['j k', 'next and previous issue'],
   ['Enter', 'open it'],
@@ -220,7 +225,7 @@ async function main(): Promise<void> {
   });
   // Bars run down and moments go by.
   window.setInterval(() => {
-    if (!document.hidden && known.board && (route.view === 'now' || route.view === 'issue')) paint();
+    if (!document.hidden && known.board && ['now', 'issue', 'locks'].includes(route.view)) paint();
   }, 1000);
 }
 

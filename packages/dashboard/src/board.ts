@@ -125,7 +125,8 @@ function card(one: Card, board: Board): Child {
   const standing = standingWords(one.standing);
   return h(
     'li',
-    { key: one.id, class: `card p-${one.priority}${mine ? ' mine' : ''}`, draggable: mine ? 'true' : null, on: { dragstart: () => (dragged = one), dragend: () => (dragged = null) } },
+    // A link can be dragged by itself, also on the card of somebody else.
+    { key: one.id, class: `card p-${one.priority}${mine ? ' mine' : ''}`, draggable: mine ? 'true' : null, on: { dragstart: () => (dragged = mine ? one : null), dragend: () => (dragged = null) } },
     h('a', { href: href('issue', one.id), 'data-item': true }, h('code', {}, one.handle), ' ', one.title),
     h(
       'div',

@@ -100,6 +100,7 @@ function lane(one: Lane, at: number): Child {
       h('div', { class: 'dim where' }, one.path ? h('span', { title: one.path }, basename(one.path)) : one.worktree_id ?? 'only waits', one.branch && [' on ', h('span', {}, one.branch)]),
     ),
     one.leases.map((lease) => held(lease, at)),
+    one.reservations.length > 0 && h('ul', { class: 'reserved', 'aria-label': 'Reserved paths' }, one.reservations.map((lease) => reserved(lease, at))),
     one.waits_for.map((awaited) => h('p', { class: 'waits', key: `waits ${awaited.resource}` }, 'waits for ', issueLink(awaited.resource, awaited.handle, awaited.title))),
   );
 }
@@ -119,6 +120,11 @@ function held(lease: Held, at: number): Child {
     lease.reason && h('p', { class: 'dim' }, '“', lease.reason, '”'),
     h('div', { class: 'buttons' }, leaseButtons(lease), lease.issue_id && button('Note', note)),
   );
+}
+
+/** Paths that others keep their hands off. */
+function reserved(lease: Held, at: number): Child {
+  return h('li', { key: lease.lease_id }, h('p', {}, lease.shared ? 'shares ' : 'reserves ', h('code', {}, lease.pattern ?? '')), bar(lease, at));
 }
 
 function pool(one: Pool): Child {

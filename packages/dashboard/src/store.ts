@@ -3,7 +3,7 @@
 
 import { Away, get, getChanged, Refused } from './api.js';
 import { now } from './time.js';
-import type { Board, ClaimEvent, Detail, Gate, Graph, Shown } from './types.js';
+import type { Board, ClaimEvent, Detail, Gate, Graph, Locks, Shown } from './types.js';
 
 /** How the server is doing, as far as this page can tell. */
 export type Line = 'starting' | 'live' | 'away' | 'trouble' | 'locked';
@@ -84,6 +84,10 @@ const board = new Fetched<Board>(() => {
 export const detail = new Fetched<Detail>(() => changed());
 export const graph = new Fetched<Graph>(() => changed());
 export const events = new Fetched<readonly ClaimEvent[]>(() => changed());
+export const locks = new Fetched<Locks>(() => changed());
+
+/** What other doors hold changes without an event of ours. */
+const OTHERS_MS = 5000;
 
 /** What a request that failed says of the server; and what it says to whoever looks. */
 function failed(error: unknown): string {
@@ -106,6 +110,7 @@ function heard(): void {
 
 export function start(onChange: () => void): void {
   changed = onChange;
+  window.setInterval(() => document.hidden || locks.refresh(), OTHERS_MS);
   board.want(async () => {
     const found = await getChanged<{ board: Board }>('/api/board', tag);
     if (!found) return null;
@@ -116,7 +121,7 @@ export function start(onChange: () => void): void {
 
 /** Looks at everything again that is shown. */
 export function refresh(): void {
-  for (const one of [board, detail, graph, events]) one.refresh();
+  for (const one of [board, detail, graph, events, locks]) one.refresh();
 }
 
 export function setLine(line: Line, why = ''): void {
@@ -129,7 +134,7 @@ export function setLine(line: Line, why = ''): void {
 function schedule(): void {
   window.clearTimeout(again);
   const left = (known.board?.agents ?? [])
-    .flatMap((lane) => lane.leases)
+    .flatMap((lane) => [...lane.leases, ...lane.reservations])
     .flatMap((lease) => (lease.expires_at === null ? [] : [Date.parse(lease.expires_at) - now()]))
     .filter((ms) => ms > -2000);
   const wait = Math.max(500, Math.min(AT_LATEST_MS, ...left.map((ms) => ms + 300)));
@@ -170,4 +175,8 @@ export async function loadGraph(): Promise<Graph> {
 
 export async function loadEvents(): Promise<readonly ClaimEvent[]> {
   return (await get<{ events: ClaimEvent[] }>('/api/claims/history')).events;
+}
+
+export async function loadLocks(): Promise<Locks> {
+  return get<Locks>('/api/locks');
 }

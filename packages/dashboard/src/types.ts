@@ -51,6 +51,8 @@ export interface Lease {
   readonly handle: string | null;
   readonly title: string | null;
   readonly resource?: string;
+  readonly pattern?: string;
+  readonly shared?: boolean;
   readonly agent_id: string;
   readonly worktree_id: string;
   readonly branch: string | null;
@@ -77,6 +79,7 @@ export interface Lane {
   readonly branch: string | null;
   readonly gone: boolean;
   readonly leases: readonly Held[];
+  readonly reservations: readonly Held[];
   readonly waits_for: readonly { readonly resource: string; readonly handle: string; readonly title: string | null }[];
 }
 
@@ -195,6 +198,42 @@ export interface Graph {
     readonly claimed_by?: string;
   }[];
   readonly edges: readonly { readonly from: string; readonly to: string }[];
+}
+
+export interface Lock {
+  readonly door: string;
+  readonly place: string;
+  readonly name: string;
+  readonly title?: string;
+  readonly issue_id?: string;
+  readonly holder: string | null;
+  readonly since: string | null;
+  readonly until: string | null;
+  readonly fence: number | null;
+  readonly state: string;
+}
+
+export interface AuditEntry {
+  readonly at: string;
+  readonly door: string;
+  readonly place: string;
+  readonly event: string;
+  readonly by: string | null;
+  readonly name: string | null;
+}
+
+export interface LockSource {
+  readonly door: string | null;
+  readonly place: string;
+  readonly problem?: string;
+  readonly no_audit?: string;
+}
+
+export interface Locks {
+  readonly at: string;
+  readonly locks: readonly Lock[];
+  readonly audit: readonly AuditEntry[];
+  readonly sources: readonly LockSource[];
 }
 
 /** What an issue's page is made of, looked at until its parts fit each other. */

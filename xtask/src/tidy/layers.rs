@@ -16,7 +16,7 @@ const DOOR: &str = "holdfast-door";
 const TRIAL: &str = "holdfast-trial";
 
 /// Each crate and what it may stand on. Doors are not in each other's lists.
-const LAYERS: [(&str, &[&str]); 17] = [
+const LAYERS: [(&str, &[&str]); 18] = [
     (KERNEL, &[]),
     (SYS, &[KERNEL]),
     (STORE, &[KERNEL, SYS]),
@@ -25,6 +25,7 @@ const LAYERS: [(&str, &[&str]); 17] = [
     (DOOR, &[SYS]),
     (TRACKER, &[KERNEL, SYS, STORE, GIT, REMOTE]),
     ("holdfast-jit", &[KERNEL, SYS, STORE, GIT, REMOTE, TRACKER, DOOR]),
+    ("holdfast-board", &[KERNEL, SYS, TRACKER, DOOR]),
     ("holdfast-server", &[KERNEL, SYS, STORE, TRACKER, DOOR]),
     ("holdfast-jvs", &[KERNEL, SYS, STORE, GIT, DOOR]),
     (KC, &[KERNEL, SYS, STORE, GIT, DOOR]),
@@ -40,7 +41,7 @@ const LAYERS: [(&str, &[&str]); 17] = [
 const KERNEL_NEEDS: [&str; 2] = ["thiserror", "ulid"];
 
 /// Crates that write to a terminal or read from one.
-const CHATTY: [&str; 17] = [
+const CHATTY: [&str; 19] = [
     "anstream",
     "anstyle",
     "clap",
@@ -57,6 +58,8 @@ const CHATTY: [&str; 17] = [
     "miette",
     "owo-colors",
     "ratatui",
+    "ratatui-core",
+    "ratatui-crossterm",
     "tracing-subscriber",
 ];
 

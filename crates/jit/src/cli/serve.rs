@@ -17,4 +17,7 @@ pub struct Serve {
     /// A name by which browsers may reach the server besides its address; can be given again
     #[arg(long = "host", value_name = "NAME")]
     pub hosts: Vec<String>,
+    /// A directory whose locks of jvs, ic and kc are shown beside the claims; can be given again
+    #[arg(long = "also", value_name = "DIR")]
+    pub also: Vec<PathBuf>,
 }

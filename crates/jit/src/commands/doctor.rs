@@ -134,24 +134,25 @@ fn git(start: &Path) -> Look {
     Ok((said, problem.map(|problem| trouble(problem, fix)).into_iter().collect()))
 }
 
-/// Whether the programs that belong together are of one version: the server beside this one, and the `jit` that a shell
+/// Whether the programs that belong together are of one version: those beside this one, and the `jit` that a shell
 /// finds.
 fn programs(context: &Context) -> (String, Vec<Trouble>) {
     let own = env!("CARGO_PKG_VERSION");
     let mut problems = Vec::new();
     let here = vars::program().unwrap_or_else(|| "jit".into());
-    let server = here.with_file_name("jit-server");
-    if matches!(holdfast_tracker::durable::is_file(&context.caller.sys, &server), Ok(true)) {
-        match version_of(&server) {
-            Some(version) if version == own => {}
-            Some(version) => problems.push(trouble(
-                format!("{} is version {version}, jit is {own}", server.display()),
-                "install both from one release",
-            )),
-            None => problems.push(trouble(
-                format!("{} does not say its version", server.display()),
-                "install it again, with jit",
-            )),
+    for program in ["jit-server", "jit-board"].map(super::beside::place) {
+        if matches!(holdfast_tracker::durable::is_file(&context.caller.sys, &program), Ok(true)) {
+            match version_of(&program) {
+                Some(version) if version == own => {}
+                Some(version) => problems.push(trouble(
+                    format!("{} is version {version}, jit is {own}", program.display()),
+                    "install both from one release",
+                )),
+                None => problems.push(trouble(
+                    format!("{} does not say its version", program.display()),
+                    "install it again, with jit",
+                )),
+            }
         }
     }
     if let Some(version) = version_of(Path::new("jit")).filter(|version| version != own) {

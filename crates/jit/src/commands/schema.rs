@@ -20,7 +20,7 @@ use crate::commands::{
     validate, whoami, work, worktree,
 };
 use crate::output::Report;
-use holdfast_tracker::answers::{claims, create, gates, notes, pools, serve, show, update, worktrees};
+use holdfast_tracker::answers::{board, claims, create, gates, notes, pools, serve, show, update, worktrees};
 use holdfast_tracker::claims::lease::{
     ClaimEvictOutput, ClaimHeartbeatOutput, ClaimListOutput, ClaimOutput, ClaimReleaseOutput,
     ClaimRenewOutput, ClaimTransferOutput,
@@ -34,6 +34,7 @@ pub type Output = (&'static str, fn() -> Form);
 
 /// Every command, and `error` for what goes wrong.
 pub const OUTPUTS: &[Output] = &[
+    ("board", of::<board::BoardOutput<board::Card<'static>>>),
     ("claim acquire", of::<claim::AcquireOutput>),
     ("claim adopt", of::<claim::ClaimAdoptOutput>),
     ("claim create", of::<claim::ClaimCreateOutput>),

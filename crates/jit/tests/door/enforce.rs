@@ -8,7 +8,7 @@ use holdfast_trial::Answer;
 use crate::bench::Bench;
 
 /// What changes no issue: it looks, or keeps claims, settings, identities and hooks.
-const HARMLESS: [&str; 54] = [
+const HARMLESS: [&str; 55] = [
     "init",
     "list",
     "show",
@@ -65,6 +65,7 @@ const HARMLESS: [&str; 54] = [
     "mcp",
     // A program of its own, which asks the same library.
     "serve",
+    "board",
 ];
 
 /// What makes something that nobody can hold yet, claims what it writes to, or concerns no single issue.

@@ -24,8 +24,9 @@ fn below(command: &Command, path: &[String], all: &mut Vec<Vec<String>>) {
     }
 }
 
-/// What a script cannot do without a server that is not everywhere: tests that start one type it.
-const NEEDS_A_SERVER: [&str; 2] = ["engine init etcd", "serve"];
+/// What a script cannot do without a server that is not everywhere, or without another program: tests that start those type
+/// it.
+const NEEDS_A_SERVER: [&str; 3] = ["board", "engine init etcd", "serve"];
 
 #[test]
 fn every_command_has_its_answers_for_people_and_for_programs() {

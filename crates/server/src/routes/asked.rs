@@ -13,6 +13,7 @@ use serde_json::value::{RawValue, to_raw_value};
 
 use super::Ask;
 use crate::body::Made;
+use crate::locks;
 use crate::problem::{Own, Problem};
 
 /// A document as text.
@@ -22,7 +23,7 @@ pub(super) fn made(document: &impl Serialize) -> Result<Made, Problem> {
 }
 
 pub(super) fn board(ask: &Ask) -> Result<Made, Problem> {
-    ask.watch.board(&ask.caller)
+    ask.watch.board(&ask.caller, &ask.asked)
 }
 
 /// As [`holdfast_tracker::queries::item::IssueListOutput`], of issues that are text already.
@@ -85,6 +86,10 @@ pub(super) fn graph(ask: &Ask) -> Result<Made, Problem> {
 
 pub(super) fn agents(ask: &Ask) -> Result<Made, Problem> {
     made(&all_agents(&session(&ask.caller)?, Some(&ask.watch.renewals()))?)
+}
+
+pub(super) fn locks(ask: &Ask) -> Result<Made, Problem> {
+    made(&locks::all(&ask.caller, &ask.also)?)
 }
 
 pub(super) fn runs(ask: &Ask) -> Result<Made, Problem> {

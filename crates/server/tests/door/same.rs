@@ -64,6 +64,17 @@ fn compare(bench: &Bench, server: &Server, issues: &[String]) {
         }
     }
     compare_board(bench, server);
+    compare_terminal(bench, server);
+}
+
+/// Compares the board of the page with the one of the terminal: one document, but for the moment.
+fn compare_terminal(bench: &Bench, server: &Server) {
+    let mut shown = bench.run_at("person:ann", &["--json", "board"], &bench.repo()).ok().json();
+    let mut told = server.get("/api/board").ok();
+    for board in [&mut shown, &mut told] {
+        assert!(board["board"].as_object_mut().unwrap().remove("at").is_some());
+    }
+    assert_eq!(timeless(shown), timeless(told));
 }
 
 /// Compares the board with what it was put together from.
@@ -124,7 +135,7 @@ fn step(dice: &mut Dice, bench: &Bench, server: &Server, linked: &Path, issues: 
         assert!(reply.status < 500, "{path} {body}: {reply:?}");
         reply
     };
-    match dice.roll(16) {
+    match dice.roll(18) {
         0 => {
             let labels = if dice.roll(2) == 0 { vec!["ui"] } else { Vec::new() };
             let body = json!({ "title": format!("issue {}", issues.len()), "priority": "high", "labels": labels, "gates": ["tests"] });
@@ -144,12 +155,14 @@ fn step(dice: &mut Dice, bench: &Bench, server: &Server, linked: &Path, issues: 
         12 => shell(&["claim", "release", &issue]),
         13 => shell(&["issue", "update", &issue, "--title", "retitled"]),
         14 => shell(&["dep", "add", &issue, &other]),
+        15 => shell(&["reserve", "add", "src/**", "--alone"]),
+        16 => shell(&["claim", "renew", &issue]),
         _ => shell(&["note", &issue, "by a command"]),
     }
 }
 
 #[test]
-fn commands_and_server_say_the_same() {
+fn commands_server_and_board_say_the_same() {
     for seed in seeds(2) {
         let mut dice = Dice::new(seed, Duration::from_secs(1));
         let bench = Bench::new();

@@ -3,15 +3,18 @@
 
 use std::collections::BTreeMap;
 
-use holdfast_kernel::{Lease, Stamp, Term};
+use holdfast_kernel::{Event, Lease, Stamp, Term};
+use holdfast_store::Record;
 use schemars::JsonSchema;
 use serde::Serialize;
+use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::leases::all;
 use crate::claims::lease::Shown;
 use crate::claims::queue;
 use crate::error::{Error, Result};
+use crate::feed::{Happened, Kind};
 use crate::ids::IssueId;
 use crate::issues::{Issues, Priority, Standing, State};
 use crate::queries::{Board, Claimed, Filter, Item, Node, Reason, Which};
@@ -113,6 +116,8 @@ pub struct Lane {
     pub gone: bool,
     /// What it holds.
     pub leases: Vec<Held>,
+    /// The paths that it has reserved.
+    pub reservations: Vec<Held>,
     /// What it waits for.
     pub waits_for: Vec<Awaited>,
 }
@@ -176,8 +181,56 @@ pub enum Needs {
     HolderGone,
 }
 
+/// How many leases renewals are counted for.
+const COUNTED: usize = 10_000;
+
 /// How often leases were renewed, by their ids.
-pub type Renewals = BTreeMap<String, u64>;
+#[derive(Clone, Debug, Default)]
+pub struct Renewals(BTreeMap<String, u64>);
+
+impl Renewals {
+    /// What the log has of them.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn load(session: &Session) -> Result<Self> {
+        let mut renewals = Self::default();
+        session.claims().medium.history(&mut |record| renewals.record(record))?;
+        Ok(renewals)
+    }
+
+    /// Counts what the log has.
+    pub fn record(&mut self, record: &Record) {
+        if matches!(record.event, Event::Renewed { .. }) {
+            self.count(record.lease.id.to_string());
+        }
+    }
+
+    /// Counts what is told as it happens.
+    pub fn happened(&mut self, one: &Happened) {
+        if one.kind != Kind::Claim {
+            return;
+        }
+        let payload = one.event.get("payload").unwrap_or(&one.event);
+        let what = one.event.get("event_type").or_else(|| one.event.get("op")).and_then(Value::as_str);
+        let lease = payload.get("lease_id").and_then(Value::as_str);
+        if let (Some("claim.renewed" | "renew"), Some(lease)) = (what, lease) {
+            self.count(lease.to_owned());
+        }
+    }
+
+    fn count(&mut self, lease: String) {
+        *self.0.entry(lease).or_default() += 1;
+        // Ids sort by age.
+        while self.0.len() > COUNTED {
+            self.0.pop_first();
+        }
+    }
+
+    fn of(&self, lease: &str) -> u64 {
+        self.0.get(lease).copied().unwrap_or(0)
+    }
+}
 
 /// How things stand.
 ///
@@ -190,7 +243,7 @@ pub fn look(session: &Session, renewals: Option<&Renewals>) -> Result<BoardOutpu
     let board = Board::load(&issues, claimed, &Filter::default(), Some((Which::All, &keep)))?;
     issues.warn(&board.problems);
     let worktrees = session.visible_worktrees();
-    let agents = lanes(&issues, &board, &worktrees, renewals)?;
+    let agents = lanes(&issues, &board.claimed, &worktrees, renewals)?;
     let mut cards = Vec::with_capacity(board.nodes.len());
     for node in &board.nodes {
         cards.push(finished(&board, node)?);
@@ -219,8 +272,7 @@ pub fn agents(session: &Session, renewals: Option<&Renewals>) -> Result<AgentsOu
     let claimed = Claimed::load(session)?;
     let issues = Issues::new(session);
     let worktrees = session.visible_worktrees();
-    let leases: Vec<&Lease> = claimed.iter().map(|(_, lease)| lease).collect();
-    let agents = held(&issues, &leases, &claimed.now, &worktrees, renewals)?;
+    let agents = lanes(&issues, &claimed, &worktrees, renewals)?;
     Ok(AgentsOutput { count: agents.len(), agents })
 }
 
@@ -261,26 +313,16 @@ fn finished(board: &Board<Kept>, node: &Node<Kept>) -> Result<Box<RawValue>> {
     RawValue::from_string(format!("{open},\"blocked_by\":{reasons}}}")).map_err(|error| bug(&error))
 }
 
-fn lanes<K: Send>(
+fn lanes(
     issues: &Issues<'_>,
-    board: &Board<K>,
-    worktrees: &[Entry],
-    renewals: Option<&Renewals>,
-) -> Result<Vec<Lane>> {
-    let leases: Vec<&Lease> = board.claimed.iter().map(|(_, lease)| lease).collect();
-    held(issues, &leases, &board.claimed.now, worktrees, renewals)
-}
-
-fn held(
-    issues: &Issues<'_>,
-    leases: &[&Lease],
-    now: &Stamp,
+    claimed: &Claimed,
     worktrees: &[Entry],
     renewals: Option<&Renewals>,
 ) -> Result<Vec<Lane>> {
     let session = issues.session();
     let mut lanes: BTreeMap<(String, Option<String>), Lane> = BTreeMap::new();
-    for (lease, shown) in leases.iter().zip(all(issues, leases.iter().copied(), now, worktrees)) {
+    let leases: Vec<&Lease> = claimed.iter().map(|(_, lease)| lease).chain(claimed.reserved()).collect();
+    for (lease, shown) in leases.iter().zip(all(issues, leases.iter().copied(), &claimed.now, worktrees)) {
         let key = (shown.agent_id.clone(), Some(shown.worktree_id.clone()));
         let lane = lanes.entry(key).or_insert_with(|| {
             let place = worktrees.iter().find(|entry| entry.is_place(&shown.worktree_id));
@@ -292,8 +334,9 @@ fn held(
                 ..Lane::of(&shown.agent_id)
             }
         });
-        let renewals = renewals.map(|known| known.get(&shown.lease_id).copied().unwrap_or(0));
-        lane.leases.push(Held { last_sign: rfc3339(last_sign(lease)), renewals, lease: shown });
+        let renewals = renewals.map(|known| known.of(&shown.lease_id));
+        let list = if shown.pattern.is_some() { &mut lane.reservations } else { &mut lane.leases };
+        list.push(Held { last_sign: rfc3339(last_sign(lease)), renewals, lease: shown });
     }
     for (line, who) in queue::waiting(session.sys(), session.control())? {
         let id = IssueId::parse(&line);
@@ -322,6 +365,7 @@ impl Lane {
             branch: None,
             gone: false,
             leases: Vec::new(),
+            reservations: Vec::new(),
             waits_for: Vec::new(),
         }
     }

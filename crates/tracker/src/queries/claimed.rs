@@ -16,6 +16,8 @@ pub struct Claimed {
     /// The log that grants the fences of this repository, if it has granted one.
     pub log: Option<String>,
     leases: BTreeMap<IssueId, Lease>,
+    /// The leases on paths that are reserved, by their fences.
+    reserved: Vec<Lease>,
 }
 
 impl Claimed {
@@ -26,9 +28,17 @@ impl Claimed {
     pub fn load(session: &Session) -> Result<Self> {
         let view = session.claims().view()?;
         let living = view.table.iter().filter(|lease| !lease.standing(&view.now).is_over());
-        let leases = living.filter_map(|lease| Some((IssueId::of(&lease.resource)?, lease.clone())));
+        let (mut leases, mut reserved) = (BTreeMap::new(), Vec::new());
+        for lease in living {
+            if let Some(id) = IssueId::of(&lease.resource) {
+                leases.insert(id, lease.clone());
+            } else if lease.resource.pattern().is_some() {
+                reserved.push(lease.clone());
+            }
+        }
+        reserved.sort_by_key(|lease| lease.fence);
         let log = view.counter.map(|counter| counter.to_string());
-        Ok(Self { leases: leases.collect(), now: view.now, log })
+        Ok(Self { leases, reserved, now: view.now, log })
     }
 
     /// What is claimed, for commands that only show it: where that cannot be told, they say so and go on.
@@ -39,7 +49,12 @@ impl Claimed {
         match Self::load(session) {
             Err(error) => {
                 session.notice(&Notice::ClaimsUnknown(error.to_string()));
-                Ok(Self { now: session.sys().clock.now()?, log: None, leases: BTreeMap::new() })
+                Ok(Self {
+                    now: session.sys().clock.now()?,
+                    log: None,
+                    leases: BTreeMap::new(),
+                    reserved: Vec::new(),
+                })
             }
             claimed => claimed,
         }
@@ -62,6 +77,12 @@ impl Claimed {
     #[must_use]
     pub fn holder(&self, id: IssueId) -> Option<&str> {
         self.leases.get(&id).map(|lease| lease.holder.agent.as_str())
+    }
+
+    /// The leases on paths that are reserved, by their fences.
+    #[must_use]
+    pub fn reserved(&self) -> &[Lease] {
+        &self.reserved
     }
 
     /// All of them, by issue.

@@ -61,7 +61,7 @@ function mood(lane, at) {
 }
 function lane(one, at) {
     const [word, kind] = mood(one, at);
-    return h('article', { class: 'lane', key: `${one.agent_id} ${one.worktree_id}`, 'aria-label': one.agent_id }, h('header', {}, h('h3', {}, one.agent_id), badge(word, kind), h('div', { class: 'dim where' }, one.path ? h('span', { title: one.path }, basename(one.path)) : one.worktree_id ?? 'only waits', one.branch && [' on ', h('span', {}, one.branch)])), one.leases.map((lease) => held(lease, at)), one.waits_for.map((awaited) => h('p', { class: 'waits', key: `waits ${awaited.resource}` }, 'waits for ', issueLink(awaited.resource, awaited.handle, awaited.title))));
+    return h('article', { class: 'lane', key: `${one.agent_id} ${one.worktree_id}`, 'aria-label': one.agent_id }, h('header', {}, h('h3', {}, one.agent_id), badge(word, kind), h('div', { class: 'dim where' }, one.path ? h('span', { title: one.path }, basename(one.path)) : one.worktree_id ?? 'only waits', one.branch && [' on ', h('span', {}, one.branch)])), one.leases.map((lease) => held(lease, at)), one.reservations.length > 0 && h('ul', { class: 'reserved', 'aria-label': 'Reserved paths' }, one.reservations.map((lease) => reserved(lease, at))), one.waits_for.map((awaited) => h('p', { class: 'waits', key: `waits ${awaited.resource}` }, 'waits for ', issueLink(awaited.resource, awaited.handle, awaited.title))));
 }
 function held(lease, at) {
     const what = lease.issue_id === undefined ? h('span', { class: 'issue' }, h('code', {}, lease.resource ?? '')) : issueLink(lease.issue_id, lease.handle ?? '', lease.title);
@@ -72,6 +72,10 @@ function held(lease, at) {
         facts.push(` · process ${lease.keeper.pid} is gone`);
     const note = () => lease.issue_id && open(addNote(lease.issue_id, `${lease.handle} ${lease.title}`));
     return h('div', { class: 'held', key: lease.lease_id }, what, bar(lease, at), h('p', { class: 'dim' }, facts), lease.reason && h('p', { class: 'dim' }, '“', lease.reason, '”'), h('div', { class: 'buttons' }, leaseButtons(lease), lease.issue_id && button('Note', note)));
+}
+/** Paths that others keep their hands off. */
+function reserved(lease, at) {
+    return h('li', { key: lease.lease_id }, h('p', {}, lease.shared ? 'shares ' : 'reserves ', h('code', {}, lease.pattern ?? '')), bar(lease, at));
 }
 function pool(one) {
     const busy = one.workers.filter((worker) => worker.task !== null).length;

@@ -71,6 +71,9 @@ const board = new Fetched(() => {
 export const detail = new Fetched(() => changed());
 export const graph = new Fetched(() => changed());
 export const events = new Fetched(() => changed());
+export const locks = new Fetched(() => changed());
+/** What other doors hold changes without an event of ours. */
+const OTHERS_MS = 5000;
 /** What a request that failed says of the server; and what it says to whoever looks. */
 function failed(error) {
     if (error instanceof Refused && error.status === 401)
@@ -95,6 +98,7 @@ function heard() {
 }
 export function start(onChange) {
     changed = onChange;
+    window.setInterval(() => document.hidden || locks.refresh(), OTHERS_MS);
     board.want(async () => {
         const found = await getChanged('/api/board', tag);
         if (!found)
@@ -105,7 +109,7 @@ export function start(onChange) {
 }
 /** Looks at everything again that is shown. */
 export function refresh() {
-    for (const one of [board, detail, graph, events])
+    for (const one of [board, detail, graph, events, locks])
         one.refresh();
 }
 export function setLine(line, why = '') {
@@ -118,7 +122,7 @@ export function setLine(line, why = '') {
 function schedule() {
     window.clearTimeout(again);
     const left = (known.board?.agents ?? [])
-        .flatMap((lane) => lane.leases)
+        .flatMap((lane) => [...lane.leases, ...lane.reservations])
         .flatMap((lease) => (lease.expires_at === null ? [] : [Date.parse(lease.expires_at) - now()]))
         .filter((ms) => ms > -2000);
     const wait = Math.max(500, Math.min(AT_LATEST_MS, ...left.map((ms) => ms + 300)));
@@ -155,4 +159,7 @@ export async function loadGraph() {
 }
 export async function loadEvents() {
     return (await get('/api/claims/history')).events;
+}
+export async function loadLocks() {
+    return get('/api/locks');
 }

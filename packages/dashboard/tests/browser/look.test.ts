@@ -11,7 +11,7 @@ import { World } from '../support/world.js';
 
 const WANTED = process.env['HOLDFAST_SCREENSHOTS'] ?? '';
 const DOCS = new URL('../../../../docs/pictures', import.meta.url).pathname;
-const OF_DOCS = ['now-light-1280', 'now-dark-390', 'board-dark-1280', 'issue-light-1280', 'graph-light-1280', 'history-light-1280'];
+const OF_DOCS = ['now-light-1280', 'now-dark-390', 'board-dark-1280', 'issue-light-1280', 'graph-light-1280', 'history-light-1280', 'locks-light-1280'];
 
 /** Keeps a picture, if it is wanted. */
 async function picture({ page }: Tab, name: string): Promise<void> {
@@ -30,7 +30,11 @@ beforeAll(async () => {
   world = new World();
   trees = await orchard(world);
   browser = await launch('chromium');
-  tab = await open(browser, await world.serve());
+  const vault = join(world.root, 'vault');
+  world.other('kc_cli', ['vault', 'init', vault]);
+  world.other('kc_cli', ['doc', 'add', vault, 'chapter-1']);
+  world.other('kc_cli', ['lineage', 'lock', 'acquire', vault, 'chapter-1', 'bert']);
+  tab = await open(browser, await world.serve('--also', vault, '--also', join(world.root, 'nowhere')));
 });
 
 afterAll(async () => {
@@ -67,6 +71,7 @@ describe.each([
   ['light', 390, 844],
   ['light', 1920, 1080],
   ['dark', 390, 844],
+  ['dark', 1920, 1080],
   ['light', 1280, 800],
   ['dark', 1280, 800],
 ] as const)('%s at %i pixels', (scheme, width, height) => {
@@ -77,6 +82,7 @@ describe.each([
       ['issue', `#/issue/${trees.press}`, 'Repair the cider press'],
       ['graph', '#/graph', 'also what is over'],
       ['history', '#/history?last=1h', 'agent:bert'],
+      ['locks', '#/locks', 'chapter-1'],
     ] as const;
 
   test('every view fits', async () => {

@@ -37,6 +37,7 @@ export async function orchard(world: World): Promise<Orchard> {
   world.jit(['claim', 'acquire', prune], 'agent:bert', one);
   world.jit(['issue', 'update', prune, '--state', 'in_progress'], 'agent:bert', one);
   world.jit(['claim', 'renew', prune], 'agent:bert', one);
+  world.jit(['reserve', 'add', 'orchard/north/**', '--issue', prune], 'agent:bert', one);
   world.jit(['claim', 'acquire', press, '--ttl', '900'], 'agent:cleo', two);
   world.jit(['issue', 'update', press, '--state', 'in_progress'], 'agent:cleo', two);
   try {

@@ -8,12 +8,14 @@ import { dirname, join } from 'node:path';
 const JIT = process.env['JIT'] ?? new URL('../../../../target/debug/jit', import.meta.url).pathname;
 
 export class World {
-  readonly root = mkdtempSync(join(tmpdir(), 'holdfast-dashboard-'));
-  readonly repo = join(this.root, 'orchard');
+  readonly root: string;
+  readonly repo: string;
   url = '';
   #server: ChildProcess | null = null;
 
-  constructor() {
+  constructor(parent = tmpdir()) {
+    this.root = mkdtempSync(join(parent, 'holdfast-dashboard-'));
+    this.repo = join(this.root, 'orchard');
     mkdirSync(join(this.root, 'home'));
     mkdirSync(this.repo);
     this.git(['init', '-q', '-b', 'main']);
@@ -23,7 +25,7 @@ export class World {
 
   get #env(): Record<string, string> {
     const person = { GIT_AUTHOR_NAME: 'A', GIT_AUTHOR_EMAIL: 'a@example.org', GIT_COMMITTER_NAME: 'A', GIT_COMMITTER_EMAIL: 'a@example.org' };
-    return { PATH: `${dirname(JIT)}:${process.env['PATH'] ?? ''}`, HOME: join(this.root, 'home'), GIT_CONFIG_NOSYSTEM: '1', NO_COLOR: '1', ...person };
+    return { PATH: `${dirname(JIT)}:${process.env['PATH'] ?? ''}`, HOME: join(this.root, 'home'), GIT_CONFIG_NOSYSTEM: '1', NO_COLOR: '1', IC_LOCK_ROOT: join(this.root, 'ic-locks'), ...person };
   }
 
   git(words: readonly string[], at = this.repo): string {
@@ -67,8 +69,13 @@ export class World {
     return ids;
   }
 
-  async serve(): Promise<string> {
-    const server = spawn(join(dirname(JIT), 'jit-server'), ['--json', '--agent-id', 'person:eve'], { cwd: this.repo, env: this.#env, stdio: ['ignore', 'pipe', 'inherit'] });
+  /** Another door's program, beside ours. */
+  other(program: string, words: readonly string[], at = this.root): string {
+    return execFileSync(join(dirname(JIT), program), words, { cwd: at, env: this.#env, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] });
+  }
+
+  async serve(...more: string[]): Promise<string> {
+    const server = spawn(join(dirname(JIT), 'jit-server'), ['--json', '--agent-id', 'person:eve', ...more], { cwd: this.repo, env: this.#env, stdio: ['ignore', 'pipe', 'inherit'] });
     this.#server = server;
     this.url = await new Promise<string>((resolve, reject) => {
       let said = '';

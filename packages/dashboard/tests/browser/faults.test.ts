@@ -1,0 +1,222 @@
+// What goes wrong behind the page: it says so, keeps what it has, and comes back by itself. And what is only for whoever holds it.
+
+import { execFileSync } from 'node:child_process';
+import { closeSync, mkdirSync, mkdtempSync, openSync, renameSync, rmSync, unlinkSync, writeSync } from 'node:fs';
+import { get, type ClientRequest } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { answer, go, isClosed, launch, openApart, press, sees, text, type Started, type Tab } from '../support/browsers.js';
+import { World } from '../support/world.js';
+
+let browser: Started;
+
+beforeAll(async () => {
+  browser = await launch('chromium');
+});
+
+afterAll(async () => {
+  await browser?.close();
+});
+
+const isLive = (tab: Tab) => tab.page.waitForFunction(() => document.body.dataset['line'] === 'live' && document.querySelector('#banner')?.textContent === '');
+
+describe('a repository that is moved away', () => {
+  let world: World;
+  afterAll(() => world?.end());
+
+  test('is told of, and found again', async () => {
+    world = new World();
+    const issue = world.issue('Turn the compost');
+    world.jit(['claim', 'acquire', issue]);
+    const tab = await openApart(browser, await world.serve());
+    await sees(tab.page, 'Turn the compost');
+    const aside = join(world.root, 'aside');
+    renameSync(world.repo, aside);
+    await sees(tab.page, 'cannot be read', '#banner');
+    expect(await text(tab.page)).toContain('Turn the compost');
+    renameSync(aside, world.repo);
+    await isLive(tab);
+    world.jit(['claim', 'release', issue]);
+    await sees(tab.page, 'Nobody holds or waits for anything.');
+    await tab.page.close();
+  });
+});
+
+describe('a disk that is full', () => {
+  let world: World | null = null;
+  let disk = '';
+
+  afterAll(async () => {
+    await world?.end();
+    if (disk) {
+      execFileSync('umount', ['-l', disk]);
+      rmSync(disk, { recursive: true });
+    }
+  });
+
+  test('refuses with the reason, keeps what is shown, and goes on when there is room', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'holdfast-small-disk-'));
+    try {
+      execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=4m', 'tmpfs', folder], { stdio: 'pipe' });
+    } catch (error) {
+      rmSync(folder, { recursive: true });
+      console.log(`skipped: no disk of our own can be had: ${String(error)}`);
+      return;
+    }
+    disk = folder;
+    world = new World(disk);
+    const issue = world.issue('Stack the firewood');
+    const tab = await openApart(browser, await world.serve());
+    await go(tab.page, `#/issue/${issue}`);
+    await sees(tab.page, 'Nobody holds it.');
+    fill(join(disk, 'filler'));
+    await press(tab.page, 'Claim');
+    await answer(tab.page, {});
+    await sees(tab.page, 'free some space', 'dialog .refusal');
+    expect(await text(tab.page)).toContain('Stack the firewood');
+    unlinkSync(join(disk, 'filler'));
+    await tab.page.$eval('dialog[open] button[type=submit]', (one) => (one as HTMLElement).click());
+    await sees(tab.page, 'Held by person:eve');
+    await isClosed(tab.page);
+    await isLive(tab);
+    await tab.page.close();
+  });
+});
+
+/** Writes until nothing more fits. */
+function fill(path: string): void {
+  const file = openSync(path, 'w');
+  try {
+    for (let size = 1 << 16; size > 0; size >>= 1) {
+      for (;;) {
+        try {
+          if (writeSync(file, Buffer.alloc(size)) < size) break;
+        } catch {
+          break;
+        }
+      }
+    }
+  } finally {
+    closeSync(file);
+  }
+}
+
+describe('dragging', () => {
+  let world: World;
+  afterAll(() => world?.end());
+
+  test('moves what is held, and nothing else', async () => {
+    world = new World();
+    const [mine, theirs] = [world.issue('Mine to move'), world.issue('Not mine to move')];
+    world.jit(['claim', 'acquire', mine], 'person:eve');
+    world.jit(['claim', 'acquire', theirs], 'agent:ada');
+    const { page, complaints } = await openApart(browser, await world.serve());
+    await go(page, '#/board');
+    await sees(page, 'Mine to move');
+    const drag = async (title: string, to: string) => {
+      const from = await page.waitForFunction((title) => [...document.querySelectorAll('.card')].find((card) => card.querySelector('a')?.textContent?.endsWith(` ${title}`))?.querySelector('a'), {}, title);
+      const [start, end] = [await from.asElement()?.boundingBox(), await (await page.$(`[data-state=${to}]`))?.boundingBox()];
+      if (!start || !end) throw new Error('nothing to drag');
+      await page.mouse.move(start.x + 20, start.y + 8);
+      await page.mouse.down();
+      await page.mouse.move(end.x + 60, end.y + 20, { steps: 8 });
+      await page.mouse.move(end.x + 64, end.y + 24, { steps: 2 });
+      await page.mouse.up();
+    };
+    const draggable = () => page.$$eval('.card[draggable=true] a', (all) => all.map((one) => one.textContent?.replace(/^\S+ /, '')));
+    expect(await draggable()).toEqual(['Mine to move']);
+    await drag('Not mine to move', 'in_progress');
+    // A drop that did something would have opened a dialog before the next one can be made.
+    await drag('Mine to move', 'in_progress');
+    await page.waitForSelector('dialog[open]');
+    expect(await text(page, 'dialog')).toContain('Mine to move');
+    expect(await text(page, 'dialog')).not.toContain('Not mine');
+    await answer(page, {});
+    await isClosed(page);
+    await expect.poll(() => world.json<{ issue: { state: string } }>(['show', mine]).issue.state).toBe('in_progress');
+    expect(world.json<{ issue: { state: string } }>(['show', theirs]).issue.state).toBe('ready');
+    expect(complaints).toEqual([]);
+    await page.close();
+  });
+});
+
+describe('all locks', () => {
+  let world: World;
+  afterAll(() => world?.end());
+
+  test('of this repository and of the other doors, in one table', async () => {
+    world = new World();
+    const issue = world.issue('Hold the ladder');
+    world.jit(['claim', 'acquire', issue]);
+    world.jit(['reserve', 'add', 'barn/**', '--issue', issue]);
+    const vault = join(world.root, 'vault');
+    world.other('kc_cli', ['vault', 'init', vault]);
+    world.other('kc_cli', ['doc', 'add', vault, 'chapter-1']);
+    world.other('kc_cli', ['lineage', 'lock', 'acquire', vault, 'chapter-1', 'bert']);
+    world.other('jvs', ['init', 'designs']);
+    world.other('jvs', ['--session-file', join(world.root, 'session'), 'lock', 'acquire'], join(world.root, 'designs', 'main'));
+    const locks = join(world.root, 'ic-locks');
+    mkdirSync(locks, { mode: 0o700 });
+    world.other('ic', ['lock', 'acquire', 'deploy', 'prod', '--pid', String(process.pid), '--owner', 'cleo']);
+    const nowhere = join(world.root, 'nowhere');
+    const tab = await openApart(browser, await world.serve('--also', vault, '--also', join(world.root, 'designs'), '--also', nowhere));
+    const { page, complaints } = tab;
+    await page.keyboard.press('5');
+    for (const words of ['Hold the ladder', 'barn/**', 'chapter-1', 'bert', 'deploy prod', 'cleo', 'main', 'claim.acquired', 'lock.acquired', 'there is no such directory', 'ic keeps no history of its locks']) await sees(page, words);
+    const rows = () => page.$$eval('section[aria-labelledby=held] tbody tr', (all) => all.length);
+    expect(await rows()).toBe(5);
+    // What another door does is seen without an event of ours.
+    world.other('ic', ['lock', 'release', 'deploy', 'prod', '--owner', 'cleo']);
+    await expect.poll(rows, { timeout: 60_000 }).toBe(4);
+    expect(await page.$$eval('main button', (all) => all.length)).toBe(0);
+    expect(complaints).toEqual([]);
+    await page.close();
+  });
+});
+
+describe('many pages', () => {
+  const PAGES = process.env['HOLDFAST_LONG'] ? 100 : 8;
+  const FOLLOWERS = 100 - PAGES;
+  const ROUNDS = process.env['HOLDFAST_LONG'] ? 20 : 6;
+  let world: World;
+  const followers: ClientRequest[] = [];
+
+  afterAll(async () => {
+    followers.forEach((one) => one.destroy());
+    await world?.end();
+  });
+
+  /** Whatever a page does when it is told of something, without the page. */
+  function follow(url: URL, token: string): void {
+    const ask = (path: string) => ({ host: url.hostname, port: url.port, path, headers: { Authorization: `Bearer ${token}` } });
+    followers.push(get(ask('/api/events'), (events) => events.on('data', (piece: Buffer) => String(piece).includes('event:') && get(ask('/api/board'), (board) => board.resume()))));
+  }
+
+  test('a claim made in a shell is on each of a hundred within a second', async () => {
+    world = new World();
+    const url = new URL(await world.serve());
+    for (let number = 0; number < FOLLOWERS; number += 1) follow(url, url.hash.replace('#token=', ''));
+    const tabs: Tab[] = [];
+    for (let number = 0; number < PAGES; number += 1) tabs.push(await openApart(browser, world.url));
+    const took: number[] = [];
+    for (let round = 0; round < ROUNDS; round += 1) {
+      const words = `Row ${round} of the beans`;
+      const issue = world.issue(words);
+      const seen = tabs.map(({ page }) => page.waitForFunction((words) => document.querySelector('.lanes')?.textContent?.includes(words) && Date.now(), { polling: 'mutation' }, words));
+      world.jit(['claim', 'acquire', issue]);
+      const from = Date.now();
+      for (const one of seen) took.push(Number(await (await one).jsonValue()) - from);
+      world.jit(['claim', 'release', issue]);
+    }
+    took.sort((a, b) => a - b);
+    const at = (share: number) => took[Math.min(took.length - 1, Math.floor(took.length * share))] ?? Number.NaN;
+    console.log(`${PAGES} pages and ${FOLLOWERS} followers, ${took.length} looks: p50 ${at(0.5)} ms, p99 ${at(0.99)} ms`);
+    // How long it takes is the machine's affair, too: the aim is held where a long run has it to itself.
+    if (process.env['HOLDFAST_LONG']) expect(at(0.99)).toBeLessThan(1000);
+    for (const { page, complaints } of tabs) {
+      expect(complaints).toEqual([]);
+      await page.close();
+    }
+  });
+});
