@@ -157,7 +157,7 @@ pub(super) fn ic(programs: &Programs, root: Option<&Path>, found: &mut Found) {
             title: None,
             issue_id: None,
             holder: text(lock, "/owner"),
-            since: number(lock, "/created").and_then(|secs| moment(secs * 1_000)),
+            since: number(lock, "/created").and_then(|secs| moment(secs.checked_mul(1_000)?)),
             until: None,
             fence: number(lock, "/fence"),
             state: if is_dead { "holder gone".to_owned() } else { word },
