@@ -304,6 +304,40 @@ fn two_landers_land_both_whenever_they_meet() {
     others_act_at_every_step(false);
 }
 
+/// Somebody else lands the same branch between any two steps, also before the claim for it is there: it lands once.
+#[test]
+fn two_who_land_one_branch_land_it_once() {
+    let ground = Ground::with_origin();
+    let (cut, other) = (Cut::new(), ground.agent("b"));
+    let mut cuts = 0;
+    for step in steps() {
+        let (title, work) = (format!("same-{step}"), format!("work-{step}"));
+        let id = ground.issue(&title, &[]);
+        ground.main(&["push", "-q", "origin", "main"]);
+        let agent = ground.agent(&format!("a{step}"));
+        agent.begin(&id, &title);
+        agent.run(&["finish", "-a", "-m", &work, "--no-land"]).ok();
+        // Only the remote has the branch, so git is asked where it is.
+        let branch = agent.git(&["branch", "--show-current"]);
+        agent.git(&["switch", "-q", "--detach"]);
+        agent.git(&["branch", "-q", "-D", &branch]);
+        cut.act(&format!("cd '{}' && JIT_AGENT_ID={} '{JIT}' land {id}", other.at.display(), other.name));
+        let (struck, answer) = cut.run(&agent, &["land", &id], step, Strike::Act);
+        let code = answer.as_ref().unwrap().code;
+        assert!(code == Some(0) || struck && code == Some(3), "step {step}: {}", answer.unwrap());
+        ground.main(&["fetch", "-q", "origin"]);
+        let subjects = ground.main(&["log", "--format=%s", "origin/main"]);
+        let times = subjects.lines().filter(|subject| *subject == title || *subject == work).count();
+        assert_eq!((times, ground.told(&id)), (1, pair("done", "landed")), "step {step}: {subjects}");
+        if !struck {
+            break;
+        }
+        cuts += 1;
+        ground.bench.jit(&["sync"]).ok();
+    }
+    assert!(cuts > 2, "nobody came in between");
+}
+
 #[test]
 fn a_target_that_moves_is_built_on() {
     others_act_at_every_step(true);

@@ -131,13 +131,16 @@ pub fn land(session: &Session, id: IssueId, with: &[IssueId]) -> Result<Outcome>
     let (Some(repository), Some(root)) = (session.repository(), session.root()) else {
         return Err(nothing());
     };
-    let Standing::OnBranch { branch } = issues.see(id, Scope::All, |seen| seen.standing.clone())? else {
-        return Err(nothing());
+    let waits_on = || {
+        let standing = Issues::new(session).see(id, Scope::All, |seen| seen.standing.clone())?;
+        Ok::<_, Error>(match standing {
+            Standing::OnBranch { branch } => Some(branch),
+            _ => None,
+        })
     };
+    waits_on()?.ok_or_else(nothing)?;
     let target = Target::find(&session.caller, repository, session.config())?.ok_or_else(nothing)?;
     let _working = Working::begin(session)?;
-    let plumbing = Plumbing::new(session, root);
-    let source = plumbing.tip(&branch)?;
     let agent = session.agent()?;
     // Whoever dies while it lands what somebody else finished holds nobody up for long.
     let range = session.config().policy().rule_for(session.holder()?).ttl;
@@ -145,10 +148,17 @@ pub fn land(session: &Session, id: IssueId, with: &[IssueId]) -> Result<Outcome>
     let ttl = usual.min(LANDING).max(range.min);
     let terms = Terms { request: Request::Finite(ttl), reason: None, reserve: None };
     let taken = take::acquire(session, id, &terms, None)?;
-    let mut finisher = Finisher::new(session, id, taken.lease, plumbing, target)?;
-    finisher.branch = Some(branch);
+    let mut finisher = Finisher::new(session, id, taken.lease, Plumbing::new(session, root), target)?;
     let asked = Asked { with: with.to_vec(), ..Asked::default() };
-    match finisher.check_others(&source, &asked).and_then(|()| finisher.land(&source, None)) {
+    let mut landing = || {
+        // Somebody else may have landed it, or gone on with it, before it was granted here.
+        let branch = waits_on()?.ok_or_else(nothing)?;
+        let source = finisher.plumbing.tip(&branch)?;
+        finisher.branch = Some(branch);
+        finisher.check_others(&source, &asked)?;
+        finisher.land(&source, None)
+    };
+    match landing() {
         // The claim was for the moment: what is done on a branch says so under the claim that it was done under.
         Ok(how @ (How::Landed { .. } | How::Done)) => finisher.conclude(how),
         Ok(how) => {
