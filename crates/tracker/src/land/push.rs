@@ -141,7 +141,7 @@ fn refuse_granted_since(session: &Session, id: IssueId, branch: &str) -> Result<
 }
 
 fn plain(session: &Session, plumbing: &Plumbing<'_>, branch: &str) -> Result<()> {
-    let mut git = plumbing.remote_git();
+    let mut git = plumbing.remote_git()?;
     if let Some(agent) = session.known_agent() {
         git = git.env("JIT_AGENT_ID", Some(agent.to_string().into()));
     }
