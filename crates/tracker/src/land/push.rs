@@ -133,7 +133,7 @@ fn refuse_granted_since(session: &Session, id: IssueId, branch: &str) -> Result<
     match since.filter(|_| had_it) {
         Some(other) => {
             let agent = &other.agent;
-            let why = format!("{agent} was granted the issue after it was given back here");
+            let why = format!("{agent} was granted the issue after this worktree had it");
             Err(LandError::PushRefused { branch: branch.to_owned(), why }.into())
         }
         None => Ok(()),
