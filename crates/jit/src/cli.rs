@@ -47,7 +47,7 @@ pub use issue::{CreateIssue, Issue, UpdateIssue};
 pub use mcp::Mcp;
 pub use note::Note;
 pub use prime::{HookOf, Prime};
-pub use query::{Filters, Graph, GraphFormat, ListFilters, Log, Query, Search, Sort};
+pub use query::{Filters, Fresh, Graph, GraphFormat, ListFilters, Log, Query, Search, Sort};
 pub use reserve::{AddReservation, Reserve};
 pub use run::{Guardian, Run};
 pub use serve::Serve;
@@ -264,7 +264,11 @@ pub enum Typed {
     #[command(subcommand)]
     Issue(Deferred<Issue>),
     /// Show issues, claims and what to work on next
-    Status,
+    #[command(after_help = "Examples:\n  jit status\n  jit status --fresh")]
+    Status {
+        #[command(flatten)]
+        claims: Fresh,
+    },
     /// List issues: all, available or blocked
     #[command(subcommand)]
     Query(Deferred<Query>),

@@ -92,7 +92,7 @@ fn typed(context: &Context, command: Typed) -> Result<Report> {
         Typed::Log(typed) => log::run(context, &typed),
         Typed::Help { command } => shell::help(&command),
         Typed::Issue(Deferred(command)) => issue::run(context, &command),
-        Typed::Status => status::run(context),
+        Typed::Status { claims } => status::run(context, claims),
         Typed::Doctor => doctor::run(context),
         Typed::Query(Deferred(command)) => query::run(context, &command),
         Typed::Graph(Deferred(command)) => graph::run(context, &command),

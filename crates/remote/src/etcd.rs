@@ -17,7 +17,7 @@ use holdfast_kernel::Millis;
 use holdfast_sys::Sys;
 use serde::Deserialize;
 
-pub use client::User;
+pub use client::{Secret, User};
 pub use tls::Tls;
 
 use crate::head::{Note, StepWire};

@@ -12,17 +12,22 @@
 #[path = "support/proxy.rs"]
 mod proxy;
 mod support;
+#[path = "support/told.rs"]
+mod told;
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use holdfast_kernel::{Answer, Command, Fence, Lease, LeaseId, Millis, Refusal};
-use holdfast_remote::etcd::{Access, Etcd, Tls};
+use holdfast_kernel::{Acquire, Answer, Command, Fence, Lease, LeaseId, Millis, Refusal, Request};
+use holdfast_remote::etcd::{Access, Etcd, Secret, Tls};
 use holdfast_remote::local::Local;
+use holdfast_remote::register::{Found, Mark, Next, Past, Swap, Unreachable, Version};
 use holdfast_remote::shared::Trust;
-use holdfast_remote::{Register as _, Settings, Shared};
+use holdfast_remote::{Register, Settings, Shared};
+use holdfast_sim::check::Property;
+use holdfast_sim::history::Told;
 use holdfast_store::conformance::{self, ManualClock, Planted, Subject};
 use holdfast_store::{Error, JournaledMedium, Medium, Result, Trouble};
 use holdfast_sys::Sys;
@@ -30,6 +35,7 @@ use holdfast_trial::etcd::Cluster;
 use holdfast_trial::secured::Secured;
 use proxy::{Fault, Proxy};
 use support::{COUNTER, policy, trouble, wanted};
+use told::{Book, Client};
 
 fn access(urls: &[String], namespace: &str) -> Access {
     Access {
@@ -202,51 +208,29 @@ fn whatever_the_network_does_to_two_transactions_each_is_done_once() {
             let namespace = format!("network-{number}");
             let dir = scratch.path().join(&namespace);
             made(&Sys::os(), &dir.join("calm"), &cluster.urls(), &namespace);
-            let ann = open_at(&Sys::os(), &dir.join("ann"), &[proxy.url()], &namespace);
+            let book = Book::new(&[0; 2]);
+            let open = |sys: &Sys| open_at(sys, &dir.join("ann"), &[proxy.url()], &namespace);
+            let ann = book.client(0, "ann", open);
             proxy.next(&[first, second]);
-            let lease = match ann.transact(&policy(), &wanted("one", "ann")) {
-                Ok(Answer::Granted(lease)) => lease,
+            let lease = match ann.ask(wanted("one", "ann")) {
+                Told::Answer(Answer::Granted(lease)) => lease,
                 other => panic!("{first:?} then {second:?}: {other:?}"),
             };
             let release = Command::Release { lease: lease.id, holder: lease.holder.clone() };
-            let released = ann.transact(&policy(), &release);
+            let released = ann.ask(release);
             assert!(
-                matches!(&released, Ok(Answer::Released(was)) if *was == lease),
+                matches!(&released, Told::Answer(Answer::Released(was)) if *was == lease),
                 "{first:?}, {second:?}: {released:?}"
             );
             proxy.next(&[]);
             proxy.deliver();
-            let calm = open_at(&Sys::os(), &dir.join("calm"), &cluster.urls(), &namespace);
-            assert_eq!(calm.history(&mut |_| ()).unwrap().records, 2, "{first:?} then {second:?}");
+            let calm = |sys: &Sys| open_at(sys, &dir.join("calm"), &cluster.urls(), &namespace);
+            let calm = book.client(1, "calm", calm);
+            calm.look();
+            assert_eq!(calm.shared.history(&mut |_| ()).unwrap().records, 2, "{first:?} then {second:?}");
+            book.judge(&calm.shared);
         }
     }
-}
-
-/// Takes and gives back one thing, again and again: while somebody has it, nobody else is told that it does.
-fn turns(shared: &Shared, who: &str, busy: &Mutex<()>, until: &AtomicBool) -> u32 {
-    let mut done = 0;
-    while !until.load(Ordering::SeqCst) {
-        let lease = match take(shared, "one", who) {
-            Ok(lease) => lease,
-            Err(Error::Refused(Refusal::Held { .. })) => continue,
-            // What could not be found out is found out by the next one.
-            Err(Error::Shared { trouble: Trouble::Unavailable | Trouble::Unresolved, .. }) => continue,
-            Err(error) => panic!("{who}: {error}"),
-        };
-        let alone = busy.try_lock().unwrap_or_else(|_| panic!("{who} and somebody else have it"));
-        done += 1;
-        std::thread::sleep(Duration::from_millis(2));
-        drop(alone);
-        let release = Command::Release { lease: lease.id, holder: lease.holder.clone() };
-        loop {
-            match shared.transact(&policy(), &release) {
-                Ok(_) | Err(Error::Refused(_)) => break,
-                Err(Error::Shared { trouble: Trouble::Unavailable | Trouble::Unresolved, .. }) => {}
-                Err(error) => panic!("{who}: {error}"),
-            }
-        }
-    }
-    done
 }
 
 fn long() -> bool {
@@ -256,23 +240,30 @@ fn long() -> bool {
 #[test]
 fn nobody_is_told_yes_twice_while_leaders_are_killed_and_stopped() {
     let Some((scratch, mut cluster)) = cluster(3) else { return };
-    let urls = cluster.urls();
-    let (busy, until) = (Mutex::new(()), AtomicBool::new(false));
-    let clones: Vec<(String, Shared)> = (0..4)
+    let (urls, until, book) = (cluster.urls(), AtomicBool::new(false), Book::new(&[0; 5]));
+    let clones: Vec<Client> = (0..4)
         .map(|number| {
             let who = format!("clone-{number}");
             // Each asks another member first.
             let mut own = urls.clone();
             own.rotate_left(number % urls.len());
-            (who.clone(), made(&Sys::os(), &scratch.path().join(who), &own, "leaders"))
+            let dir = scratch.path().join(&who);
+            book.client(number, &who, |sys| made(sys, &dir, &own, "leaders"))
         })
         .collect();
     let mut first_grants = Vec::new();
     let done: Vec<u32> = std::thread::scope(|scope| {
-        let (busy, until) = (&busy, &until);
-        let turns = clones.iter().map(|(who, shared)| scope.spawn(move || turns(shared, who, busy, until)));
-        let turns: Vec<_> = turns.collect();
-        let watcher = open_at(&Sys::os(), &scratch.path().join("watcher"), &urls, "leaders");
+        let until = &until;
+        let turns = move |clone: &Client| {
+            let mut done = 0;
+            while !until.load(Ordering::SeqCst) {
+                done += u32::from(clone.turn("one"));
+            }
+            done
+        };
+        let turns: Vec<_> = clones.iter().map(|clone| scope.spawn(move || turns(clone))).collect();
+        let dir = scratch.path().join("watcher");
+        let watcher = book.client(4, "watcher", |sys| open_at(sys, &dir, &urls, "leaders"));
         for round in 0..if long() { 6 } else { 2 } {
             std::thread::sleep(Duration::from_millis(300));
             let leader = cluster.leader();
@@ -282,7 +273,7 @@ fn nobody_is_told_yes_twice_while_leaders_are_killed_and_stopped() {
             } else {
                 cluster.pause(leader);
             }
-            while take(&watcher, &format!("first-{round}"), "watcher").is_err() {}
+            while watcher.take(&format!("first-{round}")).is_none() {}
             first_grants.push(began.elapsed());
             if round % 2 == 0 {
                 cluster.restart(leader);
@@ -295,7 +286,94 @@ fn nobody_is_told_yes_twice_while_leaders_are_killed_and_stopped() {
     });
     println!("grants by clone {done:?}, first grant after the leader was gone {first_grants:?}");
     assert!(done.iter().sum::<u32>() > 10, "{done:?}");
-    clones[0].1.history(&mut |_| ()).unwrap();
+    book.judge(&clones[0].shared);
+}
+
+#[test]
+fn whoever_slept_past_its_lease_is_refused_and_the_next_one_is_alone() {
+    let Some((scratch, cluster)) = cluster(1) else { return };
+    let (urls, book) = (cluster.urls(), Book::new(&[0; 2]));
+    let open = |host: usize, who: &str| {
+        let dir = scratch.path().join(who);
+        book.client(host, who, |sys| made(sys, &dir, &urls, "sleepers"))
+    };
+    let (ann, bob) = (open(0, "ann"), open(1, "bob"));
+    let Command::Acquire(wish) = wanted("one", "ann") else { panic!("a wish is one") };
+    let wish = Acquire { request: Request::Finite(Millis::new(300)), ..wish };
+    let Told::Answer(Answer::Granted(lease)) = ann.ask(Command::Acquire(wish)) else { panic!("a grant") };
+    while bob.take("one").is_none() {
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    assert!(matches!(ann.write(&lease), Told::Refused(_)));
+    let renew = Command::Renew { lease: lease.id, holder: lease.holder, ttl: None };
+    assert!(matches!(ann.ask(renew), Told::Refused(_)));
+    book.judge(&bob.shared);
+}
+
+/// A register on which whoever loses believes that it won.
+struct Believing(Etcd);
+
+impl Register for Believing {
+    fn name(&self) -> String {
+        self.0.name()
+    }
+
+    fn place(&self) -> PathBuf {
+        self.0.place()
+    }
+
+    fn read(&self) -> std::result::Result<Option<Found>, Unreachable> {
+        self.0.read()
+    }
+
+    fn confirms(&self, version: Option<&Version>) -> std::result::Result<bool, Unreachable> {
+        self.0.confirms(version)
+    }
+
+    fn descends(&self, now: &Found, seen: &Mark) -> std::result::Result<bool, Unreachable> {
+        self.0.descends(now, seen)
+    }
+
+    fn swap(&self, expected: Option<&Version>, next: &Next<'_>) -> Swap {
+        match (self.0.swap(expected, next), expected) {
+            (Swap::Lost(_), Some(version)) => Swap::Swapped(version.clone()),
+            (other, _) => other,
+        }
+    }
+
+    fn past(&self, now: &Found) -> std::result::Result<Past, Unreachable> {
+        self.0.past(now)
+    }
+
+    fn must_be_checked(&self) -> bool {
+        false
+    }
+
+    fn wait(&self, version: &Version, most: Millis) -> std::result::Result<bool, Unreachable> {
+        self.0.wait(version, most)
+    }
+}
+
+#[test]
+fn the_checker_finds_somebody_who_was_told_yes_and_did_not_get_it() {
+    let Some((scratch, cluster)) = cluster(1) else { return };
+    let (urls, book) = (cluster.urls(), Book::new(&[0; 2]));
+    let right = |sys: &Sys| made(sys, &scratch.path().join("right"), &urls, "believing");
+    let right = book.client(0, "right", right);
+    let wrong = |sys: &Sys| {
+        let register = Etcd::open(sys, &access(&urls, "believing")).unwrap();
+        let dir = scratch.path().join("wrong");
+        std::fs::create_dir_all(&dir).unwrap();
+        Shared::new(sys.clone(), Box::new(Believing(register)), Local::new(dir, 0o600), settings())
+    };
+    let wrong = book.client(1, "wrong", wrong);
+    // It decides on what it saw before somebody else took it.
+    wrong.take("other").unwrap();
+    right.take("one").unwrap();
+    wrong.take("one").unwrap();
+    let found: Vec<Property> =
+        book.violations(&right.shared).into_iter().map(|violation| violation.property).collect();
+    assert!(found.contains(&Property::OneWriter) && found.contains(&Property::Linearizable), "{found:?}");
 }
 
 #[test]
@@ -427,39 +505,19 @@ fn a_cluster_is_reached_over_tls_by_whoever_shows_a_certificate_and_believes_its
 #[test]
 fn a_user_logs_in_and_one_who_may_only_read_is_told() {
     let Some((scratch, cluster)) = cluster(1) else { return };
-    let port: u16 = cluster.urls()[0].rsplit(':').next().unwrap().parse().unwrap();
-    let maker = made(&Sys::os(), &scratch.path().join("maker"), &cluster.urls(), "users");
-    drop(maker);
-    let ask = |path: &str, body: &str| {
-        let said = holdfast_trial::etcd::post(port, path, body).unwrap();
-        assert!(!said.contains("\"error\""), "{path}: {said}");
-    };
-    for user in ["root", "ann", "guest"] {
-        ask("/v3/auth/user/add", &format!("{{\"name\":\"{user}\",\"password\":\"pw-{user}\"}}"));
-        ask("/v3/auth/role/add", &format!("{{\"name\":\"{user}\"}}"));
-        ask("/v3/auth/user/grant", &format!("{{\"user\":\"{user}\",\"role\":\"{user}\"}}"));
-    }
-    // All keys below /holdfast/ up to /holdfast0.
-    let range = "\"key\":\"L2hvbGRmYXN0Lw==\",\"range_end\":\"L2hvbGRmYXN0MA==\"";
-    for (role, may) in [("ann", "READWRITE"), ("guest", "READ")] {
-        ask(
-            "/v3/auth/role/grant",
-            &format!("{{\"name\":\"{role}\",\"perm\":{{\"permType\":\"{may}\",{range}}}}}"),
-        );
-    }
-    ask("/v3/auth/enable", "{}");
-    let open = |who: &str, password: &str| {
-        let user = holdfast_remote::etcd::User { name: who.into(), password: password.into() };
+    drop(made(&Sys::os(), &scratch.path().join("maker"), &cluster.urls(), "users"));
+    cluster.want_login(&[("ann", "READWRITE"), ("guest", "READ")]);
+    let opened = |who: &str, dir: &str, secret: Secret| {
+        let user = holdfast_remote::etcd::User { name: who.into(), secret };
         let access = Access { user: Some(user), ..access(&cluster.urls(), "users") };
-        let dir = scratch.path().join(format!("{who}-{password}"));
-        std::fs::create_dir(&dir).unwrap();
+        let dir = scratch.path().join(dir);
+        std::fs::create_dir_all(&dir).unwrap();
         let register = Etcd::open(&Sys::os(), &access).unwrap();
-        Shared::new(
-            Sys::os(),
-            Box::new(register),
-            Local::new(dir, 0o600),
-            Settings { tries: 2, ..settings() },
-        )
+        let settings = Settings { tries: 2, ..settings() };
+        Shared::new(Sys::os(), Box::new(register), Local::new(dir, 0o600), settings)
+    };
+    let open = |who: &str, password: &str| {
+        opened(who, &format!("{who}-{password}"), Secret::Password(password.into()))
     };
     let ann = open("ann", "pw-ann");
     take(&ann, "one", "ann").unwrap();
@@ -473,6 +531,16 @@ fn a_user_logs_in_and_one_who_may_only_read_is_told() {
         panic!("a wrong password was taken")
     };
     assert!(!what.contains("s3cret"), "{what}");
+    // A token that somebody else asked for does as well, as long as the cluster knows it.
+    let tokened = opened("ann", "tokened", Secret::Token(cluster.token("ann")));
+    take(&tokened, "two", "tokened").unwrap();
+    for token in ["wrong-s3cret.7", "wrong-s3cret\r\nX: y", ""] {
+        let wrong = opened("ann", "wrong", Secret::Token(token.into()));
+        let Err(Error::Shared { trouble: Trouble::Unavailable, what }) = wrong.known(true) else {
+            panic!("a wrong token was taken: {token:?}")
+        };
+        assert!(!what.contains("s3cret"), "{what}");
+    }
     let nobody = open_at(&Sys::os(), &scratch.path().join("nobody"), &cluster.urls(), "users");
     assert_eq!(trouble(nobody.known(true)), Trouble::Unavailable);
 }

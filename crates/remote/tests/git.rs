@@ -5,87 +5,26 @@
     clippy::unwrap_used,
     clippy::panic,
     clippy::expect_used,
+    clippy::indexing_slicing,
     reason = "a test that cannot go on shall stop"
 )]
 
+#[path = "support/origin.rs"]
+mod origin;
 mod support;
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
-use std::sync::Arc;
 use std::time::Duration;
 
-use holdfast_kernel::{Answer, Command as Ask, Fence, Holder, Lease, LeaseId, Millis, Refusal, Text};
+use holdfast_kernel::{Command as Ask, Fence, Holder, LeaseId, Millis, Refusal, Text};
 use holdfast_remote::gitref::{Access, GitRef, REF};
 use holdfast_remote::local::Local;
-use holdfast_remote::shared::Trust;
 use holdfast_remote::{Along, Note, Register, Settings, Shared};
 use holdfast_store::conformance::{self, Planted, Subject};
-use holdfast_store::{Error, JournaledMedium, Medium, Result, Trouble};
+use holdfast_store::{Error, JournaledMedium as _, Medium, Trouble};
 use holdfast_sys::Sys;
-use holdfast_trial::daemon::Daemon;
-use support::{COUNTER, policy, trouble, wanted};
-
-fn git(dir: &Path, args: &[&str]) -> String {
-    let output = Command::new("git").current_dir(dir).args(args).env("LC_ALL", "C").output().expect("git");
-    assert!(output.status.success(), "git {args:?}: {}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8_lossy(&output.stdout).trim().to_owned()
-}
-
-fn beside(dir: &Path, what: &str) -> PathBuf {
-    let mut name = dir.file_name().unwrap_or_default().to_os_string();
-    name.push(what);
-    dir.with_file_name(name)
-}
-
-/// A clone that is worked in, and where the register is.
-fn access(work: &Path, url: &str) -> Access {
-    if !work.exists() {
-        let parent = work.parent().unwrap();
-        git(parent, &["init", "-q", work.to_str().unwrap()]);
-        git(work, &["remote", "add", "origin", url]);
-    }
-    Access {
-        git_dir: work.join(".git"),
-        engine: work.join(".git/engine.git"),
-        remote: "origin".into(),
-        url: None,
-        name: REF.into(),
-        config: None,
-        ssh_command: None,
-        limit: Duration::from_secs(60),
-    }
-}
-
-fn settings() -> Settings {
-    Settings { max_age: Millis::ZERO, pause: Millis::new(20), trust: Trust::Clocks, ..Settings::default() }
-}
-
-fn open_at(sys: &Sys, dir: &Path, url: &str, settings: Settings) -> Shared {
-    let register = GitRef::open(sys, &access(&beside(dir, ".work"), url)).expect("a register");
-    Shared::new(sys.clone(), Box::new(register), Local::new(dir.to_path_buf(), 0o600), settings)
-}
-
-fn made(sys: &Sys, dir: &Path, url: &str) -> Shared {
-    let shared = open_at(sys, dir, url, settings());
-    if shared.register().read().unwrap().is_none() {
-        let maker = beside(dir, ".maker");
-        std::fs::create_dir_all(&maker).unwrap();
-        let register = GitRef::open(sys, &access(&beside(dir, ".work"), url)).unwrap();
-        let local = Local::new(maker, 0o600);
-        Shared::new(sys.clone(), Box::new(register), local, settings()).make(COUNTER, Fence::FIRST).unwrap();
-    }
-    shared
-}
-
-fn bare(origin: &Path, format: &str) -> bool {
-    let made = Command::new("git")
-        .args(["init", "-q", "--bare", &format!("--ref-format={format}")])
-        .arg(origin)
-        .stderr(Stdio::null())
-        .status();
-    made.is_ok_and(|status| status.success())
-}
+use origin::{access, bare, beside, git, long, made, open_at, settings, take};
+use support::{COUNTER, policy, trouble};
 
 fn open_files(sys: &Sys, dir: &Path) -> Box<dyn Medium> {
     let origin = beside(dir, ".git");
@@ -111,10 +50,6 @@ fn hostile(dir: &Path) -> Vec<Planted> {
 const FILES: Subject = Subject { open: open_files, resources: &["one", "two"], shared: true, hostile };
 const REFTABLE: Subject = Subject { open: open_reftable, ..FILES };
 
-fn long() -> bool {
-    std::env::var_os("HOLDFAST_LONG").is_some()
-}
-
 #[test]
 fn it_keeps_to_the_contract_on_a_bare_repository() {
     let scratch = tempfile::tempdir().unwrap();
@@ -123,13 +58,6 @@ fn it_keeps_to_the_contract_on_a_bare_repository() {
     if long() && bare(&probe, "reftable") {
         let scratch = tempfile::tempdir().unwrap();
         conformance::on_real_files(&REFTABLE, scratch.path());
-    }
-}
-
-fn take(shared: &Shared, resource: &str, who: &str) -> Result<Lease> {
-    match shared.transact(&policy(), &wanted(resource, who))? {
-        Answer::Granted(lease) | Answer::AlreadyHeld(lease) => Ok(lease),
-        other => panic!("a grant was due, not {other:?}"),
     }
 }
 
@@ -311,101 +239,6 @@ fn several_push_urls_are_refused_and_credentials_are_not_shown() {
     git(&work, &["remote", "set-url", "--add", "--push", "origin", "/b"]);
     let why = GitRef::open(&Sys::os(), &access).err().expect("two URLs").to_string();
     assert!(why.contains("several push URLs"), "{why}");
-}
-
-#[test]
-fn clones_that_reach_it_by_a_daemon_exclude_each_other_too() {
-    let scratch = tempfile::tempdir().unwrap();
-    let origin = scratch.path().join("origin.git");
-    assert!(bare(&origin, "reftable") || bare(&origin, "files"));
-    let daemon = Daemon::start(scratch.path()).expect("git daemon");
-    let url = daemon.url("origin.git");
-    let [ann, bob] = ["ann", "bob"].map(|who| {
-        let dir = scratch.path().join(who);
-        std::fs::create_dir(&dir).unwrap();
-        made(&Sys::os(), &dir, &url)
-    });
-    let lease = take(&ann, "one", "ann").unwrap();
-    assert!(matches!(take(&bob, "one", "bob"), Err(Error::Refused(Refusal::Held { .. }))));
-    ann.transact(&policy(), &Ask::Release { lease: lease.id, holder: lease.holder }).unwrap();
-    assert!(take(&bob, "one", "bob").unwrap().fence > lease.fence);
-    drop(daemon);
-    assert_eq!(trouble(ann.known(true)), Trouble::Unavailable);
-}
-
-/// Four clones take and give back while the server packs its refs without end: whoever is told yes holds it alone, or
-/// somebody is told that the server forgot a step.
-#[test]
-fn nobody_is_told_yes_twice_while_the_server_packs_its_refs() {
-    let scratch = tempfile::tempdir().unwrap();
-    let origin = scratch.path().join("origin.git");
-    assert!(bare(&origin, "files"));
-    let rounds = if long() { 40 } else { 2 };
-    let clones: Vec<Shared> = (0..4)
-        .map(|who| {
-            let dir = scratch.path().join(format!("clone-{who}"));
-            std::fs::create_dir(&dir).unwrap();
-            let mut patient = settings();
-            patient.tries = 12;
-            made(&Sys::os(), &dir, origin.to_str().unwrap());
-            open_at(&Sys::os(), &dir, origin.to_str().unwrap(), patient)
-        })
-        .collect();
-    let (busy, done) = (Arc::new(std::sync::Mutex::new(())), std::sync::atomic::AtomicBool::new(false));
-    std::thread::scope(|scope| {
-        let packer = scope.spawn(|| {
-            while !done.load(std::sync::atomic::Ordering::SeqCst) {
-                let _ = Command::new("git").current_dir(&origin).args(["pack-refs", "--all"]).output();
-                if long() {
-                    let _ = Command::new("git").current_dir(&origin).args(["gc", "-q"]).output();
-                }
-            }
-        });
-        let workers: Vec<_> = clones
-            .iter()
-            .enumerate()
-            .map(|(who, shared)| {
-                let busy = Arc::clone(&busy);
-                scope.spawn(move || turns(shared, &format!("agent-{who}"), rounds, &busy))
-            })
-            .collect();
-        let ended: Vec<_> = workers.into_iter().map(|worker| worker.join().expect("a worker")).collect();
-        done.store(true, std::sync::atomic::Ordering::SeqCst);
-        packer.join().unwrap();
-        assert!(ended.iter().any(|turns| *turns > 0), "nobody ever got a turn: {ended:?}");
-    });
-}
-
-/// Takes the same thing again and again; says how often it had it.
-fn turns(shared: &Shared, who: &str, rounds: u32, busy: &std::sync::Mutex<()>) -> u32 {
-    let mut had = 0;
-    while had < rounds {
-        let lease = match take(shared, "one", who) {
-            Ok(lease) => lease,
-            Err(Error::Refused(Refusal::Held { .. })) => continue,
-            // The server lost what it had confirmed, and says so instead of having two.
-            Err(Error::Shared { trouble: Trouble::Forked, .. }) => return had,
-            Err(Error::Shared {
-                trouble: Trouble::Unresolved | Trouble::Refused | Trouble::Unavailable,
-                ..
-            }) => continue,
-            Err(error) => panic!("{who}: {error}"),
-        };
-        // Whoever was told yes has it until it begins to give it back.
-        let turn = busy.try_lock().expect("somebody else was told yes too");
-        Sys::os().clock.sleep(Millis::new(20));
-        had += 1;
-        drop(turn);
-        let release = Ask::Release { lease: lease.id, holder: lease.holder };
-        for _ in 0..20 {
-            match shared.transact(&policy(), &release) {
-                Ok(_) | Err(Error::Refused(_)) => break,
-                Err(Error::Shared { trouble: Trouble::Forked, .. }) => return had,
-                Err(_) => {}
-            }
-        }
-    }
-    had
 }
 
 impl Two {

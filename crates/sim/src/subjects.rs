@@ -6,7 +6,7 @@ use std::sync::Arc;
 use holdfast_kernel::{Fence, Millis, Table, apply};
 use holdfast_remote::local::Local;
 use holdfast_remote::shared::Trust;
-use holdfast_remote::simulated::{ReadFault, Rough, Simulated, SwapFault};
+use holdfast_remote::simulated::{Calm, ReadFault, Rough, Simulated, SwapFault};
 use holdfast_remote::{Settings, Shared};
 use holdfast_store::directory::Directory;
 use holdfast_store::log::{self, Log};
@@ -86,6 +86,14 @@ pub fn shared() -> Subject {
     Subject::new("shared", |sys| Ok(Box::new(open_shared(sys)?))).replaying(replay_shared).far_away()
 }
 
+/// The shared medium over a register that does as it is told, for plans in which every run is tried.
+#[must_use]
+pub fn shared_and_calm() -> Subject {
+    let open =
+        |sys: &Sys| on_register(sys, Simulated::new(sys, &register_twins::server(sys)?, Arc::new(Calm)));
+    Subject::new("shared-and-calm", move |sys| Ok(Box::new(open(sys)?))).replaying(replay_shared).far_away()
+}
+
 /// The shared medium over a server that forgets steps which it has confirmed, or all of them.
 #[must_use]
 pub fn forgetful() -> Subject {
@@ -125,7 +133,8 @@ pub fn register_twins() -> Vec<Subject> {
 /// The medium or the protocol with this name.
 #[must_use]
 pub fn named(name: &str) -> Option<Subject> {
-    let others = [reference(), shared(), forgetful(), log_of_patterns(), shared_of_patterns()];
+    let others =
+        [reference(), shared(), shared_and_calm(), forgetful(), log_of_patterns(), shared_of_patterns()];
     let all = all().into_iter().chain(others).chain(broken()).chain(register_twins());
     all.into_iter().find(|subject| subject.name() == name)
 }

@@ -67,6 +67,18 @@ fn directory() {
     nothing_breaks_and_every_call_is_a_crash_point(&subjects::directory());
 }
 
+/// Every call between what a clone is about to send and its answer is one at which it was killed.
+#[test]
+fn whoever_dies_anywhere_on_the_way_to_a_register_is_made_up_for_by_whoever_comes_next() {
+    let subject = subjects::shared_and_calm();
+    for small in small::far_away(is_long()) {
+        let report = explore(&subject, &small.plan, u64::MAX);
+        println!("every run of {}, {}: {report}", subject.name(), small.name);
+        assert!(report.found.is_none() && report.complete, "{}: {report}", small.name);
+        assert!(report.kills > 200, "{}: a medium makes more calls than that", small.name);
+    }
+}
+
 #[test]
 fn every_interleaving_of_three_stealers_of_a_record_has_one_winner() {
     let small = small::three_steal();

@@ -34,6 +34,8 @@ pub struct Caller {
     pub publishes: bool,
     /// The password of the user that etcd knows, as the environment has it.
     pub etcd_password: Option<OsString>,
+    /// A token of that user, as the environment has it.
+    pub etcd_token: Option<OsString>,
     /// Where the user's files are.
     pub config_home: Option<PathBuf>,
     /// Where the user keeps what can be made again.
@@ -95,6 +97,7 @@ impl Caller {
             agent: set("JIT_AGENT_ID"),
             publishes: set("JIT_PUBLISHES").is_some(),
             etcd_password: set("JIT_ETCD_PASSWORD"),
+            etcd_token: set("JIT_ETCD_TOKEN"),
             config_home,
             cache_home: below("XDG_CACHE_HOME", "jit").or_else(|| below("HOME", ".cache/jit")),
             listener,

@@ -107,6 +107,15 @@ impl Claims {
         Ok(self.medium.view()?)
     }
 
+    /// Has the server asked that keeps shared claims, so that what is shown is not older than this. Where the claims are
+    /// this clone's own, there is nothing to ask.
+    ///
+    /// # Errors
+    /// When it cannot be asked.
+    pub fn ask(&self) -> Result<()> {
+        self.shared.as_ref().map_or(Ok(()), |shared| Ok(shared.known(true).map(drop)?))
+    }
+
     /// Before somebody looks for something to do: asks the server that keeps shared claims, and fetches what was landed
     /// last. Where the claims are this clone's own, there is nothing to ask.
     ///

@@ -4,14 +4,19 @@
 use holdfast_git::{Config, Git, Repository};
 use holdfast_remote::gitref::discreet;
 
+use holdfast_store::{Result, Trouble};
+
 use crate::caller::Caller;
 
 /// This git, for a command that reaches `remote`.
-#[must_use]
-pub(crate) fn to(git: Git, caller: &Caller, repository: Option<&Repository>, remote: &str) -> Git {
+///
+/// # Errors
+/// When its URL has a login that would stand in the arguments of git.
+pub(crate) fn to(git: Git, caller: &Caller, repository: Option<&Repository>, remote: &str) -> Result<Git> {
     match Config::read(&*caller.sys.files, &caller.git, repository) {
-        Ok(config) => discreet(git, &config, &caller.git, remote),
+        Ok(config) => discreet(git, &config, &caller.git, remote)
+            .map_err(|unreachable| Trouble::Unavailable.because(unreachable.0)),
         // Git says itself what is wrong with it.
-        Err(_) => git,
+        Err(_) => Ok(git),
     }
 }

@@ -43,6 +43,7 @@ fn caller(sys: &Sys, work: &Path) -> Caller {
         agent: Some("agent:a".into()),
         publishes: false,
         etcd_password: None,
+        etcd_token: None,
         config_home: None,
         cache_home: None,
         listener: Arc::new(Deaf),

@@ -1,13 +1,14 @@
 //! A cluster of etcd on this machine, whose members can be killed, stopped and started again.
 
 use std::io::{Read as _, Write as _};
-use std::net::{TcpListener, TcpStream};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
 
+use crate::network::Network;
 use crate::{has, until};
 
 /// A cluster of etcd.
@@ -20,8 +21,17 @@ pub struct Cluster {
 #[derive(Debug)]
 struct Member {
     child: Option<Child>,
+    host: Ipv4Addr,
     client: u16,
     peer: u16,
+    /// The command that it is started with, in a network of its own.
+    inside: Vec<String>,
+}
+
+impl Member {
+    fn url(&self, port: u16) -> String {
+        format!("http://{}:{port}", self.host)
+    }
 }
 
 fn free_port() -> u16 {
@@ -41,15 +51,41 @@ impl Cluster {
         // A port that was free may be taken a moment later by somebody else's test.
         for attempt in 0..10 {
             let dir = dir.join(format!("cluster-{attempt}"));
-            let members =
-                (0..members).map(|_| Member { child: None, client: free_port(), peer: free_port() });
-            let mut cluster = Self { dir, members: members.collect() };
-            (0..cluster.members.len()).for_each(|number| cluster.restart(number));
-            if cluster.is_up() {
+            let host = Ipv4Addr::LOCALHOST;
+            let member = |_| {
+                let (client, peer) = (free_port(), free_port());
+                Member { child: None, host, client, peer, inside: Vec::new() }
+            };
+            let mut cluster = Self { dir, members: (0..members).map(member).collect() };
+            if cluster.is_started() {
                 return Some(cluster);
             }
         }
         panic!("etcd does not come up");
+    }
+
+    /// Starts a member on every machine of a network; none where etcd is not installed.
+    ///
+    /// # Panics
+    /// If they do not come up.
+    #[must_use]
+    pub fn start_on(dir: &Path, network: &Network) -> Option<Self> {
+        if !has("etcd") {
+            return None;
+        }
+        let member = |number| {
+            let (host, inside) = (network.address(number), network.inside(number));
+            Member { child: None, host, client: 2_379, peer: 2_380, inside }
+        };
+        let members = (0..network.machines()).map(member).collect();
+        let mut cluster = Self { dir: dir.join("cluster"), members };
+        assert!(cluster.is_started(), "etcd does not come up");
+        Some(cluster)
+    }
+
+    fn is_started(&mut self) -> bool {
+        (0..self.members.len()).for_each(|number| self.restart(number));
+        self.is_up()
     }
 
     fn is_up(&mut self) -> bool {
@@ -68,7 +104,7 @@ impl Cluster {
     /// Where the members are reached.
     #[must_use]
     pub fn urls(&self) -> Vec<String> {
-        self.members.iter().map(|member| format!("http://127.0.0.1:{}", member.client)).collect()
+        self.members.iter().map(|member| member.url(member.client)).collect()
     }
 
     /// Starts a member that was killed.
@@ -76,12 +112,14 @@ impl Cluster {
     /// # Panics
     /// If etcd cannot be started.
     pub fn restart(&mut self, number: usize) {
-        let peer = |number: usize| format!("m{number}=http://127.0.0.1:{}", self.members[number].peer);
-        let all: Vec<String> = (0..self.members.len()).map(peer).collect();
-        let (client, peer) = (self.members[number].client, self.members[number].peer);
-        let (client, peer) = (format!("http://127.0.0.1:{client}"), format!("http://127.0.0.1:{peer}"));
-        let mut command = Command::new("etcd");
+        let peer = |(number, member): (usize, &Member)| format!("m{number}={}", member.url(member.peer));
+        let all: Vec<String> = self.members.iter().enumerate().map(peer).collect();
+        let member = &self.members[number];
+        let (client, peer) = (member.url(member.client), member.url(member.peer));
+        let mut started = member.inside.iter().map(String::as_str).chain(["etcd"]);
+        let mut command = Command::new(started.next().unwrap_or("etcd"));
         command
+            .args(started)
             .args(["--name", &format!("m{number}"), "--log-level", "error"])
             .args(["--heartbeat-interval", "50", "--election-timeout", "500"])
             .arg("--data-dir")
@@ -114,7 +152,8 @@ impl Cluster {
 
     /// The number of a member and of the one that it follows, if it answers.
     fn status(&self, number: usize) -> Option<(u64, u64)> {
-        let said = post(self.members[number].client, "/v3/maintenance/status", "{}")?;
+        let member = &self.members[number];
+        let said = post_to((member.host, member.client).into(), "/v3/maintenance/status", "{}")?;
         let said: serde_json::Value = serde_json::from_str(&said).ok()?;
         let number = |value: &serde_json::Value| value.as_str().and_then(|text| text.parse().ok());
         Some((number(&said["header"]["member_id"])?, number(&said["leader"]).unwrap_or(0)))
@@ -147,6 +186,42 @@ impl Cluster {
         self.signal(number, Signal::CONT);
     }
 
+    /// Has the cluster want a login: each of these users may do that (`READ`, `READWRITE`) with the keys of claims, and has
+    /// the password `pw-` and its name.
+    ///
+    /// # Panics
+    /// If a member does not do so.
+    pub fn want_login(&self, users: &[(&str, &str)]) {
+        let ask = |path: &str, body: &str| {
+            let said = post(self.members[0].client, path, body).unwrap();
+            assert!(!said.contains("\"error\""), "{path}: {said}");
+        };
+        for (user, may) in [&[("root", "")], users].concat() {
+            ask("/v3/auth/user/add", &format!("{{\"name\":\"{user}\",\"password\":\"pw-{user}\"}}"));
+            ask("/v3/auth/role/add", &format!("{{\"name\":\"{user}\"}}"));
+            ask("/v3/auth/user/grant", &format!("{{\"user\":\"{user}\",\"role\":\"{user}\"}}"));
+            // All keys from /holdfast/ up to /holdfast0.
+            let keys = "\"key\":\"L2hvbGRmYXN0Lw==\",\"range_end\":\"L2hvbGRmYXN0MA==\"";
+            if !may.is_empty() {
+                let right = format!("{{\"name\":\"{user}\",\"perm\":{{\"permType\":\"{may}\",{keys}}}}}");
+                ask("/v3/auth/role/grant", &right);
+            }
+        }
+        ask("/v3/auth/enable", "{}");
+    }
+
+    /// A token of one of the users of [`Cluster::want_login`].
+    ///
+    /// # Panics
+    /// If there is none.
+    #[must_use]
+    pub fn token(&self, user: &str) -> String {
+        let login = format!("{{\"name\":\"{user}\",\"password\":\"pw-{user}\"}}");
+        let said = post(self.members[0].client, "/v3/auth/authenticate", &login).unwrap();
+        let said: serde_json::Value = serde_json::from_str(&said).unwrap();
+        said["token"].as_str().unwrap().to_owned()
+    }
+
     /// Where a member keeps its data.
     #[must_use]
     pub fn data(&self, number: usize) -> PathBuf {
@@ -165,10 +240,13 @@ impl Drop for Cluster {
     }
 }
 
-/// What a member answers to a question to its gateway.
+/// What a member on this machine answers to a question to its gateway.
 #[must_use]
 pub fn post(port: u16, path: &str, body: &str) -> Option<String> {
-    let address = ([127, 0, 0, 1], port).into();
+    post_to((Ipv4Addr::LOCALHOST, port).into(), path, body)
+}
+
+fn post_to(address: SocketAddr, path: &str, body: &str) -> Option<String> {
     let mut stream = TcpStream::connect_timeout(&address, Duration::from_millis(500)).ok()?;
     stream.set_read_timeout(Some(Duration::from_secs(2))).ok()?;
     let length = body.len();

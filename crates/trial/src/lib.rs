@@ -12,6 +12,7 @@ mod answer;
 pub mod daemon;
 mod dice;
 pub mod etcd;
+pub mod network;
 mod page;
 mod refusals;
 mod screen;

@@ -3,7 +3,7 @@
 use clap::{Args, Subcommand, ValueEnum};
 use holdfast_tracker::claims::lease::Kind;
 
-use super::{CreateIssue, Filters};
+use super::{CreateIssue, Filters, Fresh};
 
 /// How a claim is asked for.
 #[derive(Args, Debug, Default)]
@@ -166,6 +166,8 @@ pub enum Claim {
         /// What they are on
         #[arg(long, value_enum, default_value_t)]
         kind: ClaimKind,
+        #[command(flatten)]
+        claims: Fresh,
     },
     /// List all claims
     #[command(after_help = "Examples:\n  jit claim list\n  jit claim list --kind branch")]
@@ -173,6 +175,8 @@ pub enum Claim {
         /// What they are on
         #[arg(long, value_enum, default_value_t)]
         kind: ClaimKind,
+        #[command(flatten)]
+        claims: Fresh,
     },
     /// Show the history of claims
     #[command(after_help = "Examples:\n  jit claim history --issue 01JAB")]

@@ -96,7 +96,7 @@ pub enum InitEngine {
         after_help = "It makes the keys below /holdfast/NAME/ and sets coordination.engine, endpoints, namespace and \
         counter in .jit/config.toml. Commit and push that file: other clones find the claims by it. Where etcd wants a \
         login: jit config set coordination.user NAME first; the password comes from JIT_ETCD_PASSWORD or from the file \
-        etcd-password in the user's configuration directory. Members are reached by http:// or by https://, then \
+        etcd-password in the user's configuration directory, a token from JIT_ETCD_TOKEN or from the file etcd-token. Members are reached by http:// or by https://, then \
         believed by coordination.tls_ca or by what the system believes. Killed at any moment, it can be typed again.\n\nExamples:\n  \
         jit engine init etcd --endpoints http://10.0.0.1:2379\n  \
         jit engine init etcd --endpoints http://a:2379 http://b:2379 http://c:2379 --namespace team/website"

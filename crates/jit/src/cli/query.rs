@@ -60,6 +60,17 @@ pub struct ListFilters {
     /// All of them
     #[arg(long)]
     pub all: bool,
+    /// How old what is known of the claims may be.
+    #[command(flatten)]
+    pub claims: Fresh,
+}
+
+/// How old what is shown of the claims may be, where several machines share them.
+#[derive(Args, Clone, Copy, Default, Debug)]
+pub struct Fresh {
+    /// Ask the server that keeps the claims first, and fail if it does not answer
+    #[arg(long)]
+    pub fresh: bool,
 }
 
 /// In which order issues are listed.

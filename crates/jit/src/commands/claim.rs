@@ -31,12 +31,12 @@ pub fn run(context: &Context, command: &Command) -> Result<Report> {
         }
         Command::ForceEvict { lease, reason } => change::evict(context, lease, reason),
         Command::Adopt { commit, reason } => adopt::run(context, commit, reason),
-        Command::Status { issue, agent, kind } => {
+        Command::Status { issue, agent, kind, claims } => {
             let (issue, agent) = (issue.as_deref(), agent.as_deref());
-            look::status(context, &Wanted { issue, agent, kind: (*kind).into() })
+            look::status(context, *claims, &Wanted { issue, agent, kind: (*kind).into() })
         }
-        Command::List { kind } => {
-            look::status(context, &Wanted { kind: (*kind).into(), ..Wanted::default() })
+        Command::List { kind, claims } => {
+            look::status(context, *claims, &Wanted { kind: (*kind).into(), ..Wanted::default() })
         }
         Command::History { issue } => look::history(context, issue.as_deref()),
     }

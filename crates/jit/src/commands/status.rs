@@ -7,6 +7,7 @@ use holdfast_kernel::Lease;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::cli::Fresh;
 use crate::commands::{hooks, reserve};
 use crate::context::Context;
 use crate::output::Report;
@@ -14,6 +15,7 @@ use crate::output::colours::state_colour;
 use crate::output::leases::{all, as_of, place};
 use crate::output::rows::Rows;
 use holdfast_tracker::claims::lease::{Shown, left_and_keeper};
+use holdfast_tracker::config::Engine;
 use holdfast_tracker::error::Result;
 use holdfast_tracker::gone::is_gone;
 use holdfast_tracker::ids::IssueId;
@@ -54,7 +56,7 @@ pub struct Status {
     pub reservations: Vec<Shown>,
     /// Who asks, if that is known.
     pub agent_id: Option<String>,
-    /// Where claims are kept: `local` or `git`.
+    /// Where claims are kept: `local`, `git` or `etcd`.
     pub engine: &'static str,
     /// How many seconds ago the server was asked for them; none where they are this clone's own.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -64,8 +66,9 @@ pub struct Status {
 }
 
 /// Shows how things stand.
-pub fn run(context: &Context) -> Result<Report> {
+pub fn run(context: &Context, claims: Fresh) -> Result<Report> {
     let session = context.session()?;
+    claims.ask(&session)?;
     let issues = Issues::new(&session);
     let claimed = Claimed::load(&session)?;
     let board = Board::load(&issues, claimed, &Filter::default(), None)?;
@@ -76,7 +79,10 @@ pub fn run(context: &Context) -> Result<Report> {
         Status { not_set_up: hooks::missing(context), ..status(&issues, &board, &worktrees, agent_id) };
     let shared = session.claims().shared.as_ref();
     let status = Status {
-        engine: if shared.is_some() { "git" } else { "local" },
+        engine: match shared {
+            Some(shared) => shared.place()?.keeper.engine().as_str(),
+            None => Engine::Local.as_str(),
+        },
         claims_age_secs: shared.and_then(|shared| Some(shared.age()?.get() / 1_000)),
         ..status
     };
@@ -116,7 +122,7 @@ fn status(issues: &Issues<'_>, board: &Board, worktrees: &[Entry], agent_id: Opt
         leases: all(issues, board.claimed.iter().map(|(_, lease)| lease), &board.claimed.now, worktrees),
         reservations: Vec::new(),
         agent_id,
-        engine: "local",
+        engine: Engine::Local.as_str(),
         claims_age_secs: None,
         not_set_up: Vec::new(),
     }

@@ -21,9 +21,7 @@ pub fn place(lease: &Lease, worktrees: &[Entry]) -> String {
 #[must_use]
 pub fn as_of(session: &Session) -> String {
     let age = session.claims().shared.as_ref().and_then(|shared| shared.age());
-    age.map_or_else(String::new, |age| {
-        format!("claims as of {} ago: jit engine status --fresh asks the server\n", span(age))
-    })
+    age.map_or_else(String::new, |age| format!("claims as of {} ago; --fresh asks the server\n", span(age)))
 }
 
 /// Leases as a table; `shown` are the same leases for programs.

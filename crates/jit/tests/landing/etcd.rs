@@ -3,11 +3,14 @@
 use std::path::Path;
 
 use holdfast_trial::etcd::Cluster;
+use holdfast_trial::network::Network;
 use holdfast_trial::secured::Secured;
+use holdfast_trial::{Answer, until};
 
 use crate::bench::JIT;
-use crate::ground::Ground;
-use crate::machines::{clone, error, issues, landed, shared};
+use crate::ground::{Ground, is_long};
+use crate::machines::{can_be_elsewhere, clone, elsewhere_in, error, issues, landed, shared};
+use crate::secrets::telling;
 
 /// Has etcd keep the claims, which the origin's main branch says.
 pub(crate) fn in_etcd(ground: &Ground, cluster: &Cluster) {
@@ -56,6 +59,8 @@ fn clones_whose_claims_are_in_etcd_share_them_and_land() {
     assert!(landed(&ground).contains(&"by ann".to_owned()));
     let status = run("agent:bob", &["--json", "engine", "status", "--fresh"], &bob).ok().json();
     assert_eq!(status["engine"]["engine"], "etcd");
+    let shown = run("agent:bob", &["--json", "status"], &bob).ok().json();
+    assert_eq!(shown["status"]["engine"], "etcd");
     let tip = ground.git(&["rev-parse", "main"], &ground.origin());
     assert_eq!(status["engine"]["shared"]["tip"], *tip, "{status}");
     let checked = run("agent:bob", &["engine", "check"], &bob).ok().stdout;
@@ -118,12 +123,111 @@ fn a_cluster_that_is_reached_over_tls_is_used_as_configured() {
     private(0o644);
     assert!(init().stdout.contains("chmod 600"), "a key that others may read was used");
     private(0o600);
-    holdfast_trial::until("the member takes claims", || init().code == Some(0));
+    until("the member takes claims", || init().code == Some(0));
     publish(&ground, "one engine for all");
     let ids = issues(&ground, 1);
     let two = clone(&ground, "two");
     ground.bench.run_at("agent:y", &["claim", "acquire", &ids[0]], &two).ok();
     assert_eq!(ground.bench.jit(&["claim", "acquire", &ids[0]]).code, Some(4));
+}
+
+#[test]
+fn a_cluster_that_wants_a_login_gets_it_from_the_environment_or_a_private_file() {
+    const WRONG: &str = "s3cret-that-is-wrong";
+    let ground = Ground::with_origin();
+    let Some(cluster) = Cluster::start(ground.bench.root(), 1) else { return };
+    cluster.want_login(&[("ann", "READWRITE")]);
+    let (url, token) = (cluster.urls().remove(0), cluster.token("ann"));
+    let repo = ground.bench.repo();
+    let run = |set: &[(&str, &str)], args: &[&str]| {
+        let mut command = ground.bench.command("agent:a", args, &repo);
+        let answer = Answer::from(command.envs(set.iter().copied()).output().unwrap());
+        for secret in ["pw-ann", &token, WRONG] {
+            assert!(!answer.to_string().contains(secret), "{args:?}: {answer}");
+        }
+        answer
+    };
+    let init = ["--json", "engine", "init", "etcd", "--endpoints", &url];
+    let ids = issues(&ground, 3);
+    ground.bench.jit(&["config", "set", "coordination.user", "ann"]).ok();
+    let refused = run(&[], &init);
+    assert_eq!((refused.code, &*error(&refused)), (Some(10), "UNAVAILABLE"), "{refused}");
+    assert!(refused.stdout.contains("JIT_ETCD_PASSWORD or JIT_ETCD_TOKEN"), "{refused}");
+    for variable in ["JIT_ETCD_PASSWORD", "JIT_ETCD_TOKEN"] {
+        let refused = run(&[(variable, WRONG)], &init);
+        assert_eq!((refused.code, &*error(&refused)), (Some(10), "UNAVAILABLE"), "{variable}: {refused}");
+    }
+    run(&[("JIT_ETCD_PASSWORD", "pw-ann")], &init).ok();
+    publish(&ground, "one engine for all");
+    // A token comes before a password, and the environment before a file.
+    let both = [("JIT_ETCD_TOKEN", &*token), ("JIT_ETCD_PASSWORD", WRONG)];
+    run(&both, &["claim", "acquire", &ids[0]]).ok();
+    let files = ground.bench.root().join("config");
+    std::fs::create_dir_all(&files).unwrap();
+    for ((file, secret), id) in [("etcd-password", "pw-ann"), ("etcd-token", &*token)].iter().zip(&ids[1..]) {
+        let path = files.join(file);
+        std::fs::write(&path, format!("{secret}\n")).unwrap();
+        let mode = |mode| std::os::unix::fs::PermissionsExt::from_mode(mode);
+        std::fs::set_permissions(&path, mode(0o644)).unwrap();
+        let refused = run(&[], &["claim", "acquire", id]);
+        assert!(refused.code == Some(10) && refused.stderr.contains("chmod 600"), "{refused}");
+        std::fs::set_permissions(&path, mode(0o600)).unwrap();
+        run(&[], &["claim", "acquire", id]).ok();
+    }
+    assert_eq!(run(&[("JIT_ETCD_TOKEN", WRONG)], &["engine", "check"]).code, Some(7));
+    for secret in ["pw-ann", &token, WRONG] {
+        assert_eq!(telling(&repo, secret), Vec::<String>::new());
+    }
+}
+
+/// Three machines with a member of etcd each, whose clocks have nothing to do with each other.
+#[test]
+fn machines_that_are_cut_off_and_an_hour_apart_take_nothing_from_each_other() {
+    let name = "etcd::machines_that_are_cut_off_and_an_hour_apart_take_nothing_from_each_other";
+    let Some(network) = Network::enter(name, 3) else { return };
+    let ground = Ground::with_origin();
+    let Some(cluster) = Cluster::start_on(ground.bench.root(), &network) else { return };
+    if !can_be_elsewhere() {
+        return;
+    }
+    in_etcd(&ground, &cluster);
+    let ids = issues(&ground, 3);
+    let homes = ["m0", "m1", "m2"].map(|name| clone(&ground, name));
+    let clocks = [(0, "+0s"), (10_000_000, "+1h"), (20_000_000, "-1h")];
+    let run = |machine: usize, args: &[&str]| {
+        let agent = format!("agent:m{machine}");
+        elsewhere_in(&ground, &network.inside(machine), clocks[machine], &agent, args, &homes[machine])
+    };
+    let take = |machine, id: &str| run(machine, &["--json", "claim", "acquire", id, "--ttl", "600"]);
+    for (machine, id) in ids.iter().enumerate() {
+        take(machine, id).ok();
+    }
+    // Nothing that the leader says to one of the others is heard: two of three can still agree.
+    let leader = cluster.leader();
+    network.cut(leader, (leader + 1) % 3);
+    for (machine, id) in ids.iter().enumerate() {
+        for other in [(machine + 1) % 3, (machine + 2) % 3] {
+            let refused = take(other, id);
+            assert_eq!(refused.code, Some(4), "m{other} took from m{machine}: {refused}");
+        }
+        run(machine, &["claim", "renew", id]).ok();
+    }
+    // A machine whose member is alone grants nothing; the two others go on.
+    network.heal();
+    for other in [0, 1] {
+        network.part(2, other);
+    }
+    until("two of three go on", || run(0, &["claim", "release", &ids[0]]).code == Some(0));
+    take(1, &ids[0]).ok();
+    if is_long() {
+        let refused = take(2, &ids[0]);
+        assert_eq!((refused.code, &*error(&refused)), (Some(10), "UNAVAILABLE"), "{refused}");
+        run(2, &["issue", "update", &ids[2], "--priority", "high"]).ok();
+    }
+    network.heal();
+    until("all three go on", || run(2, &["claim", "renew", &ids[2]]).code == Some(0));
+    let refused = take(2, &ids[0]);
+    assert_eq!(refused.code, Some(4), "{refused}");
 }
 
 /// Has the origin run our hook before it takes a push.
@@ -265,7 +369,7 @@ fn a_plain_push_of_claimed_work_is_refused_where_the_server_could_check_it() {
             "PATH",
             format!("{}:{}", Path::new(JIT).parent().unwrap().display(), std::env::var("PATH").unwrap()),
         );
-        holdfast_trial::Answer::of_any(&git.output().unwrap())
+        Answer::of_any(&git.output().unwrap())
     };
     run(&["hooks", "install"]).ok();
     ground.git(&["commit", "-q", "--allow-empty", "-m", "nothing is claimed"], &one);

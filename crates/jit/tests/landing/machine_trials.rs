@@ -1,14 +1,15 @@
-//! Several clones of one bare repository, two agents each, who die at any moment: each issue is done and landed exactly
-//! once, wherever the claims are kept.
+//! Several clones of one bare repository, two agents each, who die or sleep past their claims at any moment: each issue
+//! is done and landed exactly once, wherever the claims are kept.
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use holdfast_trial::daemon::Daemon;
 use holdfast_trial::etcd::Cluster;
 use holdfast_trial::{Answer, Dice};
+use rustix::process::{Pid, Signal, kill_process};
 
 use crate::etcd::in_etcd;
 use crate::ground::{Ground, is_long};
@@ -17,8 +18,13 @@ use crate::machines::{issues, landed, shared};
 struct Trial<'a> {
     ground: &'a Ground,
     deaths: AtomicU32,
+    pauses: AtomicU32,
     begun: Instant,
 }
+
+/// How long an agent's claim lasts, and how long one that sleeps does: longer than it takes to be displaced.
+const TTL: &str = "4";
+const SLEEP: Duration = Duration::from_secs(9);
 
 /// An agent in one of the clones that lives several lives.
 struct Mortal<'a> {
@@ -33,7 +39,7 @@ impl Mortal<'_> {
     fn work(mut self) {
         loop {
             let passed = self.trial.begun.elapsed();
-            assert!(passed < Duration::from_secs(600), "{} does not come to an end", self.name);
+            assert!(passed < Duration::from_secs(1_800), "{} does not come to an end", self.name);
             let Some(at) = self.born() else { continue };
             while self.task(&at) {}
             let run = |args: &[&str]| self.trial.ground.bench.run_at(&self.name, args, self.clone);
@@ -59,28 +65,45 @@ impl Mortal<'_> {
 
     /// One issue from beginning to end; false if there is none, or if the agent died.
     fn task(&mut self, at: &Path) -> bool {
-        let Some(begun) = self.mortal(&["--json", "start", "--ttl", "4"], at) else { return false };
+        let Some(begun) = self.mortal(&["--json", "start", "--ttl", TTL], at) else { return false };
         if begun.code != Some(0) {
             std::thread::sleep(Duration::from_millis(100));
             return false;
         }
         let title = begun.json()["issue"]["title"].as_str().unwrap().to_owned();
         std::fs::write(at.join(&title), format!("{}\n", self.name)).unwrap();
-        let finished = self.mortal(&["finish", "-a", "-m", &title], at);
-        finished.is_some_and(|answer| answer.code == Some(0))
+        let Some(finished) = self.mortal(&["finish", "-a", "-m", &title], at) else { return false };
+        let stopped = finished.stderr.contains("conflict") && finished.stderr.contains(".jit/");
+        assert!(!stopped, "a rebase stopped inside .jit: {finished}");
+        finished.code == Some(0)
     }
 
-    /// Runs a command that is sometimes killed on its way; none if it was.
+    /// Runs a command that is sometimes killed on its way, or stopped and resumed when its claim is over; none if it was
+    /// killed.
     fn mortal(&mut self, args: &[&str], at: &Path) -> Option<Answer> {
         let mut command: Command = self.trial.ground.bench.command(&self.name, args, at);
-        let child =
+        let mut child =
             command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        if is_long() && self.dice.roll(24) == 0 {
+            self.sleep(&mut child);
+        }
         if self.dice.roll(4) > 0 {
             return Some(Answer::from(child.wait_with_output().unwrap()));
         }
         let (output, died) = self.dice.kill(child);
         self.trial.deaths.fetch_add(u32::from(died), Ordering::SeqCst);
         (!died).then(|| Answer::from(output))
+    }
+
+    /// Stops a command somewhere on its way until its claim is over.
+    fn sleep(&mut self, child: &mut Child) {
+        std::thread::sleep(self.dice.while_it_lives());
+        if child.try_wait().unwrap().is_none() {
+            kill_process(Pid::from_child(child), Signal::STOP).unwrap();
+            std::thread::sleep(SLEEP);
+            kill_process(Pid::from_child(child), Signal::CONT).unwrap();
+            self.trial.pauses.fetch_add(1, Ordering::SeqCst);
+        }
     }
 }
 
@@ -99,7 +122,8 @@ fn trial(
         ground.bench.root().join(name)
     };
     let homes: Vec<PathBuf> = (0..clones).map(home).collect();
-    let trial = Trial { ground, deaths: AtomicU32::new(0), begun: Instant::now() };
+    let (deaths, pauses) = (AtomicU32::new(0), AtomicU32::new(0));
+    let trial = Trial { ground, deaths, pauses, begun: Instant::now() };
     let seed = Dice::seed();
     let working = AtomicU32::new(u32::try_from(2 * clones).unwrap());
     std::thread::scope(|scope| {
@@ -114,8 +138,9 @@ fn trial(
         }
         meanwhile(&|| working.load(Ordering::SeqCst) > 0);
     });
-    let deaths = trial.deaths.load(Ordering::SeqCst);
-    println!("{clones} clones, {count} issues, {deaths} deaths, {:?}", trial.begun.elapsed());
+    let [deaths, pauses] = [&trial.deaths, &trial.pauses].map(|count| count.load(Ordering::SeqCst));
+    let took = trial.begun.elapsed();
+    println!("{clones} clones, {count} issues, {deaths} deaths, {pauses} pauses, {took:?}");
     let subjects = landed(ground);
     for number in 0..count {
         let title = format!("task-{number}");

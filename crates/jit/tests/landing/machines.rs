@@ -74,6 +74,43 @@ fn what_one_clone_claims_no_other_gets() {
 }
 
 #[test]
+fn what_is_shown_is_what_was_last_seen_unless_the_server_is_to_be_asked() {
+    let ground = shared();
+    let id = issues(&ground, 1).remove(0);
+    let (one, two) = (clone(&ground, "one"), clone(&ground, "two"));
+    let run = |agent: &str, args: &[&str], at: &Path| ground.bench.run_at(agent, args, at);
+    const READS: [&[&str]; 5] =
+        [&["status"], &["claim", "list"], &["claim", "status"], &["list"], &["query", "all"]];
+    for read in READS {
+        let said = run("agent:y", read, &two).ok().stdout;
+        assert!(!said.contains("agent:x") && said.contains("claims as of"), "{read:?}: {said}");
+    }
+    run("agent:x", &["claim", "acquire", &id], &one).ok();
+    for read in READS {
+        // It was seen a moment ago, so nobody is asked.
+        let said = run("agent:y", read, &two).ok().stdout;
+        assert!(!said.contains("agent:x"), "{read:?}: {said}");
+    }
+    for read in READS {
+        let fresh = [read, &["--fresh"]].concat();
+        let said = run("agent:y", &fresh, &two).ok().stdout;
+        assert!(said.contains("agent:x"), "{fresh:?}: {said}");
+    }
+    let away = ground.bench.root().join("away.git");
+    std::fs::rename(ground.origin(), &away).unwrap();
+    for read in READS {
+        run("agent:y", read, &two).ok();
+        let refused = run("agent:y", &[&["--json"], read, &["--fresh"]].concat(), &two);
+        assert_eq!((refused.code, &*error(&refused)), (Some(10), "UNAVAILABLE"), "{read:?}: {refused}");
+    }
+    // Where claims are this clone's own there is nobody to ask.
+    let single = Ground::new();
+    for read in READS {
+        single.bench.jit(&[read, &["--fresh"]].concat()).ok();
+    }
+}
+
+#[test]
 fn a_worktree_without_the_configuration_uses_the_claims_of_its_clone() {
     let ground = Ground::with_origin();
     let before = ground.main(&["rev-parse", "main"]);
@@ -200,10 +237,34 @@ fn a_clone_that_never_saw_the_claims_notices_that_they_were_set_back() {
     assert_eq!(error(&refused), "FORKED", "{refused}");
 }
 
+/// Whether machines can have clocks of their own here; says so if they cannot.
+pub(crate) fn can_be_elsewhere() -> bool {
+    let probe = ["--time", "--boottime", "5", "--fork", "true"];
+    let can = Command::new("unshare").args(probe).status().is_ok_and(|status| status.success());
+    if !can || !has("faketime") {
+        println!("skipped: clocks of their own need unshare --time and faketime");
+        return false;
+    }
+    true
+}
+
 /// Runs the program on a machine whose clocks are its own: the one that counts since boot, and the one on the wall.
 fn elsewhere(ground: &Ground, boot_secs: u32, wall: &str, agent: &str, args: &[&str], at: &Path) -> Answer {
-    let mut command = ground.bench.dressed(Command::new("unshare"));
-    command.args(["--time", "--boottime", &boot_secs.to_string(), "--fork", "faketime"]);
+    elsewhere_in(ground, &[], (boot_secs, wall), agent, args, at)
+}
+
+/// As [`elsewhere`], started by what puts it on that machine.
+pub(crate) fn elsewhere_in(
+    ground: &Ground,
+    inside: &[String],
+    (boot_secs, wall): (u32, &str),
+    agent: &str,
+    args: &[&str],
+    at: &Path,
+) -> Answer {
+    let mut started = inside.iter().map(String::as_str).chain(["unshare"]);
+    let mut command = ground.bench.dressed(Command::new(started.next().unwrap()));
+    command.args(started).args(["--time", "--boottime", &boot_secs.to_string(), "--fork", "faketime"]);
     command.args(["--exclude-monotonic", "-f", wall, JIT]).args(args);
     command.current_dir(at).env("JIT_AGENT_ID", agent);
     Answer::from(command.output().unwrap())
@@ -211,10 +272,7 @@ fn elsewhere(ground: &Ground, boot_secs: u32, wall: &str, agent: &str, args: &[&
 
 #[test]
 fn machines_whose_clocks_differ_take_nothing_from_each_other() {
-    let probe = ["--time", "--boottime", "5", "--fork", "true"];
-    let can = Command::new("unshare").args(probe).status().is_ok_and(|status| status.success());
-    if !can || !has("faketime") {
-        println!("clocks of their own need unshare --time and faketime: not tried");
+    if !can_be_elsewhere() {
         return;
     }
     let ground = shared();

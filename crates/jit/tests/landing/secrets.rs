@@ -31,14 +31,14 @@ fn script(path: &Path, text: &str) {
     std::fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
 }
 
-/// The files below a directory that have the secret in them.
-fn telling(directory: &Path) -> Vec<String> {
+/// The files below a directory that have a secret in them.
+pub(crate) fn telling(directory: &Path, secret: &str) -> Vec<String> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(directory).unwrap() {
         let path = entry.unwrap().path();
         if path.is_dir() {
-            found.extend(telling(&path));
-        } else if String::from_utf8_lossy(&std::fs::read(&path).unwrap_or_default()).contains(SECRET) {
+            found.extend(telling(&path, secret));
+        } else if String::from_utf8_lossy(&std::fs::read(&path).unwrap_or_default()).contains(secret) {
             found.push(path.display().to_string());
         }
     }
@@ -101,7 +101,7 @@ fn a_branch_is_fetched_with_a_login_that_no_argument_of_a_process_shows() {
             }
         }
     }
-    let told: Vec<String> = telling(&ground.bench.repo());
+    let told: Vec<String> = telling(&ground.bench.repo(), SECRET);
     let config = ground.bench.repo().join(".git/config").display().to_string();
     assert_eq!(told, vec![config], "{id}");
 }
@@ -143,6 +143,43 @@ fn a_password_in_a_url_is_told_to_nobody() {
     assert_eq!(jit(&["claim", "next"]).code, Some(10));
     assert_eq!(jit(&["engine", "check"]).code, Some(7));
     let config = repo.join(".git/config").display().to_string();
-    let told: Vec<String> = telling(&repo).into_iter().filter(|path| *path != config).collect();
+    let told: Vec<String> = telling(&repo, SECRET).into_iter().filter(|path| *path != config).collect();
     assert_eq!(told, Vec::<String>::new());
+}
+
+/// A login that git can only be given as an argument is not used at all.
+#[test]
+fn a_login_that_would_stand_in_the_arguments_of_git_is_refused() {
+    let ground = Ground::with_origin();
+    let config = ground.bench.repo().join(".git/config");
+    let before = std::fs::read(&config).unwrap();
+    let url = |url: &[u8]| {
+        let set = [&b"[remote \"other\"]\n"[..], b"[remote \"origin\"]\n\turl = ", url, b"\n"].concat();
+        ground.main(&["remote", "remove", "origin"]);
+        let rest = std::fs::read(&config).unwrap();
+        std::fs::write(&config, [rest, set].concat()).unwrap();
+        let answers = [&["push"][..], &["sync"]].map(|args| ground.bench.jit(args));
+        std::fs::write(&config, &before).unwrap();
+        answers
+    };
+    // What is not UTF-8, and a password with a line break.
+    for login in [
+        &b"http://ann:s3cret-of-the-trial@127.0.0.1:1/\xff.git"[..],
+        b"http://ann:s3cret-of-the-trial%0a@127.0.0.1:1/x",
+    ] {
+        for answer in url(login) {
+            let said = answer.to_string();
+            assert!(answer.code == Some(10) && said.contains("arguments of git"), "{said}");
+            assert!(!said.contains(SECRET), "{said}");
+        }
+    }
+    // A path that is not UTF-8 has no login.
+    let mut path = ground.origin().into_os_string().into_encoded_bytes();
+    path.truncate(path.len() - "origin.git".len());
+    let odd = [&path[..], b"\xff.git"].concat();
+    let at: std::ffi::OsString = std::os::unix::ffi::OsStringExt::from_vec(odd.clone());
+    std::fs::rename(ground.origin(), &at).unwrap();
+    for answer in url(&odd) {
+        answer.ok();
+    }
 }

@@ -19,8 +19,17 @@ use super::wire::{Login, Range, RangeAnswer, Refusal, StatusAnswer, Token, Txn, 
 pub struct User {
     /// The name.
     pub name: String,
-    /// The password.
-    pub password: String,
+    /// What shows that it is that one.
+    pub secret: Secret,
+}
+
+/// What shows who somebody is. It is never printed.
+#[derive(Clone)]
+pub enum Secret {
+    /// A password, for which the cluster gives a token.
+    Password(String),
+    /// A token that somebody else got from the cluster, or made for it.
+    Token(String),
 }
 
 impl std::fmt::Debug for User {
@@ -142,6 +151,11 @@ impl Client {
     /// Asks one member, with a token if there is a user: one that has run out is replaced once.
     fn logged_in(&self, talk: &mut Talk, path: &str, body: &[u8]) -> Asked<Reply> {
         let Some(user) = &self.user else { return judged(self.post(talk, path, None, body)?) };
+        if let Secret::Token(token) = &user.secret {
+            must_be_plain(token)
+                .map_err(|why| Trouble::NotSent(format!("the token of {} {why}", user.name)))?;
+            return judged(self.post(talk, path, Some(token), body)?);
+        }
         let had_one = talk.token.is_some();
         let token = match talk.token.clone() {
             Some(token) => token,
@@ -157,7 +171,10 @@ impl Client {
 
     fn log_in(&self, talk: &mut Talk, user: &User) -> Asked<String> {
         talk.token = None;
-        let body = serde_json::to_vec(&Login { name: &user.name, password: &user.password });
+        let Secret::Password(password) = &user.secret else {
+            return Err(Trouble::NotSent("a token is not logged in with".into()));
+        };
+        let body = serde_json::to_vec(&Login { name: &user.name, password });
         let body = body.map_err(|error| Trouble::NotSent(error.to_string()))?;
         // Whatever comes of a login, the question itself was not sent.
         let not_sent = |trouble: Trouble| match trouble {
@@ -168,10 +185,8 @@ impl Client {
             self.post(talk, "/v3/auth/authenticate", None, &body).and_then(judged).map_err(not_sent)?;
         let token: Token = serde_json::from_slice(&reply.body)
             .map_err(|_| Trouble::NotSent("the answer to a login has no token".into()))?;
-        let is_plain = !token.token.is_empty() && token.token.chars().all(|c| c.is_ascii_graphic());
-        if !is_plain {
-            return Err(Trouble::NotSent("the answer to a login has no token that can be sent".into()));
-        }
+        must_be_plain(&token.token)
+            .map_err(|why| Trouble::NotSent(format!("the token in the answer to a login {why}")))?;
         talk.token = Some(token.token.clone());
         Ok(token.token)
     }
@@ -186,6 +201,14 @@ impl Client {
             Failure::NotSent(words) => Trouble::NotSent(words),
             Failure::Unheard(words) => Trouble::Unheard(words),
         })
+    }
+}
+
+/// Whether a token can be sent in a header.
+fn must_be_plain(token: &str) -> Result<(), &'static str> {
+    match !token.is_empty() && token.chars().all(|c| c.is_ascii_graphic()) {
+        true => Ok(()),
+        false => Err("is empty or has characters that cannot be sent"),
     }
 }
 

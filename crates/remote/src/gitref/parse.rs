@@ -88,18 +88,27 @@ pub(super) fn credentials(url: &str) -> Option<&str> {
 ///
 /// Git hands a URL to the program that speaks HTTP as an argument, which everybody on the machine can read.
 pub(super) fn login(url: &str) -> Option<(String, Option<String>)> {
-    let (scheme, rest) = url.split_once("://")?;
-    if !matches!(scheme, "http" | "https") {
-        return None;
-    }
-    let authority = rest.split('/').next()?;
-    let (user, _) = authority.rsplit_once('@')?;
+    let user = user(url)?;
     let (name, password) = user.split_once(':').map_or((user, None), |(name, word)| (name, Some(word)));
     let password = password.map(decoded);
     match password {
         Some(None) => None,
         password => Some((decoded(name)?, password.flatten())),
     }
+}
+
+/// Whether a URL that goes over HTTP has a login, whatever it is.
+pub(super) fn has_login(url: &str) -> bool {
+    user(url).is_some()
+}
+
+/// The login of a URL that goes over HTTP, as it stands there.
+fn user(url: &str) -> Option<&str> {
+    let (scheme, rest) = url.split_once("://")?;
+    if !matches!(scheme, "http" | "https") {
+        return None;
+    }
+    Some(rest.split('/').next()?.rsplit_once('@')?.0)
 }
 
 /// What percent-encoded text means; none if it could end a line of the protocol in which git asks for credentials.

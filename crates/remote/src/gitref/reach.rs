@@ -7,6 +7,7 @@ use holdfast_git::config::Scope;
 use holdfast_git::{Config, Environment, Git};
 
 use super::parse;
+use crate::register::Unreachable;
 
 /// The variable that carries the password of a URL to the helper that git asks for it.
 pub(super) const PASSWORD: &str = "JIT_REMOTE_PASSWORD";
@@ -79,19 +80,28 @@ fn rewritten(config: &Config, url: &str, way: Way) -> String {
 }
 
 /// This git, which reaches `remote` without showing a login of its URL in the arguments of what it starts.
-#[must_use]
-pub fn discreet(git: Git, config: &Config, env: &Environment, remote: &str) -> Git {
+///
+/// # Errors
+/// When a URL has a login that cannot be handed to git in another way.
+pub fn discreet(git: Git, config: &Config, env: &Environment, remote: &str) -> Result<Git, Unreachable> {
     let mut settings: Vec<(String, String)> = Vec::new();
     let mut password = None;
     for key in ["url", "pushurl"] {
-        for url in urls(config, remote, key).unwrap_or_default() {
-            let ways = [rewritten(config, &url, Way::Fetch), rewritten(config, &url, Way::Push)];
-            let Some((used, login)) = ways.iter().find_map(|used| Some((used, parse::login(used)?))) else {
-                continue;
+        // A URL without a value takes back those before, or is git's to complain about.
+        for url in config.all(&format!("remote.{remote}.{key}")).filter_map(|entry| entry.value.as_deref()) {
+            let text = String::from_utf8_lossy(url);
+            let ways = [rewritten(config, &text, Way::Fetch), rewritten(config, &text, Way::Push)];
+            let Some(used) = ways.iter().find(|used| parse::has_login(used)) else { continue };
+            let (Ok(url), Some(login)) = (std::str::from_utf8(url), parse::login(used)) else {
+                return Err(Unreachable(format!(
+                    "the URL of the remote '{0}' has a login that cannot be kept out of the arguments of git: write it \
+                     in UTF-8 and without line breaks (git remote set-url {0} URL), or use a credential helper",
+                    remote.escape_debug()
+                )));
             };
             let shown = parse::without_credentials(used);
             for rewrite in ["insteadOf", "pushInsteadOf"] {
-                settings.push((format!("url.{shown}.{rewrite}"), url.clone()));
+                settings.push((format!("url.{shown}.{rewrite}"), url.to_owned()));
             }
             let host = parse::host(&shown);
             settings.push((format!("credential.{host}.username"), login.0));
@@ -103,7 +113,7 @@ pub fn discreet(git: Git, config: &Config, env: &Environment, remote: &str) -> G
         }
     }
     if settings.is_empty() {
-        return git;
+        return Ok(git);
     }
     let before = env.config_pairs.len();
     let count = before + settings.len();
@@ -112,5 +122,5 @@ pub fn discreet(git: Git, config: &Config, env: &Environment, remote: &str) -> G
         git = git.env(format!("GIT_CONFIG_KEY_{}", before + at), Some(key.into()));
         git = git.env(format!("GIT_CONFIG_VALUE_{}", before + at), Some(value.into()));
     }
-    git
+    Ok(git)
 }

@@ -4,7 +4,7 @@
 //! cleans up after a crash crashes.
 
 use holdfast_kernel::Mode;
-use holdfast_sys::sim::{Config, Faults, NameOrder, Odds};
+use holdfast_sys::sim::{Config, Faults, HostConfig, NameOrder, Odds};
 
 use crate::plan::{Plan, Script, Step, policy};
 
@@ -112,6 +112,38 @@ pub fn three_steal() -> Small {
     let overdue = script(0, vec![ACQUIRE, Step::Sleep(10_000)]);
     let epochs = vec![vec![overdue], vec![take(1), take(2), take(3)]];
     Small { name, plan: Plan { holders: 4, epochs, ..plan } }
+}
+
+/// Somebody on a machine of several dies at any call between what it is about to send and the answer. Next comes the same
+/// command, another one, or another machine; if `twice`, somebody dies of what comes next as well.
+#[must_use]
+pub fn far_away(twice: bool) -> Vec<Small> {
+    let elsewhere = |script: Script| Script { host: 1, ..script };
+    let other = Step::Acquire { resource: 1, mode: Mode::Exclusive, ttl_ms: Some(1_000) };
+    let plans = [
+        small("one dies, and asks again", KILL, vec![take(0), after(0, take_and_release(0))]),
+        small("one dies, and asks for more", KILL, vec![take(0), after(0, script(0, vec![other, ACQUIRE]))]),
+        small(
+            "one dies, and another machine comes first",
+            KILL,
+            vec![take(0), after(0, elsewhere(take(1))), after(1, take_and_release(0))],
+        ),
+        small(
+            "one dies giving back, and another machine comes first",
+            KILL,
+            vec![take_and_release(0), after(0, elsewhere(take(1))), after(1, take(0))],
+        ),
+        small(
+            "one dies twice, and another machine comes in between",
+            KILL_TWICE,
+            vec![take(0), after(0, elsewhere(take(1))), after(1, take(0)), after(2, take_and_release(0))],
+        ),
+    ];
+    let on_two = |Small { name, plan }| {
+        let config = Config { hosts: vec![HostConfig::default(); 2], ..plan.config };
+        Small { name, plan: Plan { resources: 2, config, ..plan } }
+    };
+    plans.into_iter().map(on_two).filter(|small| twice || small.plan.config.faults == KILL).collect()
 }
 
 fn script(holder: usize, steps: Vec<Step>) -> Script {

@@ -1,18 +1,18 @@
-//! What etcd wants to know of whoever asks, and what it has to show itself. Passwords come from the environment or from a
+//! What etcd wants to know of whoever asks, and what it has to show itself. Passwords and tokens come from the environment or from a
 //! file that nobody else may read, never from a configuration that is committed.
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use holdfast_remote::etcd::{Tls, User};
+use holdfast_remote::etcd::{Secret, Tls, User};
 use holdfast_store::{Error, Result, Trouble};
 
 use crate::caller::Caller;
 use crate::config::Config;
 use crate::durable;
 
-/// More than a password has.
-const LONGEST_PASSWORD: usize = 4_096;
+/// More than a password or a token has.
+const LONGEST_SECRET: usize = 16 << 10;
 
 /// More than all the authorities of the world have.
 const LONGEST_PEM: usize = 16 << 20;
@@ -21,24 +21,32 @@ const LONGEST_PEM: usize = 16 << 20;
 const AUTHORITIES: [&str; 3] =
     ["/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt", "/etc/ssl/cert.pem"];
 
-/// The user that etcd knows, with the password that the environment or a file of the user's has.
+/// The user that etcd knows, with the token or the password that the environment has, else a file of the user's.
 pub(super) fn user(caller: &Caller, config: &Config) -> Result<Option<User>> {
     let Some(name) = config.coordination.user.clone() else { return Ok(None) };
-    let missing =
-        |why: String| Trouble::Unavailable.because(format!("etcd wants the password of {name}: {why}"));
-    if let Some(password) = &caller.etcd_password {
-        let password = password.to_str().ok_or_else(|| missing("JIT_ETCD_PASSWORD is not UTF-8".into()))?;
-        return Ok(Some(User { password: password.to_owned(), name }));
+    let failed = |why: String| Trouble::Unavailable.because(format!("etcd wants a login for {name}: {why}"));
+    let environment = [
+        ("JIT_ETCD_TOKEN", &caller.etcd_token, Secret::Token as fn(String) -> Secret),
+        ("JIT_ETCD_PASSWORD", &caller.etcd_password, Secret::Password),
+    ];
+    for (variable, value, secret) in environment {
+        let Some(value) = value else { continue };
+        let value = value.to_str().ok_or_else(|| failed(format!("{variable} is not UTF-8")))?;
+        return Ok(Some(User { secret: secret(value.to_owned()), name }));
     }
-    let Some(path) = caller.user_file("etcd-password") else {
-        return Err(missing("set JIT_ETCD_PASSWORD".into()));
-    };
-    let Some(bytes) = durable::read(&caller.sys, &path, LONGEST_PASSWORD)? else {
-        return Err(missing(format!("set JIT_ETCD_PASSWORD, or write it to {}", path.display())));
-    };
-    must_be_private(caller, &path).map_err(&missing)?;
-    let text = String::from_utf8(bytes).map_err(|_| missing(format!("{} is not UTF-8", path.display())))?;
-    Ok(Some(User { password: text.trim_end_matches(['\n', '\r']).to_owned(), name }))
+    let files = [("etcd-token", Secret::Token as fn(String) -> Secret), ("etcd-password", Secret::Password)];
+    for (file, secret) in files {
+        let Some(path) = caller.user_file(file) else { break };
+        let Some(bytes) = durable::read(&caller.sys, &path, LONGEST_SECRET)? else { continue };
+        must_be_private(caller, &path).map_err(&failed)?;
+        let text =
+            String::from_utf8(bytes).map_err(|_| failed(format!("{} is not UTF-8", path.display())))?;
+        return Ok(Some(User { secret: secret(text.trim_end_matches(['\n', '\r']).to_owned()), name }));
+    }
+    let or_write = caller.user_file("etcd-password");
+    let or_write =
+        or_write.map_or_else(String::new, |path| format!(", or write the password to {}", path.display()));
+    Err(failed(format!("set JIT_ETCD_PASSWORD or JIT_ETCD_TOKEN{or_write}")))
 }
 
 /// How members are believed that are reached over TLS, and what is shown to them; none where none is. A path that is

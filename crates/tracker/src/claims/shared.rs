@@ -453,7 +453,7 @@ impl Landed {
         let Some(target) = self.target() else { return Ok(()) };
         let branch = target.branch;
         let refs = format!("+refs/heads/{branch}:refs/remotes/{remote}/{branch}");
-        let git = reach::to(Git::in_dir(root), &self.caller, Some(&self.repository), remote);
+        let git = reach::to(Git::in_dir(root), &self.caller, Some(&self.repository), remote)?;
         let said = git.ask_within(&["fetch", "-q", "--no-tags", remote, &refs], &[], LIMIT);
         match said {
             Ok(Some(said)) if said.code == Some(0) => Ok(()),

@@ -76,7 +76,7 @@ sections! {
         endpoints: Option<Vec<String>> = None, Form::List(texts::ENDPOINT);
         /// What the claims are called in etcd: their keys begin with `/holdfast/<namespace>/`.
         namespace: String = "default".to_owned(), Form::Text(texts::NAMESPACE);
-        /// The user that etcd knows; the password is that of `JIT_ETCD_PASSWORD`, else of the user's file `etcd-password`.
+        /// The user that etcd knows; the token is that of `JIT_ETCD_TOKEN` or the password that of `JIT_ETCD_PASSWORD`, else those of the user's files `etcd-token` and `etcd-password`.
         user: Option<String> = None, Form::Text(texts::USER);
         /// The file in PEM with the authorities that vouch for members of etcd reached by `https`; none is the system's own.
         tls_ca: Option<String> = None, Form::Text(texts::PATH);

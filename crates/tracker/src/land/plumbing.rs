@@ -129,8 +129,8 @@ impl<'a> Plumbing<'a> {
     }
 
     /// Git, for what reaches the remote.
-    pub(super) fn remote_git(&self) -> Git {
-        reach::to(self.git.clone(), &self.session.caller, self.session.repository(), ORIGIN)
+    pub(super) fn remote_git(&self) -> Result<Git> {
+        Ok(reach::to(self.git.clone(), &self.session.caller, self.session.repository(), ORIGIN)?)
     }
 
     /// What git says to a question, without the end of the line.

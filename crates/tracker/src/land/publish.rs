@@ -138,7 +138,7 @@ impl Publisher<'_> {
     fn push_plain(&self, turn: &Turn<'_>, onto: &ObjectId, tip: &ObjectId) -> Result<Published> {
         let branch = &self.target.branch;
         let agent = self.session.agent()?.id.to_string();
-        let git = self.plumbing.remote_git().env("JIT_AGENT_ID", Some(agent.into()));
+        let git = self.plumbing.remote_git()?.env("JIT_AGENT_ID", Some(agent.into()));
         let expected = format!("--force-with-lease=refs/heads/{branch}:{onto}");
         let refs = format!("{tip}:refs/heads/{branch}");
         let args = ["push", "--porcelain", &expected, "origin", &refs];
@@ -268,7 +268,7 @@ impl Publisher<'_> {
         }
         let branch = &self.target.branch;
         let refs = format!("+refs/heads/{branch}:refs/remotes/origin/{branch}");
-        Ok(self.plumbing.remote_git().ask(&["fetch", "-q", "origin", &refs], &[])?.code == Some(0))
+        Ok(self.plumbing.remote_git()?.ask(&["fetch", "-q", "origin", &refs], &[])?.code == Some(0))
     }
 
     /// Has the local branch follow the remote's, where it has nothing of its own.

@@ -133,7 +133,7 @@ fn refuse_granted_since(session: &Session, id: IssueId, branch: &str) -> Result<
     match since.filter(|_| had_it) {
         Some(other) => {
             let agent = &other.agent;
-            let why = format!("{agent} was granted the issue after it was given back here");
+            let why = format!("{agent} was granted the issue after this worktree had it");
             Err(LandError::PushRefused { branch: branch.to_owned(), why }.into())
         }
         None => Ok(()),
@@ -141,7 +141,7 @@ fn refuse_granted_since(session: &Session, id: IssueId, branch: &str) -> Result<
 }
 
 fn plain(session: &Session, plumbing: &Plumbing<'_>, branch: &str) -> Result<()> {
-    let mut git = plumbing.remote_git();
+    let mut git = plumbing.remote_git()?;
     if let Some(agent) = session.known_agent() {
         git = git.env("JIT_AGENT_ID", Some(agent.to_string().into()));
     }

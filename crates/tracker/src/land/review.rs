@@ -62,7 +62,7 @@ impl Finisher<'_> {
         if branch.starts_with("jit/") {
             args.insert(2, "--force-with-lease");
         }
-        let said = self.plumbing.remote_git().ask(&args, &[])?;
+        let said = self.plumbing.remote_git()?.ask(&args, &[])?;
         if said.code != Some(0) {
             let why = String::from_utf8_lossy(&said.stderr).trim().to_owned();
             self.session.notice(&Notice::NotPushed(why));

@@ -6,13 +6,15 @@ use holdfast_tracker::answers::claims as answers;
 use holdfast_tracker::answers::claims::{Looked, Told, Wanted};
 use holdfast_tracker::error::Result;
 
+use crate::cli::Fresh;
 use crate::context::Context;
 use crate::output::Report;
 use crate::output::leases::{as_of, listing};
 
 /// Shows who has claimed what.
-pub(super) fn status(context: &Context, wanted: &Wanted<'_>) -> Result<Report> {
+pub(super) fn status(context: &Context, claims: Fresh, wanted: &Wanted<'_>) -> Result<Report> {
     let session = context.session()?;
+    claims.ask(&session)?;
     let Looked { leases, document, now, worktrees } = answers::status(&session, wanted)?;
     let shown = &document.leases;
     let brief: Vec<_> = shown.iter().map(|lease| lease.lease_id.clone()).collect();

@@ -2,8 +2,9 @@
 
 use holdfast_door::Clean;
 
-use crate::cli::ListFilters;
+use crate::cli::{Fresh, ListFilters};
 use crate::context::Context;
+use crate::output::leases::as_of;
 use crate::output::pieces::listed;
 use crate::output::rows::{Row, Rows};
 use crate::output::{Form, Report};
@@ -19,6 +20,13 @@ enum Kept {
     Json(Clean),
     Id(IssueId),
     Row(Row),
+}
+
+impl Fresh {
+    /// Asks the server that keeps the claims, if that was wanted.
+    pub fn ask(self, session: &Session) -> Result<()> {
+        if self.fresh { session.claims().ask() } else { Ok(()) }
+    }
 }
 
 impl ListFilters {
@@ -74,6 +82,7 @@ pub fn more_words(more: usize) -> String {
 /// # Errors
 /// When they cannot be read.
 pub fn run(context: &Context, session: &Session, scope: Scope, typed: &ListFilters) -> Result<Report> {
+    typed.claims.ask(session)?;
     let (filter, whose) = (typed.parse(session)?, typed.whose(session)?);
     let form = context.printer.form();
     let issues = Issues::new(session);
@@ -99,6 +108,7 @@ pub fn run(context: &Context, session: &Session, scope: Scope, typed: &ListFilte
         let paint = context.printer.paint();
         Rows { claimed: &claimed, handles: issues.handles(), paint }.table(rows.into_iter())
             + more_words(more)
+            + as_of(session)
     };
     let report = Report::of(form, table, || brief.into());
     Ok(if form == Form::Json { report.pieces(listed("issues", objects, more)) } else { report })
