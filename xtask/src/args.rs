@@ -6,6 +6,7 @@ cargo xtask demo               build jit and watch a pool at work, with a crash 
 cargo xtask test [--long]      every check and test; --long takes many times the seeds, cases and minutes
 cargo xtask bench [name]       every benchmark, or those whose name contains the word, as one table
 cargo xtask install [DIR]      build jit, jvs, kc_cli and ic as they are shipped, and put them where cargo would
+cargo xtask site [DIR]         the documentation as a site, in target/site/book or DIR; needs mdbook
 cargo xtask tidy               the rules of the house alone
 cargo xtask modules CRATE      which modules of crates/CRATE need which, in layers, and their cycles
 cargo xtask pages [name]       the commands of the documentation alone, or of the pages whose path contains the word
@@ -33,6 +34,11 @@ pub enum Args {
     /// The programs, put in place.
     Install {
         /// Where; none is where cargo puts programs.
+        to: Option<String>,
+    },
+    /// The documentation as a site.
+    Site {
+        /// Where it goes.
         to: Option<String>,
     },
     /// The rules of the house.
@@ -85,6 +91,8 @@ impl Args {
             ["bench", name] if !name.starts_with('-') => Ok(Self::Bench { name: Some((*name).into()) }),
             ["install"] => Ok(Self::Install { to: None }),
             ["install", to] if !to.starts_with('-') => Ok(Self::Install { to: Some((*to).into()) }),
+            ["site"] => Ok(Self::Site { to: None }),
+            ["site", to] if !to.starts_with('-') => Ok(Self::Site { to: Some((*to).into()) }),
             ["tidy"] => Ok(Self::Tidy),
             ["modules", library] if !library.starts_with('-') => {
                 Ok(Self::Modules { library: (*library).into() })
@@ -142,6 +150,8 @@ mod tests {
         assert_eq!(parse("bench open"), Ok(Args::Bench { name: Some("open".into()) }));
         assert_eq!(parse("install"), Ok(Args::Install { to: None }));
         assert_eq!(parse("install bin"), Ok(Args::Install { to: Some("bin".into()) }));
+        assert_eq!(parse("site"), Ok(Args::Site { to: None }));
+        assert_eq!(parse("site out"), Ok(Args::Site { to: Some("out".into()) }));
         assert_eq!(parse("tidy"), Ok(Args::Tidy));
         assert_eq!(parse("modules jit"), Ok(Args::Modules { library: "jit".into() }));
         assert_eq!(parse("demo"), Ok(Args::Demo));

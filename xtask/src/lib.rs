@@ -8,6 +8,7 @@ pub mod bench;
 pub mod fuzz;
 pub mod programs;
 pub mod repository;
+pub mod site;
 pub mod suite;
 pub mod tidy;
 

@@ -5,6 +5,7 @@ pub mod markdown;
 pub mod modules;
 
 mod changelog;
+mod contents;
 mod layers;
 mod licences;
 mod manifests;
@@ -52,17 +53,18 @@ impl fmt::Display for Finding {
 
 type Rule = (&'static str, fn(&Tree) -> Vec<Finding>);
 
-const RULES: [Rule; 20] = [
+const RULES: [Rule; 21] = [
     ("no file is too long", text::too_long),
     ("every source file says why it exists", text::without_header),
     ("nothing is left to do", words::left_to_do),
     ("no test is switched off", words::switched_off),
     ("no path of somebody's machine", words::machine_paths),
     ("no host of a registry", words::registry_hosts),
-    ("every rule of the specification has its test", specification::untested_rules),
+    ("every rule of the specification and every guarantee has its test", specification::untested_rules),
     ("every event is in the specification", places::unlisted_events),
     ("every medium passes the suite", places::untried_media),
     ("links lead somewhere", markdown::dead_links),
+    ("every page is in the table of contents", contents::unlisted_pages),
     ("commands in the docs are tested or say why not", markdown::unmarked_commands),
     ("the changelog has a place for what is next", changelog::shape),
     ("shell scripts stop at the first failure", shell::careless_scripts),

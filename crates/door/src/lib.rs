@@ -2,12 +2,14 @@
 //! from outside loses here what a terminal would act on; what is said, and with which exit code, is each door's own.
 
 mod grid;
+mod manual;
 mod notes;
 mod paint;
 mod print;
 mod text;
 
 pub use grid::{Cell, grid, table};
+pub use manual::{find, manual};
 pub use notes::Notes;
 pub use paint::{Colour, Paint, is_dumb};
 pub use print::{deliver, print, typed_wrong};

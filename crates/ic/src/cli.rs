@@ -50,6 +50,12 @@ pub enum Command {
         /// The shell
         shell: clap_complete::Shell,
     },
+    /// Print the manual page of a command
+    #[command(after_help = "Examples:\n  ic man lock acquire | man -l -")]
+    Man {
+        /// The command, as `lock acquire`; the program itself if not given
+        command: Vec<String>,
+    },
 }
 
 /// Which lock.

@@ -4,6 +4,7 @@ mod acquire;
 mod clean;
 mod completions;
 mod list;
+mod man;
 mod order;
 mod release;
 mod run;
@@ -27,6 +28,7 @@ use crate::wait::{How, Notice};
 pub fn run(context: &Context, command: Command) -> Result<Report> {
     match command {
         Command::Completions { shell } => Ok(completions::run(shell)),
+        Command::Man { command } => man::run(&command),
         Command::Lock(Lock::Acquire { which, taking, pid }) => acquire::run(context, &which, &taking, pid),
         Command::Lock(Lock::Release { which, owner }) => release::run(context, &which, owner.as_deref()),
         Command::Lock(Lock::List) => list::all(context),

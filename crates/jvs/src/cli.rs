@@ -193,6 +193,12 @@ pub enum Command {
         /// For this shell
         shell: clap_complete::Shell,
     },
+    /// Print the manual page of a command
+    #[command(after_help = "Example:\n  jvs man snapshot | man -l -")]
+    Man {
+        /// The command, as `worktree create`; the program itself if not given
+        command: Vec<String>,
+    },
 }
 
 /// Worktrees.

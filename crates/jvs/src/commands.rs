@@ -9,6 +9,7 @@ mod history;
 mod info;
 mod init;
 mod lock;
+mod man;
 mod pin;
 mod restore;
 mod run;
@@ -49,5 +50,6 @@ pub fn run(context: &Context, command: Command) -> Result<Report> {
         Command::Doctor { strict, repair } => doctor::run(context, strict, repair),
         Command::Audit { command, limit } => audit::run(context, command.as_ref(), limit),
         Command::Completions { shell } => Ok(completions::run(shell)),
+        Command::Man { command } => man::run(&command),
     }
 }

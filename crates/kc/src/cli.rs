@@ -56,6 +56,12 @@ pub enum Command {
         /// The shell
         shell: Shell,
     },
+    /// Print the manual page of a command
+    #[command(after_help = "Example:\n  kc_cli man lineage lock | man -l -")]
+    Man {
+        /// The command, as `lineage lock acquire`; the program itself if not given
+        command: Vec<String>,
+    },
 }
 
 /// Vaults.

@@ -5,7 +5,7 @@ use std::io;
 use std::path::Path;
 
 use clap::CommandFactory;
-use holdfast_door::Clean;
+use holdfast_door::{Clean, manual};
 use holdfast_sys::Sys;
 use serde_json::{Value, json};
 
@@ -36,6 +36,10 @@ pub fn run(sys: &Sys, command: Command) -> Result<(Said, Done)> {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Cli::command(), "kc_cli", &mut script);
             Ok((Said::Text(Clean::page(&String::from_utf8_lossy(&script))), Done::Nothing))
+        }
+        Command::Man { command } => {
+            let page = manual(Cli::command(), &command).map_err(Error::Request)?;
+            Ok((Said::Text(Clean::page(&page)), Done::Nothing))
         }
     }
 }

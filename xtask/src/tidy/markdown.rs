@@ -132,7 +132,7 @@ fn is_elsewhere(target: &str) -> bool {
 }
 
 /// The path from the root of the repository, for a link on the page at `from`; none if it leads outside.
-fn resolve(from: &str, link: &str) -> Option<String> {
+pub(crate) fn resolve(from: &str, link: &str) -> Option<String> {
     let mut parts: Vec<&str> = from.split('/').collect();
     parts.pop();
     for part in link.split('/') {

@@ -1,4 +1,4 @@
-//! The specification is executable: every numbered rule names the tests that hold it, and they exist.
+//! The specification is executable, and so is the page of guarantees: every numbered rule names the tests that hold it, and they exist.
 //!
 //! A rule starts with a mark and its number (`## L-12`, `**L-12**`, `- L-12`, `| L-12`) and reaches to the next
 //! rule or heading. In it stands `Held by: ` or `Test: `, and up to the end of that paragraph, in backquotes,
@@ -10,12 +10,17 @@ use serde_json::Value;
 
 use super::{Finding, Tree};
 
+/// What is promised to users, on one page.
+const GUARANTEES: &str = "docs/guarantees.md";
+
 /// Rules without a test, with a test that is not there, or with a number that is taken.
 pub(super) fn untested_rules(tree: &Tree) -> Vec<Finding> {
     let known = Known::of(tree);
     let mut findings = Vec::new();
     let mut places: BTreeMap<String, String> = BTreeMap::new();
-    for (path, text) in tree.with_ending(&[".md"]).filter(|(path, _)| path.starts_with("spec/")) {
+    let pages =
+        tree.with_ending(&[".md"]).filter(|(path, _)| path.starts_with("spec/") || *path == GUARANTEES);
+    for (path, text) in pages {
         for rule in rules(text) {
             let finding = |what: String| Finding::new(path, rule.line, format!("{} {what}", rule.number));
             if let Some(there) = places.insert(rule.number.clone(), format!("{path}:{}", rule.line)) {

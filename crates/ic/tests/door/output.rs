@@ -109,6 +109,8 @@ fn help_has_examples_and_shells_can_complete() {
         let said = site.ic(&["completions", shell]);
         assert!(said.code == 0 && said.out.contains("acquire"), "{shell}");
     }
+    assert!(site.ic(&["man", "lock", "acquire"]).out.contains(".TH ic-lock-acquire 1"));
+    assert_eq!(site.ic(&["man", "frob"]).code, 3);
 }
 
 #[test]

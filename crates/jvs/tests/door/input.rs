@@ -120,4 +120,6 @@ fn help_has_examples_and_every_shell_gets_its_completions() {
     for shell in ["bash", "zsh", "fish"] {
         assert!(run(&["completions", shell]).contains("jvs"), "{shell}");
     }
+    assert!(run(&["man", "worktree", "create"]).contains(".TH jvs-worktree-create 1"));
+    bench.jvs(&["man", "frob"]).refused_as("E_USAGE");
 }

@@ -85,6 +85,8 @@ fn help_has_examples_completions_complete_and_bad_usage_is_told_apart() {
         let script = bench.run(&["completions", shell]);
         assert!(script.code == Some(0) && script.stdout.contains("acquire"), "{shell}");
     }
+    assert!(bench.run(&["man", "lineage", "lock"]).stdout.contains(".TH kc_cli-lineage-lock 1"));
+    assert_eq!(bench.run(&["man", "frob"]).code, Some(1));
     let wrong = bench.run(&["lineage", "lock", "steal"]);
     assert_eq!((wrong.code, wrong.stdout.as_str()), (Some(2), ""));
 }

@@ -1,0 +1,14 @@
+//! `ic man`: the manual pages, made from what can be typed.
+
+use clap::CommandFactory;
+use holdfast_door::{Clean, manual};
+use serde_json::json;
+
+use crate::cli::Cli;
+use crate::error::{Error, Result};
+use crate::output::Report;
+
+pub(super) fn run(command: &[String]) -> Result<Report> {
+    let page = manual(Cli::command(), command).map_err(Error::Usage)?;
+    Ok(Report::answer(Clean::page(&page), json!({ "page": page })))
+}
