@@ -39,6 +39,7 @@ pub mod shell;
 pub mod split;
 pub mod status;
 pub mod validate;
+pub mod watch;
 pub mod whoami;
 pub mod work;
 pub mod worktree;
@@ -77,6 +78,7 @@ fn typed(context: &Context, command: Typed) -> Result<Report> {
         Typed::Dispatch(typed) => dispatch::run(context, &typed),
         Typed::Serve(typed) => serve::run(context, &typed),
         Typed::Split(typed) => split::run(context, &typed),
+        Typed::Watch(typed) => watch::run(context, &typed),
         Typed::Push => work::push(context),
         Typed::Whoami => whoami::run(context),
         Typed::Sync => work::sync(context),

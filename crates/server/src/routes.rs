@@ -7,6 +7,7 @@ mod changed;
 use std::sync::Arc;
 
 use holdfast_tracker::Caller;
+use holdfast_tracker::answers::approvals::{ClaimApproveOutput, ClaimRequestsOutput};
 use holdfast_tracker::answers::board::{AgentsOutput, BoardOutput, Card};
 use holdfast_tracker::answers::claims::ClaimHistoryOutput;
 use holdfast_tracker::answers::create::{CreateOutput, NewIssue};
@@ -25,6 +26,7 @@ use hyper::Method;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 
 use crate::body::Made;
+use crate::gatekeeper::Entry;
 use crate::problem::{Own, Problem};
 use crate::query::Query;
 use crate::watch::Watch;
@@ -76,6 +78,8 @@ impl Route {
 pub(crate) struct Ask {
     pub(crate) caller: Caller,
     pub(crate) watch: Arc<Watch>,
+    /// How whoever asks got in.
+    pub(crate) entry: Entry,
     /// What stands in the path where it can be anything.
     pub(crate) parts: Vec<String>,
     pub(crate) query: Query,
@@ -103,7 +107,7 @@ const LIST: &[Parameter] = &[
 const CLAIMS: &[Parameter] = &[
     ("issue", "Only on this issue"),
     ("agent", "Only of this agent"),
-    ("kind", "What they are on: issue, branch or all"),
+    ("kind", "What they are on: issue, branch, paths, approval, escalation or all"),
 ];
 
 /// All of them.
@@ -140,6 +144,13 @@ pub(crate) const ROUTES: &[Route] = &[
         &[("issue_id", "Only on this issue")],
         shape::<ClaimHistoryOutput>,
         asked::history,
+    ),
+    get(
+        "/api/approvals",
+        "As `jit claim requests --json`",
+        &[],
+        shape::<ClaimRequestsOutput>,
+        asked::requests,
     ),
     get(
         "/api/worktrees",
@@ -182,6 +193,13 @@ pub(crate) const ROUTES: &[Route] = &[
         shape::<changed::Evict>,
         shape::<ClaimEvictOutput>,
         changed::evict,
+    ),
+    post(
+        "/api/approvals/{lease}",
+        "As `jit claim approve --json`; as a person only with a browser's cookie",
+        shape::<changed::Approve>,
+        shape::<ClaimApproveOutput>,
+        changed::approve,
     ),
     post(
         "/api/issues",

@@ -4,8 +4,9 @@
 use std::convert::Infallible;
 use std::sync::Arc;
 
+use holdfast_door::Notes;
 use holdfast_tracker::error::Result;
-use holdfast_tracker::{Caller, Session};
+use holdfast_tracker::{Caller, Session, escalate};
 use hyper::body::{Bytes, Incoming};
 use hyper::header::{self, HeaderName, HeaderValue};
 use hyper::http::request::Parts;
@@ -61,6 +62,15 @@ impl Service {
     pub(crate) fn start(place: &Place, gatekeeper: Gatekeeper) -> Result<Self> {
         let caller = place.caller.clone();
         let watch = Watch::start(&Session::open(&caller)?, caller.clone())?;
+        let watcher = caller.clone();
+        // It ends with the program, at whatever it is: what was put on record is gone on with.
+        std::thread::spawn(move || {
+            let rest = |span| {
+                watcher.sys.clock.sleep(span);
+                true
+            };
+            escalate::watch(&watcher, &rest, &|trouble| Notes::new().warning(trouble));
+        });
         let threads = Semaphore::new(THREADS);
         Ok(Self { guests: Guests::default(), gatekeeper, caller, threads, watch })
     }
@@ -106,7 +116,7 @@ impl Service {
             }
             _ => {}
         }
-        self.gatekeeper.enter(&head.method, &head.headers, self.now()?)?;
+        let entry = self.gatekeeper.enter(&head.method, &head.headers, self.now()?)?;
         known();
         match path {
             "/openapi.json" => {
@@ -132,7 +142,7 @@ impl Service {
         self.ask(
             route,
             head,
-            Ask { caller: self.caller.clone(), watch: Arc::clone(&self.watch), parts, query, body },
+            Ask { caller: self.caller.clone(), watch: Arc::clone(&self.watch), entry, parts, query, body },
         )
         .await
     }
