@@ -192,6 +192,7 @@ fn bar(left: u64, total: u64, size: usize, signs: [char; 2]) -> String {
 
 const fn why(needs: Needs) -> (Colour, &'static str) {
     match needs {
+        Needs::Approval => (Colour::Yellow, "wants approval"),
         Needs::NeedsAttention => (Colour::Red, "keeps failing"),
         Needs::Gated => (Colour::Yellow, "gate open"),
         Needs::NotLanded => (Colour::Yellow, "not landed"),

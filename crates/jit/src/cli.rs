@@ -23,6 +23,7 @@ mod serve;
 mod setup;
 mod shell;
 mod validate;
+mod watch;
 mod work;
 mod worktree;
 
@@ -54,6 +55,7 @@ pub use serve::Serve;
 pub use setup::{Client, Setup};
 pub use shell::{Man, Schema, Shell};
 pub use validate::Validate;
+pub use watch::Watch;
 pub use work::{Close, Drop, Finish, Land, Reopen, Split, Start};
 pub use worktree::{AddWorktree, Worktree};
 
@@ -219,6 +221,14 @@ pub enum Typed {
         jit list --parent 7k2f"
     )]
     Split(Split),
+    /// Print what happens to issues and claims as it happens, a line each
+    #[command(
+        after_help = "With --json each line is one JSON object with a cursor; --since goes on behind it, so that a script \
+        that was ended misses nothing.\n\nExamples:\n  jit watch\n  jit watch 7k2f --count 1\n  \
+        jit watch --json | jq -r 'select(.event.event_type == \"claim.evicted\") | .handle'\n  \
+        jit watch --since start --for 0 --json"
+    )]
+    Watch(Watch),
     /// Push this branch, if the claims that its work is done under are in force
     #[command(
         after_help = "Where the git server keeps the claims (jit engine init git), the branch and the claims move in one \

@@ -41,6 +41,7 @@ pub mod shell;
 pub mod split;
 pub mod status;
 pub mod validate;
+pub mod watch;
 pub mod whoami;
 pub mod work;
 pub mod worktree;
@@ -80,6 +81,7 @@ fn typed(context: &Context, command: Typed) -> Result<Report> {
         Typed::Serve(typed) => serve::run(context, &typed),
         Typed::Board(typed) => board::run(context, &typed),
         Typed::Split(typed) => split::run(context, &typed),
+        Typed::Watch(typed) => watch::run(context, &typed),
         Typed::Push => work::push(context),
         Typed::Whoami => whoami::run(context),
         Typed::Sync => work::sync(context),

@@ -6,6 +6,7 @@ use std::fmt::Write as _;
 
 use holdfast_kernel::{Cause, Event};
 use holdfast_store::Record;
+use holdfast_tracker::claims::lease::is_record;
 use holdfast_tracker::feed::{Happened, Kind};
 use holdfast_tracker::times;
 use serde::Deserialize;
@@ -39,6 +40,10 @@ pub(crate) struct Tally {
 impl Tally {
     /// Counts what the log has.
     pub(crate) fn record(&mut self, record: &Record) {
+        // Requests, approvals and escalations are no claims.
+        if is_record(&record.lease) {
+            return;
+        }
         let (lease, at) = (record.lease.id.to_string(), record.event.at().wall_ms());
         match &record.event {
             Event::Granted { .. } => self.begin(lease, at),
@@ -66,6 +71,9 @@ impl Tally {
         let at = text(event, "timestamp").or_else(|| text(event, "at"));
         let at = at.and_then(|at| times::millis(&at)).unwrap_or_default();
         let lease = text(payload, "lease_id").unwrap_or_default();
+        if what.starts_with("eviction.") || what.starts_with("escalation.") {
+            return;
+        }
         match (what.as_str(), text(payload, "cause").as_deref()) {
             ("claim.acquired" | "acquire", _) => self.begin(lease, at),
             ("claim.renewed" | "renew", _) => self.renewed += 1,

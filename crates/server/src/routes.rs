@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use holdfast_kernel::Stamp;
 use holdfast_tracker::Caller;
+use holdfast_tracker::answers::approvals::{ClaimApproveOutput, ClaimRequestsOutput};
 use holdfast_tracker::answers::board::{AgentsOutput, BoardOutput, Card};
 use holdfast_tracker::answers::claims::ClaimHistoryOutput;
 use holdfast_tracker::answers::create::{CreateOutput, NewIssue};
@@ -27,6 +28,7 @@ use hyper::Method;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 
 use crate::body::Made;
+use crate::gatekeeper::Entry;
 use crate::locks::LocksOutput;
 use crate::problem::{Own, Problem};
 use crate::query::Query;
@@ -83,6 +85,8 @@ pub(crate) struct Ask {
     pub(crate) asked: Stamp,
     /// Where locks of other doors are looked for.
     pub(crate) also: Arc<[PathBuf]>,
+    /// How whoever asks got in.
+    pub(crate) entry: Entry,
     /// What stands in the path where it can be anything.
     pub(crate) parts: Vec<String>,
     pub(crate) query: Query,
@@ -110,7 +114,7 @@ const LIST: &[Parameter] = &[
 const CLAIMS: &[Parameter] = &[
     ("issue", "Only on this issue"),
     ("agent", "Only of this agent"),
-    ("kind", "What they are on: issue, branch or all"),
+    ("kind", "What they are on: issue, branch, paths, approval, escalation or all"),
 ];
 
 /// All of them.
@@ -156,6 +160,13 @@ pub(crate) const ROUTES: &[Route] = &[
         asked::history,
     ),
     get(
+        "/api/approvals",
+        "As `jit claim requests --json`",
+        &[],
+        shape::<ClaimRequestsOutput>,
+        asked::requests,
+    ),
+    get(
         "/api/worktrees",
         "As `jit worktree list --json`",
         &[],
@@ -196,6 +207,13 @@ pub(crate) const ROUTES: &[Route] = &[
         shape::<changed::Evict>,
         shape::<ClaimEvictOutput>,
         changed::evict,
+    ),
+    post(
+        "/api/approvals/{lease}",
+        "As `jit claim approve --json`; as a person only with a browser's cookie",
+        shape::<changed::Approve>,
+        shape::<ClaimApproveOutput>,
+        changed::approve,
     ),
     post(
         "/api/issues",

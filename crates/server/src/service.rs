@@ -5,8 +5,9 @@ use std::convert::Infallible;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use holdfast_door::Notes;
 use holdfast_tracker::error::Result;
-use holdfast_tracker::{Caller, Session};
+use holdfast_tracker::{Caller, Session, escalate};
 use hyper::body::{Bytes, Incoming};
 use hyper::header::{self, HeaderName, HeaderValue};
 use hyper::http::request::Parts;
@@ -64,6 +65,15 @@ impl Service {
     pub(crate) fn start(place: &Place, gatekeeper: Gatekeeper) -> Result<Self> {
         let caller = place.caller.clone();
         let watch = Watch::start(&Session::open(&caller)?, caller.clone())?;
+        let watcher = caller.clone();
+        // It ends with the program, at whatever it is: what was put on record is gone on with.
+        std::thread::spawn(move || {
+            let rest = |span| {
+                watcher.sys.clock.sleep(span);
+                true
+            };
+            escalate::watch(&watcher, &rest, &|trouble| Notes::new().warning(trouble));
+        });
         let threads = Semaphore::new(THREADS);
         let also = place.also.as_slice().into();
         Ok(Self { guests: Guests::default(), gatekeeper, caller, also, threads, watch })
@@ -110,7 +120,7 @@ impl Service {
             }
             _ => {}
         }
-        self.gatekeeper.enter(&head.method, &head.headers, self.now()?)?;
+        let entry = self.gatekeeper.enter(&head.method, &head.headers, self.now()?)?;
         known();
         match path {
             "/openapi.json" => {
@@ -134,9 +144,8 @@ impl Service {
         };
         let parts = parts.into_iter().map(ToOwned::to_owned).collect();
         let (watch, also) = (Arc::clone(&self.watch), Arc::clone(&self.also));
-        let asked = self.caller.sys.clock.now()?;
-        self.ask(route, head, Ask { caller: self.caller.clone(), watch, asked, also, parts, query, body })
-            .await
+        let (caller, asked) = (self.caller.clone(), self.caller.sys.clock.now()?);
+        self.ask(route, head, Ask { caller, watch, asked, also, entry, parts, query, body }).await
     }
 
     /// Puts a question to the tracker.

@@ -1,6 +1,7 @@
 //! What programs are told, whichever door they ask at: one type for each answer, made in one place, so that `--json` and
 //! HTTP cannot differ.
 
+pub mod approvals;
 pub mod board;
 pub mod claims;
 pub mod create;

@@ -1,7 +1,9 @@
 //! Claims: leases on issues, kept in the control plane's log. Every question goes to the log medium, and
 //! the kernel answers it; nothing here decides about a lease.
 
+pub mod approvals;
 pub mod chosen;
+pub(crate) mod escalations;
 pub mod events;
 pub mod keeper;
 pub mod lease;
@@ -19,13 +21,15 @@ mod projection;
 pub mod renew;
 mod watcher;
 
+use std::borrow::Cow;
 use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use holdfast_kernel::{
-    Acquire, Answer, Command, Holder, Lease, LeaseId, Millis, Mode, Name, Policy, Refusal, Request, Resource,
-    Table, Tags, Term, Text,
+    Acquire, Answer, Command, Holder, Lease, LeaseId, Limits, Millis, Mode, Name, Policy, Refusal, Request,
+    Resource, Table, Tags, Term, Text,
 };
 use holdfast_store::{JournaledMedium, View, liveness};
 use holdfast_sys::Sys;
@@ -46,8 +50,10 @@ use watcher::Watcher;
 pub struct Claims {
     /// Where they are kept.
     pub medium: Box<dyn JournaledMedium>,
-    /// What may be granted.
+    /// What may be granted, whatever kind of agent it is.
     pub policy: Policy,
+    /// How many issues an agent of a kind may claim, where that is limited.
+    most: BTreeMap<String, u32>,
     /// Where the control plane is.
     pub control: PathBuf,
     /// The claims that all clones share, if they are kept like that.
@@ -96,7 +102,8 @@ impl Claims {
         let keepers = Keepers::new(&caller.sys, &control, grace, mode);
         let config = &workspace.config;
         let policy = if shared.is_some() { config.shared_policy() } else { config.policy() };
-        Self { medium, policy, control, shared, sys: caller.sys.clone(), keepers }
+        let most = config.kinds.iter().filter_map(|(kind, rule)| Some((kind.clone(), rule.max_claims?)));
+        Self { medium, policy, most: most.collect(), control, shared, sys: caller.sys.clone(), keepers }
     }
 
     /// What is claimed.
@@ -213,8 +220,35 @@ impl Claims {
             }
             Ok(commands)
         };
-        let answers = self.medium.transact_together(&self.policy, &plan)?;
+        let paths = terms.reserve.as_ref().map_or(0, |paths| paths.patterns.len());
+        let policy = self.policy_beside_paths(&who.holder, issues.len(), paths)?;
+        let answers = self.medium.transact_together(&policy, &plan)?;
         objected.take().map_or(Ok(answers), Err)
+    }
+
+    /// What may be granted to a holder that asks for paths together with claims. Paths do not count, as long as the
+    /// claims alone are allowed.
+    fn policy_beside_paths(&self, holder: &Holder, claims: usize, paths: usize) -> Result<Cow<'_, Policy>> {
+        let policy = self.policy_for(holder)?;
+        let Some(most) = holder.kind().and_then(|kind| self.most.get(kind)).filter(|_| paths > 0) else {
+            return Ok(policy);
+        };
+        let view = self.view()?;
+        let own = view.table.iter().filter(|lease| {
+            lease.holder.agent == holder.agent
+                && lease::Kind::Issue.has(lease)
+                && !lease.standing(&view.now).is_over()
+        });
+        let all = u32::try_from(own.count() + claims).unwrap_or(u32::MAX);
+        if all > *most {
+            return Ok(policy);
+        }
+        let paths = u32::try_from(paths).unwrap_or(u32::MAX);
+        let limits = Limits {
+            leases_per_agent: policy.limits.leases_per_agent.saturating_add(paths),
+            ..policy.limits
+        };
+        Ok(Cow::Owned(Policy { limits, ..policy.into_owned() }))
     }
 
     /// Asks for paths alone, or for those of a claim that is held: all of them or none, in one step.
@@ -326,15 +360,19 @@ impl Claims {
     /// # Errors
     /// The refusal, or what failed.
     pub fn command(&self, command: &Command) -> Result<Answer> {
-        let answer = if reserved::is_followed(command) {
-            let plan = |View { table, now, .. }: &View| {
-                reserved::followed(command, table, now, &|| Ok(self.sys.entropy.lease_id(now)?))
-            };
-            let first = self.medium.transact_together(&self.policy, &plan)?.into_iter().next();
-            first.ok_or_else(|| Error::Internal("the claim log said nothing".to_owned()))?
-        } else {
-            self.medium.transact(&self.policy, command)?
+        let policy = match command {
+            Command::Acquire(wanted) => self.policy_for(&wanted.holder)?,
+            Command::Transfer(transfer) => self.policy_for(&transfer.to)?,
+            Command::Evict { lease, .. } => {
+                return Err(Error::Internal(format!("somebody would end {lease} without asking for leave")));
+            }
+            Command::Renew { .. }
+            | Command::Beat { .. }
+            | Command::Release { .. }
+            | Command::Sweep
+            | Command::Check(_) => Cow::Borrowed(&self.policy),
         };
+        let answer = self.followed(&policy, command)?;
         match (command, &answer) {
             // Whatever medium it is, a claim on anything else would be worse than none.
             (Command::Acquire(wanted), Answer::Granted(lease) | Answer::AlreadyHeld(lease))
@@ -352,6 +390,9 @@ impl Claims {
     /// # Errors
     /// When none of them could be asked for.
     pub fn commands(&self, commands: &[Command]) -> Result<Vec<Result<Answer>>> {
+        if commands.iter().any(|command| matches!(command, Command::Evict { .. })) {
+            return Err(Error::Internal("somebody would end a claim without asking for leave".to_owned()));
+        }
         match &self.shared {
             _ if commands.is_empty() => Ok(Vec::new()),
             Some(shared) => {
@@ -368,6 +409,38 @@ impl Claims {
             }
             None => Ok(commands.iter().map(|command| self.command(command)).collect()),
         }
+    }
+
+    /// Decides a command, together with what it means for the reservations that belong to its lease.
+    fn followed(&self, policy: &Policy, command: &Command) -> Result<Answer> {
+        if !reserved::is_followed(command) {
+            return Ok(self.medium.transact(policy, command)?);
+        }
+        let plan = |View { table, now, .. }: &View| {
+            reserved::followed(command, table, now, &|| Ok(self.sys.entropy.lease_id(now)?))
+        };
+        let first = self.medium.transact_together(policy, &plan)?.into_iter().next();
+        first.ok_or_else(|| Error::Internal("the claim log said nothing".to_owned()))
+    }
+
+    /// What may be granted to this holder. Only claims on issues count: requests, approvals and reservations of its agent
+    /// do not.
+    ///
+    /// # Errors
+    /// When the claims cannot be read.
+    pub fn policy_for(&self, holder: &Holder) -> Result<Cow<'_, Policy>> {
+        let Some(most) = holder.kind().and_then(|kind| self.most.get(kind)) else {
+            return Ok(Cow::Borrowed(&self.policy));
+        };
+        let view = self.view()?;
+        let beside = view.table.iter().filter(|lease| {
+            lease.holder.agent == holder.agent
+                && !lease::Kind::Issue.has(lease)
+                && !lease.standing(&view.now).is_over()
+        });
+        let beside = u32::try_from(beside.count()).unwrap_or(u32::MAX);
+        let limits = Limits { leases_per_agent: most.saturating_add(beside), ..self.policy.limits };
+        Ok(Cow::Owned(Policy { limits, ..self.policy.clone() }))
     }
 
     /// An id that no lease has.

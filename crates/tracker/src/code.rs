@@ -321,6 +321,15 @@ codes! {
     WorktreeNeeded = "WORKTREE_NEEDED", Tracker, Conflict, 409,
         "the main worktree, or the one that the command runs in, cannot be removed",
         "remove another one, or from another one";
+    ApprovalNeeded = "APPROVAL_NEEDED", Tracker, Conflict, 409,
+        "the claim ends only once others have approved it; it was asked for",
+        "`jit claim approve`, by one of `details.approvers`";
+    NotApprover = "NOT_APPROVER", Tracker, Conflict, 403,
+        "whoever asks may not approve this: it is its own request, not among the approvers, or no person is there",
+        "`jit claim requests`; `policy.approvers` says who may";
+    NoRequest = "NO_REQUEST", Tracker, NotFound, 404,
+        "nobody asked for what was to be approved",
+        "`jit claim requests`";
     NotJudge = "NOT_JUDGE", Tracker, Conflict, 403,
         "the gate is judged by somebody else",
         "`jit gate show` says who may";

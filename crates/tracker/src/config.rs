@@ -8,6 +8,7 @@ mod agent;
 mod change;
 mod edit;
 mod error;
+mod escalate;
 mod form;
 mod key;
 pub mod keys;
@@ -36,6 +37,7 @@ use holdfast_sys::Sys;
 pub use agent::AgentFile;
 pub use change::{Change, Places, Scope, reset, set};
 pub use error::Error;
+pub use escalate::{Act, Escalation};
 pub use form::{Choice, Form, TextForm};
 pub use key::{Key, Schema, Section};
 pub use layers::{Origin, Setting};
@@ -43,10 +45,13 @@ pub use problem::{Fault, Problem, ProblemKind, Problems};
 pub use report::{Shown, get, show, validate};
 pub use source::Layer;
 pub use value::Value;
-pub use words::{EnforceLeases, Engine, ForeignClaims, Satisfied, Strategy, Via, WorktreeMode};
+pub use words::{
+    EnforceLeases, Engine, ForceEvict, ForeignClaims, Satisfied, Strategy, Via, When, WorktreeMode,
+};
 
 use keys::{
-    CONFIG, Coordination, Enforcement, Events, GlobalOperations, Kind, Landing, Locks, Run, Types, Worktree,
+    CONFIG, Coordination, Enforcement, Events, GlobalOperations, Kind, Landing, Locks, Policies, Run, Types,
+    Worktree,
 };
 use layers::Settings;
 use source::Source;
@@ -81,6 +86,10 @@ pub struct Values {
     pub coordination: Coordination,
     /// Leases of one kind of agents, where it has rules of its own.
     pub kinds: BTreeMap<String, Kind>,
+    /// What nobody decides alone.
+    pub policies: Policies,
+    /// What is done when something takes too long or goes wrong, as all files say.
+    pub escalations: Vec<Escalation>,
     /// Changes that concern everybody.
     pub global_operations: GlobalOperations,
     /// Lock files.
@@ -145,11 +154,18 @@ impl Config {
     fn examine(sources: &[Source]) -> (Self, Vec<Problem>) {
         let (settings, mut problems) = layers::merge(&CONFIG, sources);
         problems.extend(layers::conflicts(&settings));
+        let mut escalations = Vec::new();
+        for (found, wrong) in sources.iter().map(escalate::parse) {
+            escalations.extend(found);
+            problems.extend(wrong);
+        }
         let value = |key: &str| layers::value(&settings, key);
         let values = Values {
             worktree: Worktree::read(value),
             coordination: Coordination::read(value),
             kinds: layers::kinds(&settings),
+            policies: Policies::read(value),
+            escalations,
             global_operations: GlobalOperations::read(value),
             locks: Locks::read(value),
             events: Events::read(value),

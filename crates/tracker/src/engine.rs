@@ -13,6 +13,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::claims::chosen::{self, Keeper, Place};
+use crate::claims::lease::is_record;
 use crate::claims::medium_at;
 use crate::claims::shared::SharedClaims;
 use crate::config::{self, Engine, Scope};
@@ -181,7 +182,7 @@ pub fn init(session: &Session, wanted: &Keeper) -> Result<bool> {
 /// Claims that are in force in this clone alone would be granted a second time.
 fn refuse_local(session: &Session) -> Result<()> {
     let view = medium_at(session.sys(), session.control()).view()?;
-    let is_in_force = |lease: &&Lease| !lease.standing(&view.now).is_over();
+    let is_in_force = |lease: &&Lease| !is_record(lease) && !lease.standing(&view.now).is_over();
     let leases: Vec<Lease> = view.table.iter().filter(is_in_force).cloned().collect();
     if leases.is_empty() { Ok(()) } else { Err(Error::LocalClaims(leases)) }
 }

@@ -13,13 +13,16 @@ use crate::agent::BadAgent;
 use crate::code::{Code, Exit};
 use crate::config;
 
+mod approval;
 mod land;
 mod refusal;
 mod rejected;
 mod worktree;
 mod write;
 
+pub use approval::ApprovalError;
 pub use land::LandError;
+pub(crate) use land::NotLanded;
 pub(crate) use refusal::shown;
 pub(crate) use rejected::MOST_TOLD;
 pub use rejected::{Problem, Rejected};
@@ -172,6 +175,9 @@ pub enum Error {
     /// A worktree cannot be made or taken away like that.
     #[error(transparent)]
     Worktree(#[from] WorktreeError),
+    /// Something needs approval.
+    #[error(transparent)]
+    Approval(#[from] ApprovalError),
     /// A hook stopped it.
     #[error("{0}")]
     Rejected(Box<Rejected>),
@@ -263,6 +269,7 @@ impl Error {
             Self::Write(error) => error.code(),
             Self::Land(error) => error.code(),
             Self::Worktree(error) => error.code(),
+            Self::Approval(error) => error.code(),
             Self::Rejected(_) => Code::Rejected,
             Self::NoHooks { .. } => Code::NoHooks,
             Self::Interrupted(_) => Code::Interrupted,
@@ -328,6 +335,7 @@ impl Error {
             Self::Write(error) => error.hint(),
             Self::Land(error) => error.hint(),
             Self::Worktree(error) => error.hint(),
+            Self::Approval(error) => Some(error.hint()),
             Self::Rejected(rejected) => Some(rejected.hint()),
             Self::NoHooks { .. } => Some("git config --show-origin core.hooksPath says who set it".into()),
             Self::Sys(error) => sys_hint(error),
@@ -354,6 +362,7 @@ impl Error {
             Self::Write(error) => error.details(),
             Self::Land(error) => error.details(),
             Self::Worktree(error) => error.details(),
+            Self::Approval(error) => error.details(),
             Self::Rejected(rejected) => json!({ "problems": rejected.problems }),
             Self::Sys(error) => json!({ "path": error.path.display().to_string(), "causes": self.causes() }),
             _ => json!({ "causes": self.causes() }),

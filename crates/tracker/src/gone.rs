@@ -5,12 +5,17 @@
 
 use holdfast_kernel::{Lease, Text};
 
+use crate::claims::lease::is_record;
 use crate::worktree::{self, Entry};
 
 /// Whether the worktree of the holder of a lease is gone, by all `worktrees` that git knows. If they are not known,
 /// nothing is.
 #[must_use]
 pub fn is_gone(lease: &Lease, worktrees: &[Entry]) -> bool {
+    // What is only on record is held in no worktree.
+    if is_record(lease) {
+        return false;
+    }
     let place = lease.holder.place.as_str();
     // Whether a worktree of another clone is there cannot be seen from here.
     let clone = worktree::split(place).1;

@@ -105,14 +105,15 @@ fn events(session: &Session, entries: &mut Vec<Entry>) -> Result<()> {
             }
         };
         let lines = bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
-        entries.extend(lines.filter_map(|line| event(&serde_json::from_slice::<Value>(line).ok()?)));
+        entries.extend(lines.filter_map(|line| told(&serde_json::from_slice::<Value>(line).ok()?)));
     }
     entries.dedup();
     Ok(())
 }
 
-/// An event in either of its forms.
-fn event(value: &Value) -> Option<Entry> {
+/// What an event of a log tells, in either of its forms; none if it is no event.
+#[must_use]
+pub fn told(value: &Value) -> Option<Entry> {
     let text = |value: &Value| value.as_str().map(ToOwned::to_owned);
     let payload = value.get("payload").unwrap_or(value);
     let kind = text(value.get("event_type").or_else(|| value.get("op"))?)?;
@@ -144,7 +145,7 @@ fn words(payload: &Value) -> String {
             _ => words.push(format!("{key}: {value}")),
         }
     }
-    for key in ["title", "gate", "status", "path", "depends_on"] {
+    for key in ["title", "gate", "status", "path", "depends_on", "cause", "reason"] {
         match payload.get(key) {
             Some(Value::Null) | None => {}
             Some(Value::Array(all)) if all.is_empty() => {}

@@ -3,6 +3,7 @@
 use holdfast_kernel::{Answer, Command, Holder, Lease, Millis, Name, Stamp, Text, Transfer};
 
 use crate::agent::AgentId;
+use crate::approvals;
 use crate::claims::branch_tags;
 use crate::error::{Error, Result};
 use crate::heartbeat;
@@ -72,13 +73,13 @@ fn give_up_finished(session: &Session, lease: &Lease) -> Result<()> {
     FinishedNote { released: true, ..note }.write(session, id)
 }
 
-/// Takes a claim away from its holder.
+/// Takes a claim away from its holder, if nobody else has to approve that or enough have.
 ///
 /// # Errors
-/// The refusal, or what failed.
-pub fn evict(session: &Session, lease: &str, reason: Text) -> Result<Kept> {
+/// That it needs approval, the refusal, or what failed.
+pub fn evict(session: &Session, lease: &str, reason: &Text) -> Result<Kept> {
     let (lease, by) = meant(session, lease)?;
-    let kept = carry_out(session, &Command::Evict { lease: lease.id, by, reason })?;
+    let kept = seen(session, approvals::evict(session, &lease, &by, reason)?)?;
     session
         .notice(&Notice::Evicted { holder: kept.lease.holder.clone(), issue: kept.lease.resource.clone() });
     Ok(kept)
@@ -123,12 +124,20 @@ fn carry_out(session: &Session, command: &Command) -> Result<Kept> {
         Answer::Renewed(lease)
         | Answer::Beaten(lease)
         | Answer::Released(lease)
-        | Answer::Transferred(lease)
-        | Answer::Evicted(lease) => lease,
-        other @ (Answer::Granted(_) | Answer::AlreadyHeld(_) | Answer::Swept(_) | Answer::Valid(_)) => {
+        | Answer::Transferred(lease) => lease,
+        other @ (Answer::Granted(_)
+        | Answer::AlreadyHeld(_)
+        | Answer::Evicted(_)
+        | Answer::Swept(_)
+        | Answer::Valid(_)) => {
             return Err(Error::unexpected("change a lease", &other));
         }
     };
+    seen(session, lease)
+}
+
+/// A lease after a change, and whether it is still there.
+fn seen(session: &Session, lease: Lease) -> Result<Kept> {
     let view = session.claims().view()?;
     session.used(&view);
     Ok(Kept { is_there: view.table.get(lease.id).is_some(), lease, now: view.now })

@@ -7,6 +7,7 @@
 pub mod agent;
 mod alone;
 pub mod answers;
+pub mod approvals;
 pub mod caller;
 pub mod claims;
 pub mod code;
@@ -17,6 +18,7 @@ pub mod documents;
 pub mod durable;
 pub mod engine;
 pub mod error;
+pub mod escalate;
 pub mod feed;
 pub mod gates;
 pub mod gone;

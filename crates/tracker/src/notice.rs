@@ -140,6 +140,13 @@ pub enum Notice {
         /// The error that kept it away.
         why: String,
     },
+    /// A claim was to be ended, and others have to approve that.
+    ApprovalNeeded {
+        /// What waits.
+        what: String,
+        /// What to type next.
+        hint: String,
+    },
     /// A holder has lost its claim to whoever asks.
     Evicted {
         /// The holder.
@@ -274,6 +281,7 @@ impl fmt::Display for Notice {
             Self::NotBrought { issue, why } => {
                 write!(f, "{issue} could not be brought into this worktree: {why}")
             }
+            Self::ApprovalNeeded { what, hint } => write!(f, "{what}: {hint}"),
             Self::Evicted { holder, issue } => write!(f, "{holder} has lost its claim on {issue}"),
             Self::HookWarning { message, hint } => write!(f, "{message}; {hint}"),
             Self::MoreHookWarnings(more) => write!(f, "and {more} more like these"),

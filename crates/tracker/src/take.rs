@@ -325,7 +325,7 @@ fn next_once(
     }
     // What this agent holds already is not available, not even to itself.
     let again = if resume { Again::Return } else { Again::Refuse };
-    let policy = Policy { again, ..claims.policy.clone() };
+    let policy = Policy { again, ..claims.policy_for(&who.holder)?.into_owned() };
     // While an issue is free, somebody else may take, finish and release it after it was looked at. Once it is held,
     // nobody can.
     loop {

@@ -4,17 +4,19 @@
 use std::path::{Path, PathBuf};
 
 use holdfast_git::{Git, Repository};
-use holdfast_kernel::{Answer, Command, Lease, LeaseId, Text};
+use holdfast_kernel::{Command, Lease, LeaseId, Text};
 use holdfast_sys::{Guard, LockMode};
 
 use crate::agent::AgentId;
+use crate::approvals;
 use crate::caller::Caller;
 use crate::claims::reserved::claim_of;
 use crate::durable;
-use crate::error::{Error, Result, WorktreeError};
+use crate::error::{ApprovalError, Error, Result, WorktreeError};
 use crate::gone::is_gone;
 use crate::ids::IssueId;
 use crate::issues::Issues;
+use crate::notice::Notice;
 use crate::session::Session;
 use crate::target::Target;
 use crate::workspace::DATA;
@@ -201,7 +203,8 @@ pub(crate) fn take_away(session: &Session, root: &Path) -> Result<()> {
     })
 }
 
-/// Ends claims whose worktree is gone: git does not know it any more. Gives those that it ended.
+/// Ends claims whose worktree is gone: git does not know it any more. Gives those that it ended; where that needs approval,
+/// it is asked for, and a notice says so.
 ///
 /// # Errors
 /// When the claims or the worktrees cannot be read, or a claim cannot be ended.
@@ -219,10 +222,12 @@ pub fn prune(session: &Session) -> Result<Vec<Lease>> {
     // What belongs to a claim ends with it.
     let alone = |lease: &Lease| claim_of(lease).is_none_or(|claim| !ids.contains(&claim));
     for lease in gone.into_iter().filter(alone) {
-        let command = Command::Evict { lease: lease.id, by: by.clone(), reason: reason.clone() };
-        match claims.command(&command)? {
-            Answer::Evicted(lease) => ended.push(lease),
-            other => return Err(Error::unexpected("end a claim", &other)),
+        match approvals::evict(session, &lease, &by, &reason) {
+            Ok(lease) => ended.push(lease),
+            Err(Error::Approval(why @ ApprovalError::Needed { .. })) => {
+                session.notice(&Notice::ApprovalNeeded { what: why.to_string(), hint: why.hint() });
+            }
+            Err(error) => return Err(error),
         }
     }
     Ok(ended)

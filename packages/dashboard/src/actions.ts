@@ -4,7 +4,7 @@ import { post, Refused } from './api.js';
 import { h, patch, type Child } from './dom.js';
 import { known, refresh } from './store.js';
 import { moment } from './time.js';
-import type { Lease, State } from './types.js';
+import type { Attention, Lease, State } from './types.js';
 import { STATE_WORDS } from './types.js';
 
 interface Field {
@@ -108,6 +108,22 @@ function evict(lease: Lease): Action {
     act: async ({ reason }) => {
       const done = await post(`/api/claims/${lease.lease_id}/force-evict`, { reason });
       return { said: `${lease.agent_id} was evicted.`, warnings: done.warnings };
+    },
+  };
+}
+
+/** As whom is the server's: a person who sees this page stands for it. */
+export function approve(one: Attention): Action {
+  return {
+    title: 'Approve the eviction',
+    about: `${one.handle} ${one.title}: ${one.text}. Your approval, as ${known.board?.agent_id ?? 'the server'}, is in the log of claims.`,
+    button: 'Approve',
+    danger: true,
+    fields: [{ ...REASON, optional: true }],
+    act: async ({ reason = '' }) => {
+      const done = await post<{ evicted: boolean; request: { lease: Lease; missing: number } }>(`/api/approvals/${one.lease_id}`, reason ? { reason } : {});
+      const { lease, missing } = done.request;
+      return { said: done.evicted ? `Approved; ${lease.agent_id} was evicted.` : `Approved; ${missing} more to go.`, warnings: done.warnings };
     },
   };
 }

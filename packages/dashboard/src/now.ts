@@ -1,6 +1,6 @@
 // *Now*: what needs a person, and a lane for each agent and worktree with what it holds and what it waits for.
 
-import { addNote, basename, button, leaseButtons, open } from './actions.js';
+import { addNote, approve, basename, button, leaseButtons, open } from './actions.js';
 import { h, type Child } from './dom.js';
 import { badge, bar, deadline, empty, issueLink, when } from './parts.js';
 import { href } from './route.js';
@@ -9,6 +9,7 @@ import type { Attention, Board, Held, Lane, Pool, State } from './types.js';
 import { STATE_WORDS } from './types.js';
 
 const NEEDS: Readonly<Record<string, readonly [string, string]>> = {
+  approval: ['approval', 'warn'],
   needs_attention: ['keeps failing', 'bad'],
   gated: ['gate open', 'warn'],
   not_landed: ['not landed', 'warn'],
@@ -73,6 +74,7 @@ function need(one: Attention): Child {
     { key: `${one.kind} ${one.issue_id}` },
     badge(word, kind),
     h('div', { class: 'grow' }, issueLink(one.issue_id, one.handle, one.title), h('div', { class: 'dim' }, one.text)),
+    one.kind === 'approval' && one.lease_id && button('Approve', () => open(approve(one)), { 'aria-label': `Approve the eviction from ${about}` }),
     button('Note', () => open(addNote(one.issue_id, about)), { 'aria-label': `Add a note to ${about}` }),
   );
 }

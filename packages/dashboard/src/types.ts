@@ -89,6 +89,8 @@ export interface Attention {
   readonly handle: string;
   readonly title: string;
   readonly text: string;
+  /** The claim that is to be ended, where that waits for approval. */
+  readonly lease_id?: string;
 }
 
 export interface Worktree {

@@ -29,6 +29,10 @@ pub enum ClaimKind {
     Branch,
     /// Paths that are reserved
     Paths,
+    /// Requests to end claims, and approvals of them
+    Approval,
+    /// What was escalated
+    Escalation,
     /// All that there are
     All,
 }
@@ -39,6 +43,8 @@ impl From<ClaimKind> for Kind {
             ClaimKind::Issue => Self::Issue,
             ClaimKind::Branch => Self::Branch,
             ClaimKind::Paths => Self::Paths,
+            ClaimKind::Approval => Self::Approval,
+            ClaimKind::Escalation => Self::Escalation,
             ClaimKind::All => Self::All,
         }
     }
@@ -129,7 +135,7 @@ pub enum Claim {
         #[arg(long, value_name = "TEXT")]
         reason: String,
     },
-    /// Evict the holder of a claim
+    /// Evict the holder of a claim, or ask for that where it needs approval
     #[command(after_help = "Examples:\n  jit claim force-evict 01JAB --reason \"its machine is gone\"")]
     ForceEvict {
         /// The lease, or the issue
@@ -138,6 +144,22 @@ pub enum Claim {
         #[arg(long, value_name = "TEXT")]
         reason: String,
     },
+    /// Approve the eviction of the holder of a claim
+    #[command(
+        after_help = "Where policy.force_evict is \"approved\", an eviction is asked for with jit claim force-evict and \
+        happens with the last approval that it needs. Nobody approves what it asked for itself, and a person does it at \
+        a terminal.\n\nExamples:\n  jit claim approve 01JAB\n  jit claim approve 01JAB --reason \"I saw that machine go\""
+    )]
+    Approve {
+        /// The lease, or the issue
+        lease: String,
+        /// Why
+        #[arg(long, value_name = "TEXT")]
+        reason: Option<String>,
+    },
+    /// List the evictions that wait for approval
+    #[command(after_help = "Examples:\n  jit claim requests\n  jit claim requests --json")]
+    Requests,
     /// Adopt a commit that was made without its claims, so that others can push what they built on it
     #[command(
         after_help = "A commit that changes issues without their claims is refused when it is pushed. Whoever made it \

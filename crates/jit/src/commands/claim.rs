@@ -1,6 +1,7 @@
 //! `jit claim`: taking, keeping, handing over and giving up claims.
 
 mod adopt;
+mod approve;
 mod change;
 mod look;
 mod take;
@@ -30,6 +31,8 @@ pub fn run(context: &Context, command: &Command) -> Result<Report> {
             change::transfer(context, lease, to_agent, to_worktree, reason)
         }
         Command::ForceEvict { lease, reason } => change::evict(context, lease, reason),
+        Command::Approve { lease, reason } => approve::approve(context, lease, reason.as_deref()),
+        Command::Requests => approve::requests(context),
         Command::Adopt { commit, reason } => adopt::run(context, commit, reason),
         Command::Status { issue, agent, kind, claims } => {
             let (issue, agent) = (issue.as_deref(), agent.as_deref());

@@ -8,7 +8,7 @@ mod pool;
 use std::ffi::OsString;
 use std::path::Path;
 
-use holdfast_door::{Clean, Colour, table};
+use holdfast_door::{Clean, Colour, Notes, table};
 use holdfast_kernel::{Millis, Stamp};
 use holdfast_sys::Open;
 use holdfast_tracker::answers::pools;
@@ -18,7 +18,7 @@ use holdfast_tracker::error::{Error, Result};
 use holdfast_tracker::issues::Issues;
 use holdfast_tracker::run::pool::{self as state, State};
 use holdfast_tracker::times::span;
-use holdfast_tracker::{Session, run};
+use holdfast_tracker::{Session, escalate, run};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -113,8 +113,30 @@ fn dispatch(context: &Context, typed: &cli::Pool) -> Result<Report> {
     let now = context.caller.sys.clock.now()?;
     let mut view = View { lanes: Lanes::new(context.printer, now, names), attempts: plan.attempts };
     let name = plan.name.clone();
-    let summary = Pool::new(&session, plan)?.run(&mut view)?;
-    Ok(report(name, summary))
+    let pool = Pool::new(&session, plan)?;
+    let _watching = Watching::begin(&session);
+    Ok(report(name, pool.run(&mut view)?))
+}
+
+/// That what takes too long is noticed for as long as a pool is there. It is not waited for: what was put on record is gone
+/// on with by whoever watches next.
+struct Watching {
+    _stop: std::sync::mpsc::Sender<()>,
+}
+
+impl Watching {
+    fn begin(session: &Session) -> Self {
+        let (stop, stopped) = std::sync::mpsc::channel::<()>();
+        let caller = session.caller.clone();
+        std::thread::spawn(move || {
+            let rest = |span: Millis| {
+                let span = std::time::Duration::from_millis(span.get());
+                stopped.recv_timeout(span) == Err(std::sync::mpsc::RecvTimeoutError::Timeout)
+            };
+            escalate::watch(&caller, &rest, &|trouble| Notes::new().warning(trouble));
+        });
+        Self { _stop: stop }
+    }
 }
 
 /// The pool as somebody who asks.

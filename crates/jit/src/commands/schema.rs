@@ -17,10 +17,12 @@ use crate::commands::issue::delete;
 use crate::commands::{
     claim, commit, decide, dep, dispatch, doc, doctor, engine, export, guardian, heartbeat, hook, hooks,
     import, init, issue, log, mcp, merge_driver, prime, recover, reserve, setup, shell, split, status,
-    validate, whoami, work, worktree,
+    validate, watch, whoami, work, worktree,
 };
 use crate::output::Report;
-use holdfast_tracker::answers::{board, claims, create, gates, notes, pools, serve, show, update, worktrees};
+use holdfast_tracker::answers::{
+    approvals, board, claims, create, gates, notes, pools, serve, show, update, worktrees,
+};
 use holdfast_tracker::claims::lease::{
     ClaimEvictOutput, ClaimHeartbeatOutput, ClaimListOutput, ClaimOutput, ClaimReleaseOutput,
     ClaimRenewOutput, ClaimTransferOutput,
@@ -37,6 +39,7 @@ pub const OUTPUTS: &[Output] = &[
     ("board", of::<board::BoardOutput<board::Card<'static>>>),
     ("claim acquire", of::<claim::AcquireOutput>),
     ("claim adopt", of::<claim::ClaimAdoptOutput>),
+    ("claim approve", of::<approvals::ClaimApproveOutput>),
     ("claim create", of::<claim::ClaimCreateOutput>),
     ("claim force-evict", of::<ClaimEvictOutput>),
     ("claim heartbeat", of::<ClaimHeartbeatOutput>),
@@ -45,6 +48,7 @@ pub const OUTPUTS: &[Output] = &[
     ("claim next", of::<ClaimOutput>),
     ("claim release", of::<ClaimReleaseOutput>),
     ("claim renew", of::<ClaimRenewOutput>),
+    ("claim requests", of::<approvals::ClaimRequestsOutput>),
     ("claim status", of::<ClaimListOutput>),
     ("claim transfer", of::<ClaimTransferOutput>),
     ("close", of::<decide::DecideOutput>),
@@ -150,6 +154,7 @@ pub const OUTPUTS: &[Output] = &[
     ("validate config", of::<validate::ValidateOutput>),
     ("validate divergence", of::<validate::ValidateOutput>),
     ("validate leases", of::<validate::ValidateOutput>),
+    ("watch", of::<watch::WatchOutput>),
     ("whoami", of::<whoami::WhoamiOutput>),
     ("worktree add", of::<worktree::AddOutput>),
     ("worktree info", of::<worktree::WorktreeOutput>),

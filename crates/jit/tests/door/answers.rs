@@ -82,6 +82,8 @@ fn real_output_fits_the_schema() {
     known.remove("demo");
     // Its answers are the protocol's.
     known.remove("mcp");
+    // Each of its lines is a document of its own; its tests read them.
+    known.remove("watch");
     // It is another program, whose own tests read what it says.
     known.remove("serve");
     known.remove("board");
@@ -206,6 +208,12 @@ fn changes_claims(reader: &mut Reader) {
     reader.ask(&[&["claim", "transfer", &lease], &args[..]].concat());
     let (id, _) = reader.bench.claimed("agent:b");
     reader.ask(&["claim", "force-evict", &id, "--reason", "gone"]);
+    reader.bench.config("[policy]\nforce_evict = \"approved\"\napprovers = [\"agent:*\"]\n");
+    let (id, _) = reader.bench.claimed("agent:b");
+    reader.bench.run("agent:c", &["claim", "force-evict", &id, "--reason", "gone"]).fails(4);
+    reader.ask(&["claim", "requests"]);
+    reader.ask(&["claim", "approve", &id]);
+    reader.bench.config("");
     reader.ask(&["claim", "adopt", "HEAD", "--reason", "made on the web"]);
     let (_, lease) = reader.bench.claimed("agent:a");
     reader.bench.jit(&["claim", "release", &lease]).ok();

@@ -8,7 +8,7 @@ use holdfast_trial::Answer;
 use crate::bench::Bench;
 
 /// What changes no issue: it looks, or keeps claims, settings, identities and hooks.
-const HARMLESS: [&str; 55] = [
+const HARMLESS: [&str; 58] = [
     "init",
     "list",
     "show",
@@ -36,6 +36,8 @@ const HARMLESS: [&str; 55] = [
     "claim transfer",
     "claim force-evict",
     "claim adopt",
+    "claim approve",
+    "claim requests",
     "claim status",
     "claim list",
     "claim history",
@@ -66,6 +68,7 @@ const HARMLESS: [&str; 55] = [
     // A program of its own, which asks the same library.
     "serve",
     "board",
+    "watch",
 ];
 
 /// What makes something that nobody can hold yet, claims what it writes to, or concerns no single issue.

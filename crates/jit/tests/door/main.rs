@@ -13,6 +13,7 @@
 
 mod alive;
 mod answers;
+mod approvals;
 mod bench;
 mod checks;
 mod claims;
@@ -57,4 +58,5 @@ mod split;
 mod terminal;
 mod users;
 mod wait;
+mod watch;
 mod worktrees;

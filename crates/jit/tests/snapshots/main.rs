@@ -37,6 +37,7 @@ macro_rules! scripts {
 }
 
 scripts!(
+    approvals,
     claim,
     claim_refused,
     config,
@@ -65,6 +66,7 @@ scripts!(
     start,
     usage,
     validate,
+    watch,
     work,
     worktree,
 );

@@ -3,7 +3,9 @@
 use holdfast_tracker::answers::board::agents as all_agents;
 use holdfast_tracker::answers::claims::{self as claims_answer, Wanted};
 use holdfast_tracker::answers::list::{self, Listed, Order};
-use holdfast_tracker::answers::{gates as gates_answer, pools, session, show, worktrees as all_worktrees};
+use holdfast_tracker::answers::{
+    approvals, gates as gates_answer, pools, session, show, worktrees as all_worktrees,
+};
 use holdfast_tracker::claims::lease::Kind;
 use holdfast_tracker::issues::{Issues, Scope, Seen};
 use holdfast_tracker::queries::graph::{Graph, GraphOutput};
@@ -100,8 +102,11 @@ pub(super) fn claims(ask: &Ask) -> Result<Made, Problem> {
     let kind = match ask.query.one("kind")? {
         None | Some("issue") => Kind::Issue,
         Some("branch") => Kind::Branch,
+        Some("paths") => Kind::Paths,
+        Some("approval") => Kind::Approval,
+        Some("escalation") => Kind::Escalation,
         Some("all") => Kind::All,
-        Some(_) => return Err(Problem::bad("kind is issue, branch or all")),
+        Some(_) => return Err(Problem::bad("kind is issue, branch, paths, approval, escalation or all")),
     };
     let wanted = Wanted { issue: ask.query.one("issue")?, agent: ask.query.one("agent")?, kind };
     made(&claims_answer::status(&session(&ask.caller)?, &wanted)?.document)
@@ -109,6 +114,10 @@ pub(super) fn claims(ask: &Ask) -> Result<Made, Problem> {
 
 pub(super) fn history(ask: &Ask) -> Result<Made, Problem> {
     made(&claims_answer::history(&session(&ask.caller)?, ask.query.one("issue_id")?)?)
+}
+
+pub(super) fn requests(ask: &Ask) -> Result<Made, Problem> {
+    made(&approvals::requests(&session(&ask.caller)?)?)
 }
 
 pub(super) fn worktrees(ask: &Ask) -> Result<Made, Problem> {

@@ -5,7 +5,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use holdfast_kernel::Millis;
 use holdfast_tracker::agent::AgentId;
 use holdfast_tracker::answers::leases::shown;
-use holdfast_tracker::answers::{create as create_answer, gates, notes, session, update as update_answer};
+use holdfast_tracker::answers::{
+    approvals as approvals_answer, create as create_answer, gates, notes, session, update as update_answer,
+};
+use holdfast_tracker::approvals::{self, Presence};
 use holdfast_tracker::claims::lease::{
     ClaimEvictOutput, ClaimOutput, ClaimReleaseOutput, ClaimRenewOutput, ClaimTransferOutput, Shown,
 };
@@ -21,6 +24,7 @@ use serde::{Deserialize, Serialize};
 use super::Ask;
 use super::asked::made;
 use crate::body::{Made, parsed};
+use crate::gatekeeper::Entry;
 use crate::problem::Problem;
 
 /// Which issue is claimed, and how.
@@ -66,6 +70,14 @@ pub(super) struct Transfer {
 pub(super) struct Evict {
     /// Why.
     reason: String,
+}
+
+/// That a claim may be ended.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Approve {
+    /// Why.
+    reason: Option<String>,
 }
 
 /// A note.
@@ -176,8 +188,19 @@ pub(super) fn transfer(ask: &Ask) -> Result<Made, Problem> {
 pub(super) fn evict(ask: &Ask) -> Result<Made, Problem> {
     let body: Evict = parsed(&ask.body)?;
     change(ask, |session| {
-        let kept = keep::evict(session, ask.part(0), reason("reason", &body.reason)?)?;
+        let kept = keep::evict(session, ask.part(0), &reason("reason", &body.reason)?)?;
         Ok(ClaimEvictOutput { lease: after(session, &kept), evicted: true })
+    })
+}
+
+/// Approves an eviction. A page in a browser has a person before it, and a tool with the token need not.
+pub(super) fn approve(ask: &Ask) -> Result<Made, Problem> {
+    let body: Approve = parsed(&ask.body)?;
+    let presence = if ask.entry == Entry::Cookie { Presence::Person } else { Presence::Program };
+    change(ask, |session| {
+        let why = body.reason.as_deref().map(|why| reason("reason", why)).transpose()?;
+        let approved = approvals::approve(session, ask.part(0), why.as_ref(), presence)?;
+        Ok(approvals_answer::approved(session, &approved)?)
     })
 }
 

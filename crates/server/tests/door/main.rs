@@ -11,9 +11,11 @@
     reason = "a test that cannot go on shall stop"
 )]
 
+mod approve;
 mod attacks;
 mod bench;
 mod client;
+mod escalate;
 mod events;
 mod load;
 mod one;

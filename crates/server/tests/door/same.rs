@@ -44,6 +44,8 @@ fn compare(bench: &Bench, server: &Server, issues: &[String]) {
         ("/api/claims/status?kind=all".into(), vec!["claim", "list", "--kind", "all"]),
         ("/api/claims/status?agent=agent:a".into(), vec!["claim", "status", "--agent", "agent:a"]),
         ("/api/claims/history".into(), vec!["claim", "history"]),
+        ("/api/approvals".into(), vec!["claim", "requests"]),
+        ("/api/claims/status?kind=approval".into(), vec!["claim", "list", "--kind", "approval"]),
         ("/api/worktrees".into(), vec!["worktree", "list"]),
     ];
     for issue in issues {
@@ -135,7 +137,7 @@ fn step(dice: &mut Dice, bench: &Bench, server: &Server, linked: &Path, issues: 
         assert!(reply.status < 500, "{path} {body}: {reply:?}");
         reply
     };
-    match dice.roll(18) {
+    match dice.roll(21) {
         0 => {
             let labels = if dice.roll(2) == 0 { vec!["ui"] } else { Vec::new() };
             let body = json!({ "title": format!("issue {}", issues.len()), "priority": "high", "labels": labels, "gates": ["tests"] });
@@ -157,15 +159,22 @@ fn step(dice: &mut Dice, bench: &Bench, server: &Server, linked: &Path, issues: 
         14 => shell(&["dep", "add", &issue, &other]),
         15 => shell(&["reserve", "add", "src/**", "--alone"]),
         16 => shell(&["claim", "renew", &issue]),
+        17 => shell(&["claim", "force-evict", &issue, "--reason", "it is gone"]),
+        18 => drop(post(&format!("approvals/{issue}"), json!({}))),
+        19 => drop(bench.run_at("lead:l", &["claim", "approve", &issue], linked)),
         _ => shell(&["note", &issue, "by a command"]),
     }
 }
 
 #[test]
 fn commands_server_and_board_say_the_same() {
-    for seed in seeds(2) {
+    for (number, seed) in seeds(2).enumerate() {
         let mut dice = Dice::new(seed, Duration::from_secs(1));
         let bench = Bench::new();
+        if number % 2 == 1 {
+            bench.jit(&["config", "set", "policy.force_evict", "approved"]).ok();
+            bench.jit(&["config", "set", "policy.approvers", "person:*,lead:*"]).ok();
+        }
         bench.jit(&["gate", "define", "tests", "--title", "Tests", "--manual"]).ok();
         let mut issues = vec![bench.issue("the first")];
         let linked = bench.worktree("linked");

@@ -10,6 +10,7 @@ use serde::Serialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
+use super::approvals;
 use super::leases::all;
 use crate::claims::lease::Shown;
 use crate::claims::queue;
@@ -159,12 +160,17 @@ pub struct Attention {
     pub title: String,
     /// The same in words.
     pub text: String,
+    /// The claim that is to be ended, where that waits for approval.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lease_id: Option<String>,
 }
 
 /// Why something needs a person.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Needs {
+    /// Somebody asks to end a claim on it, and that waits for approval.
+    Approval,
     /// Commands failed on it too often.
     NeedsAttention,
     /// Its work is finished, and its gates are not passed.
@@ -256,7 +262,7 @@ pub fn look(session: &Session, renewals: Option<&Renewals>) -> Result<BoardOutpu
             issues: cards,
             count: board.ids.len(),
             unreadable: board.ids.len() - board.nodes.len(),
-            attention: attention(&board, &agents),
+            attention: attention(session, &board, &agents)?,
             agents,
             worktrees,
             pools: pool::State::all(session)?,
@@ -338,7 +344,7 @@ fn lanes(
         let list = if shown.pattern.is_some() { &mut lane.reservations } else { &mut lane.leases };
         list.push(Held { last_sign: rfc3339(last_sign(lease)), renewals, lease: shown });
     }
-    for (line, who) in queue::waiting(session.sys(), session.control())? {
+    for queue::Waiting { line, who, .. } in queue::waiting(session.sys(), session.control())? {
         let id = IssueId::parse(&line);
         let title = id.and_then(|id| issues.read(id).ok()).map(|issue| issue.title);
         let handle = id.map_or_else(|| line.clone(), |id| issues.handle(id));
@@ -379,8 +385,9 @@ const fn last_sign(lease: &Lease) -> &Stamp {
 }
 
 /// What needs a person, what is worst first.
-fn attention<K: Send>(board: &Board<K>, agents: &[Lane]) -> Vec<Attention> {
-    let mut found: Vec<(u8, Attention)> = Vec::new();
+fn attention<K: Send>(session: &Session, board: &Board<K>, agents: &[Lane]) -> Result<Vec<Attention>> {
+    let mut found: Vec<(u8, Attention)> =
+        asked(session, board)?.into_iter().map(|asked| (0, asked)).collect();
     let leases: BTreeMap<&str, &Shown> = agents
         .iter()
         .flat_map(|lane| &lane.leases)
@@ -391,11 +398,35 @@ fn attention<K: Send>(board: &Board<K>, agents: &[Lane]) -> Vec<Attention> {
         for (rank, kind, text) in needs(node, leases.get(id.as_str()).copied()) {
             let handle = board.handles.of(node.id);
             let title = node.title.to_string();
-            found.push((rank, Attention { kind, issue_id: id.clone(), handle, title, text }));
+            let issue_id = id.clone();
+            found.push((rank, Attention { kind, issue_id, handle, title, text, lease_id: None }));
         }
     }
     found.sort_by_key(|(rank, _)| *rank);
-    found.into_iter().map(|(_, attention)| attention).collect()
+    Ok(found.into_iter().map(|(_, attention)| attention).collect())
+}
+
+/// The evictions that wait for approval, of claims on issues.
+fn asked<K: Send>(session: &Session, board: &Board<K>) -> Result<Vec<Attention>> {
+    let mut found = Vec::new();
+    for asked in approvals::requests(session)?.requests {
+        let Some(id) = asked.lease.issue_id.as_deref().and_then(IssueId::parse) else { continue };
+        let why = asked.reason.map(|reason| format!(": {reason}")).unwrap_or_default();
+        let more = if asked.missing == 1 { "approval" } else { "approvals" };
+        let text = format!(
+            "{} asks to evict {}{why} ({} {more} missing)",
+            asked.asked_by, asked.lease.agent_id, asked.missing
+        );
+        found.push(Attention {
+            kind: Needs::Approval,
+            issue_id: id.to_string(),
+            handle: board.handles.of(id),
+            title: board.find(id).map(|node| node.title.to_string()).unwrap_or_default(),
+            text,
+            lease_id: Some(asked.lease.lease_id),
+        });
+    }
+    Ok(found)
 }
 
 fn needs<K>(node: &Node<K>, lease: Option<&Shown>) -> Vec<(u8, Needs, String)> {

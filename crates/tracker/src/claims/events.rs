@@ -5,7 +5,7 @@ use holdfast_store::{Record, liveness};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::lease::named;
+use super::lease::{ISSUE_TAG, Kind, REQUEST, is_record, named};
 use super::reserved::claim_of;
 use crate::config::keys;
 use crate::ids::IssueId;
@@ -105,7 +105,7 @@ impl Envelope {
         Self {
             schema_version: 1,
             sequence: Some(record.sequence.get()),
-            event_type: kind(&record.event).0,
+            event_type: kind(record).0,
             timestamp: rfc3339(record.event.at()),
             actor: actor(record),
             payload: payload(record),
@@ -153,7 +153,7 @@ pub fn line(record: &Record, style: &keys::Events) -> Vec<u8> {
         json::line(&Flat {
             schema_version: 1,
             sequence: envelope.sequence,
-            op: kind(&record.event).1,
+            op: kind(record).1,
             at: &envelope.timestamp,
             by: &envelope.actor.agent_id,
             payload: &envelope.payload,
@@ -162,8 +162,29 @@ pub fn line(record: &Record, style: &keys::Events) -> Vec<u8> {
 }
 
 /// The event's name in the envelope and in the log.
-const fn kind(event: &Event) -> (&'static str, &'static str) {
-    match event {
+fn kind(record: &Record) -> (&'static str, &'static str) {
+    let on = match &record.event {
+        Event::Granted { lease } => lease,
+        _ => &record.lease,
+    };
+    // What is only on record has one name in both: nobody shall take it for a claim.
+    if Kind::Approval.has(on) {
+        let name = match &record.event {
+            Event::Granted { .. } if on.resource.text().starts_with(REQUEST) => "eviction.requested",
+            Event::Granted { .. } => "eviction.approved",
+            _ => "eviction.closed",
+        };
+        return (name, name);
+    }
+    if Kind::Escalation.has(on) {
+        let name = match &record.event {
+            Event::Granted { .. } => "escalation.fired",
+            Event::Renewed { .. } => "escalation.done",
+            _ => "escalation.closed",
+        };
+        return (name, name);
+    }
+    match &record.event {
         Event::Granted { .. } => ("claim.acquired", "acquire"),
         Event::Renewed { .. } => ("claim.renewed", "renew"),
         Event::Beaten { .. } => ("claim.heartbeat", "heartbeat"),
@@ -192,7 +213,7 @@ fn payload(record: &Record) -> Payload {
     let is_issue = |lease: &Lease| IssueId::of(&lease.resource).is_some();
     let about = |lease: &Lease| Payload {
         lease_id: lease.id.to_string(),
-        issue_id: on(lease).filter(|_| is_issue(lease)),
+        issue_id: on(lease).filter(|_| is_issue(lease)).or_else(|| about_issue(lease)),
         resource: on(lease).filter(|_| !is_issue(lease)),
         pattern: lease.resource.pattern().map(ToString::to_string),
         shared: lease.mode == Mode::Shared,
@@ -223,6 +244,12 @@ fn payload(record: &Record) -> Payload {
             }
         },
     }
+}
+
+/// The issue that something on record is about.
+fn about_issue(lease: &Lease) -> Option<String> {
+    let issue = lease.tags.get(ISSUE_TAG).filter(|_| is_record(lease))?;
+    IssueId::parse(issue.as_str()).map(|issue| issue.to_string())
 }
 
 /// Which process stood for the holder that was found dead.

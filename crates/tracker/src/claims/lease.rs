@@ -132,6 +132,14 @@ pub fn named(lease: &Lease) -> String {
         Resource::Pattern(_) => format!("paths:{}", lease.id),
     }
 }
+/// What the name of a request to end a claim begins with; the claim's lease follows.
+pub(crate) const REQUEST: &str = "evict:";
+/// What the name of an approval begins with; the claim's lease and the agent follow.
+pub(crate) const APPROVAL: &str = "approval:";
+/// What the name of a record of an escalation begins with.
+pub(crate) const ESCALATION: &str = "escalation:";
+/// Where they say which issue they are about.
+pub(crate) const ISSUE_TAG: &str = "issue";
 
 /// What leases are on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -143,6 +151,10 @@ pub enum Kind {
     Branch,
     /// Paths that are reserved.
     Paths,
+    /// Requests to end claims, and approvals of them.
+    Approval,
+    /// What was escalated.
+    Escalation,
     /// All that there are.
     All,
 }
@@ -153,11 +165,24 @@ impl Kind {
     pub fn has(self, lease: &Lease) -> bool {
         match self {
             Self::Issue => IssueId::of(&lease.resource).is_some(),
-            Self::Branch => lease.resource.name().is_some_and(|name| name.as_str().starts_with("branch:")),
+            Self::Branch => begins(lease, &["branch:"]),
             Self::Paths => lease.resource.pattern().is_some(),
+            Self::Approval => begins(lease, &[REQUEST, APPROVAL]),
+            Self::Escalation => begins(lease, &[ESCALATION]),
             Self::All => true,
         }
     }
+}
+
+/// Whether a lease is a record of the tracker's own, which nobody holds in a worktree.
+#[must_use]
+pub fn is_record(lease: &Lease) -> bool {
+    Kind::Approval.has(lease) || Kind::Escalation.has(lease)
+}
+
+fn begins(lease: &Lease, with: &[&str]) -> bool {
+    let name = lease.resource.name().map(|name| name.as_str());
+    name.is_some_and(|name| with.iter().any(|prefix| name.starts_with(prefix)))
 }
 
 /// A lease or several, as one JSON object.

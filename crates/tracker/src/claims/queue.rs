@@ -161,11 +161,23 @@ pub fn dead(sys: &Sys, control: &Path, remove: bool) -> Result<Vec<PathBuf>> {
     Ok(found)
 }
 
-/// Who waits for what: the line, and an agent in it, in the order in which they came.
+/// Somebody who waits.
+pub struct Waiting {
+    /// The line.
+    pub line: String,
+    /// Who.
+    pub who: String,
+    /// The number of its ticket, which another one may have had before.
+    pub number: String,
+    /// Since when, in milliseconds since 1970.
+    pub since_ms: i64,
+}
+
+/// Who waits for what, in each line in the order in which they came.
 ///
 /// # Errors
 /// When that cannot be told.
-pub fn waiting(sys: &Sys, control: &Path) -> Result<Vec<(String, String)>> {
+pub fn waiting(sys: &Sys, control: &Path) -> Result<Vec<Waiting>> {
     let locks = control.join("locks");
     let lines = listed(sys, &locks.join("wait"))?;
     if lines.is_empty() {
@@ -182,7 +194,9 @@ pub fn waiting(sys: &Sys, control: &Path) -> Result<Vec<(String, String)>> {
             let handle = sys.files.open(&ticket, Open::Read)?;
             if !handle.try_lock(LockMode::Exclusive)? {
                 let who = String::from_utf8_lossy(&handle.read_from(0, 256)?).into_owned();
-                found.push((name.clone(), who));
+                let number = ticket.file_name().unwrap_or_default().to_string_lossy().into_owned();
+                let since_ms = handle.stat()?.modified_ms;
+                found.push(Waiting { line: name.clone(), who, number, since_ms });
             }
         }
     }

@@ -55,18 +55,19 @@ impl Line<'_> {
         let at = || moment(self.line.get("timestamp").or_else(|| self.line.get("at"))?.as_str()?);
         let kind = self.line.get("event_type").or_else(|| self.line.get("op"))?.as_str()?;
         Some(match kind {
-            "claim.acquired" | "acquire" => Event::Granted { lease: self.lease(at()?)? },
+            "claim.acquired" | "acquire" | "eviction.requested" | "eviction.approved"
+            | "escalation.fired" => Event::Granted { lease: self.lease(at()?)? },
             "claim.transferred" | "transfer" => Event::Transferred {
                 from: self.text("from_lease_id")?.parse().ok()?,
                 lease: self.lease(at()?)?,
                 why: Text::new(self.text("reason")?).ok()?,
             },
-            "claim.renewed" | "renew" => {
+            "claim.renewed" | "renew" | "escalation.done" => {
                 Event::Renewed { lease: lease()?, ttl: self.length(&at()?)?, at: at()? }
             }
             "claim.heartbeat" | "heartbeat" => Event::Beaten { lease: lease()?, at: at()? },
             "claim.released" | "release" => Event::Released { lease: lease()?, at: at()? },
-            "claim.evicted" | "auto-evict" | "force-evict" => {
+            "claim.evicted" | "auto-evict" | "force-evict" | "eviction.closed" | "escalation.closed" => {
                 Event::Evicted { lease: lease()?, at: at()?, cause: Cause::Expired }
             }
             _ => return None,
@@ -102,7 +103,8 @@ impl Line<'_> {
             id: self.text("lease_id")?.parse().ok()?,
             resource: match self.text("pattern") {
                 Some(pattern) => Pattern::new(pattern).ok()?.into(),
-                None => Name::new(self.text("issue_id").or_else(|| self.text("resource"))?).ok()?.into(),
+                // What is about an issue and not on it names both.
+                None => Name::new(self.text("resource").or_else(|| self.text("issue_id"))?).ok()?.into(),
             },
             holder: Holder {
                 agent: Name::new(self.text("agent_id")?).ok()?,

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use holdfast_kernel::LeaseId;
 use holdfast_store::View;
 
-use super::lease::percent_left;
+use super::lease::{is_record, percent_left};
 use super::reserved::claim_of;
 use crate::agent::AgentId;
 use crate::notice::{Listener, Notice};
@@ -21,7 +21,7 @@ pub fn ending(
 ) {
     // What belongs to a claim ends with it, and is kept with it.
     let own = view.table.iter().filter(|lease| lease.holder.agent == *agent.name());
-    for lease in own.filter(|lease| claim_of(lease).is_none()) {
+    for lease in own.filter(|lease| claim_of(lease).is_none() && !is_record(lease)) {
         if let Some((percent, left)) = percent_left(lease, &view.now)
             && percent < u64::from(threshold)
             && warned.insert(lease.id)

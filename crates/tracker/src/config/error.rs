@@ -101,6 +101,9 @@ impl Error {
         match self {
             Self::Sys(_) => None,
             Self::Invalid(_) => Some("correct the file, then run `jit config validate`".to_owned()),
+            Self::UnknownKey { key, .. } if key.starts_with("policy.escalate") => {
+                Some("it is a list of tables: write [[policy.escalate]] into the file by hand".to_owned())
+            }
             Self::UnknownKey { near, .. } if near.is_empty() => {
                 Some("`jit config show` lists every key".to_owned())
             }

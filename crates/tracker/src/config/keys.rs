@@ -7,7 +7,12 @@ use super::form::Form;
 use super::key::{Key, Schema, Section, sections};
 use super::texts;
 use super::value::{Typed, Value};
-use super::words::{EnforceLeases, Engine, ForeignClaims, Satisfied, Strategy, Via, WorktreeMode};
+use super::words::{
+    EnforceLeases, Engine, ForceEvict, ForeignClaims, Satisfied, Strategy, Via, WorktreeMode,
+};
+
+/// Where the one list of tables stands.
+pub(super) const ESCALATE: [&str; 2] = ["policy", "escalate"];
 
 /// The longest time that a lease can be granted for, in seconds.
 const LONGEST: u64 = Millis::LONGEST.get() / 1_000;
@@ -102,6 +107,18 @@ sections! {
         max_ttl_secs: Option<u64> = None, SECONDS;
         /// Whether they may have leases without an end.
         allow_indefinite: Option<bool> = None, Form::Switch;
+        /// Issues that one of them may claim at once; as many as there are if not set.
+        max_claims: Option<u32> = None, COUNT;
+    }
+
+    /// What nobody decides alone.
+    Policies at "policy" {
+        /// Who may take a claim in force away from its holder.
+        force_evict: ForceEvict = ForceEvict::Anyone, ForceEvict::FORM;
+        /// Who may approve that; nobody approves what it asked for itself.
+        approvers: Vec<String> = texts(&["person:*"]), Form::List(texts::APPROVER);
+        /// How many of them have to.
+        approvals: u32 = 1, Form::Number { least: 1, most: 16 };
     }
 
     /// Changes that concern everybody: configuration, gates, types.
@@ -188,6 +205,7 @@ pub static CONFIG: Schema = Schema(&[
     Worktree::SECTION,
     Coordination::SECTION,
     Kind::SECTION,
+    Policies::SECTION,
     GlobalOperations::SECTION,
     Locks::SECTION,
     Events::SECTION,

@@ -9,7 +9,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::key::{Found, Key, Schema};
-use super::keys::{AGENT, CONFIG};
+use super::keys::{AGENT, CONFIG, ESCALATE};
 use super::layers;
 use super::problem::{Fault, Problem, ProblemKind, shown};
 use super::source::Source;
@@ -72,6 +72,10 @@ impl Reader<'_> {
     }
 
     fn entry(&mut self, path: &[&str], place: Range<usize>, value: &Spanned<DeValue<'_>>) {
+        // A list of tables, which is read by itself.
+        if path == ESCALATE && matches!(self.schema.find(&["policy"]), Found::Table) {
+            return;
+        }
         match (self.schema.find(path), value.get_ref()) {
             (Found::Key(key), value) => self.setting(key, path, &place, value),
             (Found::Table, DeValue::Table(table)) => self.table(path, table),
@@ -141,15 +145,15 @@ impl Reader<'_> {
 const DEEPEST: usize = 8;
 
 /// Where the lines of a text begin.
-struct Lines(Vec<usize>);
+pub(super) struct Lines(Vec<usize>);
 
 impl Lines {
-    fn of(text: &str) -> Self {
+    pub(super) fn of(text: &str) -> Self {
         Self(text.match_indices('\n').map(|(at, _)| at).collect())
     }
 
     /// The line of a byte, counted from 1.
-    fn at(&self, byte: usize) -> usize {
+    pub(super) fn at(&self, byte: usize) -> usize {
         self.0.partition_point(|end| *end < byte) + 1
     }
 }

@@ -29,7 +29,14 @@ pub fn show(config: &Config, agent: &AgentFile) -> Vec<Shown> {
     let common = CONFIG.keys().flat_map(|key| names(config, key).into_iter().map(move |name| (key, name)));
     let common = common.map(|(key, name)| entry(&CONFIG, &config.settings, key, name));
     let own = AGENT.keys().map(|key| entry(&AGENT, &agent.settings, key, key.name.to_owned()));
-    common.chain(own).collect()
+    let escalations = config.escalations.iter().enumerate().map(|(at, escalation)| Shown {
+        key: format!("policy.escalate[{at}]"),
+        value: Some(Value::Text(escalation.words())),
+        origin: escalation.origin.clone(),
+        default: None,
+        about: "What is done when something takes too long or goes wrong.",
+    });
+    common.chain(escalations).chain(own).collect()
 }
 
 /// One key with its value.

@@ -4,6 +4,7 @@
 mod changing;
 mod concurrent;
 mod editing;
+mod escalate;
 mod hostile;
 mod layering;
 mod manual;

@@ -12,6 +12,12 @@ pub(super) const AGENT_ID: TextForm = TextForm {
     check: |text| AgentId::new(text).is_ok(),
 };
 
+/// Whoever may approve something.
+pub(super) const APPROVER: TextForm = TextForm {
+    what: "an agent's identity such as person:ann, or all of a kind, person:*",
+    check: |text| AgentId::new(text).is_ok() || text.strip_suffix(":*").is_some_and(is_kind),
+};
+
 /// A moment.
 pub(super) const MOMENT: TextForm = TextForm {
     what: "a moment such as 2026-01-03T12:00:00Z",
@@ -22,6 +28,18 @@ pub(super) const MOMENT: TextForm = TextForm {
 pub(super) const DESCRIPTION: TextForm = TextForm {
     what: "a description of 1 to 1,024 bytes on one line",
     check: |text| text.trim() == text && Text::new(text).is_ok(),
+};
+
+/// A note that is put on an issue.
+pub(super) const REMARK: TextForm = TextForm {
+    what: "a note of 1 to 512 bytes on one line",
+    check: |text| text.trim() == text && text.len() <= 512 && Text::new(text).is_ok(),
+};
+
+/// A command for `sh`.
+pub(super) const COMMAND: TextForm = TextForm {
+    what: "a command of 1 to 1,024 bytes on one line",
+    check: |text| !text.trim().is_empty() && Text::new(text).is_ok(),
 };
 
 /// A group of the machine's users.

@@ -95,6 +95,28 @@ words! {
         Review = "review",
     }
 
+    /// Who may take a claim in force away from its holder.
+    pub enum ForceEvict {
+        /// whoever gives a reason
+        Anyone = "anyone",
+        /// nobody alone: somebody asks for it, and others approve
+        Approved = "approved",
+    }
+
+    /// When something is escalated.
+    pub enum When {
+        /// a claim was granted that long ago and is in force
+        HeldLonger = "held_longer",
+        /// somebody has waited that long for an issue
+        WaitingLonger = "waiting_longer",
+        /// the work could not land for a conflict, or a merge left one in the issue
+        Conflicts = "conflicts",
+        /// a gate of an open issue was judged as failed, or failed when the work was to land
+        GateFailed = "gate_failed",
+        /// the issue was finished that long ago, and the target does not have it
+        NotLandedLonger = "not_landed_longer",
+    }
+
     /// What a check makes of a fence that another clone's log has issued.
     pub enum ForeignClaims {
         /// it is an error
@@ -103,5 +125,16 @@ words! {
         Warn = "warn",
         /// it passes
         Allow = "allow",
+    }
+}
+
+impl When {
+    /// All of them.
+    pub const ALL: [Self; 5] =
+        [Self::HeldLonger, Self::WaitingLonger, Self::Conflicts, Self::GateFailed, Self::NotLandedLonger];
+
+    /// Whether it means nothing without a time.
+    pub(super) const fn needs_time(self) -> bool {
+        matches!(self, Self::HeldLonger | Self::WaitingLonger | Self::NotLandedLonger)
     }
 }

@@ -7,7 +7,9 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{claims_at, configure, init, places, shared, unconfigure};
+use crate::approvals;
 use crate::claims::chosen::{self, Keeper, Place};
+use crate::claims::lease::is_record;
 use crate::config::{self, Engine, Scope};
 use crate::error::{Error, Result};
 use crate::session::Session;
@@ -82,7 +84,8 @@ fn forget_old(session: &Session, keeper: &Keeper) -> Result<()> {
 fn to_clones(session: &Session, from: &Place) -> Result<Migrated> {
     let old = shared(session)?.shared()?;
     let in_force = |view: &View| -> Vec<Lease> {
-        view.table.iter().filter(|lease| !lease.standing(&view.now).is_over()).cloned().collect()
+        let claims = view.table.iter().filter(|lease| !is_record(lease));
+        claims.filter(|lease| !lease.standing(&view.now).is_over()).cloned().collect()
     };
     let allows = |view: &View| -> holdfast_store::Result<()> {
         match in_force(view).first() {
@@ -132,11 +135,12 @@ pub struct EndedClaim {
 /// Ends all claims of a place that was set back, restored or lost, and goes on under another counter.
 ///
 /// # Errors
-/// When the claims are not shared, or the place cannot be read or changed.
+/// When the claims are not shared, the place cannot be read or changed, or ending the claims of others needs approval.
 pub fn recover(session: &Session, reason: &str) -> Result<Recovered> {
     session.own_data()?;
     session.prepare()?;
     let keeper = shared(session)?.place()?.keeper.clone();
+    approvals::refuse_all_at_once(session)?;
     let counter = CounterId::new(LeaseId::new(session.sys().entropy.nonce()?));
     let place = Place { keeper, counter };
     let ended = claims_at(session, &place)?.begin_anew(reason)?;

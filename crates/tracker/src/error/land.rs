@@ -208,3 +208,47 @@ impl LandError {
         }
     }
 }
+
+/// What kept finished work from landing and is noted on its issue, for whoever goes on with it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum NotLanded {
+    /// It conflicts with what has landed.
+    Conflict,
+    /// A gate failed on it.
+    Gate,
+}
+
+const COULD_NOT_LAND: &str = "could not land: ";
+
+impl NotLanded {
+    /// The note on an error, if it is one of these.
+    pub(crate) fn note(error: &LandError) -> Option<String> {
+        matches!(error, LandError::Conflict { .. } | LandError::GateFailed { .. })
+            .then(|| format!("{COULD_NOT_LAND}{error}"))
+    }
+
+    /// Which of these a note is about, if it is about one.
+    pub(crate) fn of(note: &str) -> Option<Self> {
+        let why = note.strip_prefix(COULD_NOT_LAND)?;
+        if why.starts_with("the work conflicts with ") {
+            return Some(Self::Conflict);
+        }
+        why.starts_with("the gate '").then_some(Self::Gate)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{LandError, NotLanded};
+
+    #[test]
+    fn a_note_says_what_kept_the_work_from_landing() {
+        let conflict = LandError::Conflict { files: vec!["a".into()], commit: "c".repeat(40) };
+        let gate = LandError::GateFailed { gate: "tests".into(), code: Some(1), output: String::new() };
+        let about = |error| NotLanded::of(&NotLanded::note(error).unwrap());
+        assert_eq!(about(&conflict), Some(NotLanded::Conflict));
+        assert_eq!(about(&gate), Some(NotLanded::Gate));
+        assert_eq!(NotLanded::note(&LandError::NoClaim), None);
+        assert_eq!(NotLanded::of("the work conflicts with mine"), None);
+    }
+}

@@ -17,7 +17,7 @@ use super::turn::Turn;
 use super::working::Working;
 use crate::claims::Terms;
 use crate::config::{Strategy, Via};
-use crate::error::{Error, LandError, Result};
+use crate::error::{Error, LandError, NotLanded, Result};
 use crate::hooks;
 use crate::ids::IssueId;
 use crate::issues::{Issue, Issues, Scope, Standing, State};
@@ -114,9 +114,11 @@ pub fn finish(session: &Session, id: IssueId, asked: &Asked) -> Result<Outcome> 
     } else {
         finisher.on_a_branch(asked)
     };
-    if let Err(Error::Land(error @ (LandError::Conflict { .. } | LandError::GateFailed { .. }))) = &how {
+    if let Err(Error::Land(error)) = &how
+        && let Some(text) = NotLanded::note(error)
+    {
         // Whoever goes on shall know; if it cannot be kept, the error itself matters more.
-        let _ = notes::add(session, id, &format!("could not land: {error}"));
+        let _ = notes::add(session, id, &text);
     }
     finisher.conclude(how?)
 }

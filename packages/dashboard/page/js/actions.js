@@ -78,6 +78,21 @@ function evict(lease) {
         },
     };
 }
+/** As whom is the server's: a person who sees this page stands for it. */
+export function approve(one) {
+    return {
+        title: 'Approve the eviction',
+        about: `${one.handle} ${one.title}: ${one.text}. Your approval, as ${known.board?.agent_id ?? 'the server'}, is in the log of claims.`,
+        button: 'Approve',
+        danger: true,
+        fields: [{ ...REASON, optional: true }],
+        act: async ({ reason = '' }) => {
+            const done = await post(`/api/approvals/${one.lease_id}`, reason ? { reason } : {});
+            const { lease, missing } = done.request;
+            return { said: done.evicted ? `Approved; ${lease.agent_id} was evicted.` : `Approved; ${missing} more to go.`, warnings: done.warnings };
+        },
+    };
+}
 export function addNote(id, about) {
     return {
         title: 'Add a note',

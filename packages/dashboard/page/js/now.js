@@ -1,11 +1,12 @@
 // *Now*: what needs a person, and a lane for each agent and worktree with what it holds and what it waits for.
-import { addNote, basename, button, leaseButtons, open } from './actions.js';
+import { addNote, approve, basename, button, leaseButtons, open } from './actions.js';
 import { h } from './dom.js';
 import { badge, bar, deadline, empty, issueLink, when } from './parts.js';
 import { href } from './route.js';
 import { now } from './time.js';
 import { STATE_WORDS } from './types.js';
 const NEEDS = {
+    approval: ['approval', 'warn'],
     needs_attention: ['keeps failing', 'bad'],
     gated: ['gate open', 'warn'],
     not_landed: ['not landed', 'warn'],
@@ -45,7 +46,7 @@ function attention(all) {
 function need(one) {
     const [word, kind] = NEEDS[one.kind] ?? [one.kind, 'warn'];
     const about = `${one.handle} ${one.title}`;
-    return h('li', { key: `${one.kind} ${one.issue_id}` }, badge(word, kind), h('div', { class: 'grow' }, issueLink(one.issue_id, one.handle, one.title), h('div', { class: 'dim' }, one.text)), button('Note', () => open(addNote(one.issue_id, about)), { 'aria-label': `Add a note to ${about}` }));
+    return h('li', { key: `${one.kind} ${one.issue_id}` }, badge(word, kind), h('div', { class: 'grow' }, issueLink(one.issue_id, one.handle, one.title), h('div', { class: 'dim' }, one.text)), one.kind === 'approval' && one.lease_id && button('Approve', () => open(approve(one)), { 'aria-label': `Approve the eviction from ${about}` }), button('Note', () => open(addNote(one.issue_id, about)), { 'aria-label': `Add a note to ${about}` }));
 }
 /** Working, waiting, or stuck: a word that is the same for whoever cannot see colours. */
 function mood(lane, at) {

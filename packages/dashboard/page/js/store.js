@@ -142,7 +142,8 @@ export async function loadDetail(id) {
     }
 }
 export function fits(shown, gates, happened) {
-    const last = happened.at(-1);
+    // Requests, approvals and escalations are about a claim, and are none.
+    const last = happened.findLast((event) => event.event_type.startsWith('claim.'));
     const over = last?.event_type === 'claim.released' || last?.event_type === 'claim.evicted';
     const held = last && !over ? last.payload.lease_id : null;
     // A claim that ran out is in the history until somebody takes over.

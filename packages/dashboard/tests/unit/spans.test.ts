@@ -77,6 +77,9 @@ test('parts of an issue that were looked at in different moments do not fit', ()
   expect(fits(shown('l1', ['tests']), gate, [...taken, event('released', 'l1', 'agent:a')])).toBe(false);
   expect(fits(shown('l1', []), gate, taken)).toBe(false);
   expect(fits(shown(null, []), [], [])).toBe(true);
+  // Somebody asks to end the claim, which is as it was.
+  const asked = { ...event('acquired', 'l2', 'agent:b'), event_type: 'eviction.requested' };
+  expect(fits(shown('l1', ['tests']), gate, [...taken, asked])).toBe(true);
 });
 
 test('a deadline is the one that is written, unless the wall clock was set', () => {

@@ -43,7 +43,7 @@ pub(super) fn release(context: &Context, typed: &str) -> Result<Report> {
 pub(super) fn evict(context: &Context, typed: &str, why: &str) -> Result<Report> {
     let reason = reason("--reason", why)?;
     let session = context.session()?;
-    let kept = keep::evict(&session, typed, reason)?;
+    let kept = keep::evict(&session, typed, &reason)?;
     Ok(report(&session, &kept, "evicted", |lease| ClaimEvictOutput { lease, evicted: true }))
 }
 

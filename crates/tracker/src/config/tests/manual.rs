@@ -42,11 +42,31 @@ const AGENT: &str = "
 `jit config set --global agent.…` and `behavior.…` change it.
 ";
 
+/// The list that is no key: how an entry of it looks.
+fn escalations() -> String {
+    let Form::Word(whens) = When::FORM else { panic!("a word") };
+    let whens: String =
+        whens.iter().map(|choice| format!("- `{}`: {}\n", choice.word, choice.means)).collect();
+    format!(
+        "
+## `[[policy.escalate]]`
+
+What is done when something takes too long or goes wrong ([policies](policies.md)): a list, each entry with `when`, with
+`after_secs` (needed where `when` says longer, 0 otherwise), and with either `note` or `run`. The entries of all files count.
+`run` is for the user's and the machine's file only. `jit config set` does not change it.
+
+`when`:
+
+{whens}"
+    )
+}
+
 fn section(section: &Section) -> String {
     let rows: Vec<_> = section.keys.iter().map(row).collect();
     let table = format!("| key | value | default | |\n|---|---|---|---|\n{}", rows.concat());
     let words: Vec<_> = section.keys.iter().filter_map(words).collect();
-    format!("\n## `[{}]`\n\n{}\n\n{table}{}", section.path, section.about, words.concat())
+    let more = if section.path == "policy" { escalations() } else { String::new() };
+    format!("\n## `[{}]`\n\n{}\n\n{table}{}{more}", section.path, section.about, words.concat())
 }
 
 fn row(key: &Key) -> String {
