@@ -21,6 +21,7 @@ mod ground;
 mod machine_trials;
 mod machines;
 mod merges;
+mod old_git;
 mod power;
 mod secrets;
 mod stories;

@@ -23,6 +23,9 @@ const LARGEST: usize = 256 << 20;
 /// As many paths as are named one by one; where more matter, everything is looked at.
 const MOST_NAMED: usize = 256;
 
+/// How git ends when it does not know what was typed.
+const USAGE: i32 = 129;
+
 /// Git, seen from one worktree.
 pub(super) struct Plumbing<'a> {
     session: &'a Session,
@@ -330,16 +333,16 @@ impl<'a> Plumbing<'a> {
         ours: &ObjectId,
         theirs: &ObjectId,
     ) -> Result<Merged> {
-        let mut args = vec![
-            "merge-tree".to_owned(),
-            "--write-tree".to_owned(),
-            "-z".to_owned(),
-            "--name-only".to_owned(),
-        ];
-        args.push("--no-messages".to_owned());
+        let mut args = ["merge-tree", "--write-tree", "-z", "--name-only", "--no-messages"]
+            .map(ToOwned::to_owned)
+            .to_vec();
         args.extend(base.map(|base| format!("--merge-base={base}")));
         args.extend([ours.to_string(), theirs.to_string()]);
         let said = self.git.ask(&args, &[])?;
+        if let (Some(base), Some(USAGE)) = (base, said.code) {
+            let (ours, theirs) = self.with_base(base, ours, theirs)?;
+            return self.merge(None, &ours, &theirs);
+        }
         if !matches!(said.code, Some(0 | 1)) {
             return Err(holdfast_git::Error::Failed {
                 command: args.join(" "),
@@ -355,6 +358,14 @@ impl<'a> Plumbing<'a> {
         }
         let files = parts.take_while(|path| !path.is_empty()).map(<[u8]>::to_vec).collect();
         Ok(Merged::Conflict { tree, files })
+    }
+
+    /// Commits with the content of two others that parted at a third. Git before 2.40 cannot be told what to merge on: it
+    /// has to find it. Nothing leads to them, so git takes them away in time.
+    fn with_base(&self, base: &ObjectId, ours: &ObjectId, theirs: &ObjectId) -> Result<(ObjectId, ObjectId)> {
+        let base = self.commit(&self.tree(base)?, &[], b"base\n", None)?;
+        let on_it = |commit| self.commit(&self.tree(commit)?, &[base], b"side\n", None);
+        Ok((on_it(ours)?, on_it(theirs)?))
     }
 
     /// The last commit up to a tip that changed a file, through first parents only.
