@@ -131,7 +131,9 @@ impl Claims {
     /// When the claims cannot be read.
     pub fn requests(&self) -> Result<Vec<Request>> {
         let view = self.view()?;
-        let in_force = view.table.iter().filter(|lease| !lease.standing(&view.now).is_over());
+        // Few are asked for, however many claims there are.
+        let claims = view.table.iter().filter(is_request).filter_map(|asked| view.table.get(subject(asked)?));
+        let in_force = claims.filter(|lease| !lease.standing(&view.now).is_over());
         let mut found: Vec<Request> = in_force.filter_map(|lease| request_in(&view, lease)).collect();
         found.sort_by_key(|request| request.asked.fence);
         Ok(found)
@@ -222,11 +224,13 @@ fn subject(lease: &Lease) -> Option<LeaseId> {
     rest.split(':').next()?.parse().ok()
 }
 
+fn is_request(lease: &&Lease) -> bool {
+    lease.resource.name().is_some_and(|name| name.as_str().starts_with(REQUEST))
+}
+
 fn request_in(view: &View, lease: &Lease) -> Option<Request> {
     let stands = |lease: &&Lease| !lease.standing(&view.now).is_over();
     let about = || view.table.iter().filter(|found| subject(found) == Some(lease.id)).filter(stands);
-    let is_request =
-        |found: &&Lease| found.resource.name().is_some_and(|name| name.as_str().starts_with(REQUEST));
     let asked = about().find(is_request)?.clone();
     let mut approvals: Vec<Lease> = about().filter(|found| !is_request(found)).cloned().collect();
     approvals.sort_by_key(|approval| approval.fence);
