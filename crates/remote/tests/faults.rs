@@ -18,7 +18,7 @@ use holdfast_remote::local::Local;
 use holdfast_remote::simulated::{Calm, Faults, ReadFault, SwapFault};
 use holdfast_remote::{CloneId, Note, OpId, Register, Settings, Shared};
 use holdfast_store::conformance::ManualClock;
-use holdfast_store::{Error, JournaledMedium, Medium, Trouble};
+use holdfast_store::{Error, Medium, Trouble};
 use holdfast_sys::Sys;
 use support::scripted::{Place, SWAPS, Scripted, Silent, records};
 use support::{clone, granted, policy, register, settings, trouble, trusting, wanted};
