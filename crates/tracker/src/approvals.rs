@@ -81,7 +81,7 @@ pub fn evict(session: &Session, lease: &Lease, by: &Holder, reason: &Text) -> Re
     if let Some(leave) = claims.leave(&rules, lease.id, by)? {
         return claims.end(leave, reason);
     }
-    let request = claims.ask(lease, by, reason)?;
+    let request = claims.ask_for_end(lease, by, reason)?;
     // It may have been approved when somebody asked before.
     match claims.leave(&rules, lease.id, by)? {
         Some(leave) => claims.end(leave, reason),
@@ -113,6 +113,8 @@ fn needed(request: &Request, rules: &[Rule]) -> ApprovalError {
 /// When nobody asked for it, the caller may not approve it, or something failed.
 pub fn approve(session: &Session, lease: &str, why: Option<&Text>, presence: Presence) -> Result<Approved> {
     let claims = session.claims_to_change()?;
+    // It may have been asked for in another clone.
+    claims.ask()?;
     let lease = claims.resolve(lease)?;
     let by = session.holder()?;
     let rules = rules(session)?;

@@ -158,8 +158,8 @@ pub enum Claim {
         reason: Option<String>,
     },
     /// List the evictions that wait for approval
-    #[command(after_help = "Examples:\n  jit claim requests\n  jit claim requests --json")]
-    Requests,
+    #[command(after_help = "Examples:\n  jit claim requests\n  jit claim requests --fresh --json")]
+    Requests(Fresh),
     /// Adopt a commit that was made without its claims, so that others can push what they built on it
     #[command(
         after_help = "A commit that changes issues without their claims is refused when it is pushed. Whoever made it \

@@ -45,7 +45,7 @@ fn code(answer: &Answer) -> String {
 }
 
 fn requests(bench: &Bench) -> Vec<Value> {
-    bench.jit(&["--json", "claim", "requests"]).ok().json()["requests"].as_array().unwrap().clone()
+    bench.jit(&["--json", "claim", "requests", "--fresh"]).ok().json()["requests"].as_array().unwrap().clone()
 }
 
 fn all_leases(bench: &Bench) -> usize {

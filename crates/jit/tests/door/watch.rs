@@ -1,6 +1,6 @@
 //! Following what happens, with real processes.
 
-use std::io::{BufRead as _, BufReader};
+use std::io::{BufRead, BufReader};
 use std::process::Stdio;
 
 use serde_json::Value;

@@ -143,7 +143,7 @@ impl Claims {
     ///
     /// # Errors
     /// What failed.
-    pub fn ask(&self, lease: &Lease, by: &Holder, reason: &Text) -> Result<Request> {
+    pub fn ask_for_end(&self, lease: &Lease, by: &Holder, reason: &Text) -> Result<Request> {
         self.close(by)?;
         match self.put(&format!("{REQUEST}{}", lease.id), lease, by, Some(reason)) {
             Ok(()) => {}

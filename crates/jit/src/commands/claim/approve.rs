@@ -9,6 +9,7 @@ use holdfast_tracker::claims::reason;
 use holdfast_tracker::error::Result;
 use holdfast_tracker::issues::Issues;
 
+use crate::cli::Fresh;
 use crate::context::Context;
 use crate::output::Report;
 use crate::output::leases::Called;
@@ -35,8 +36,10 @@ pub(super) fn approve(context: &Context, typed: &str, why: Option<&str>) -> Resu
 }
 
 /// Shows the evictions that wait for approval.
-pub(super) fn requests(context: &Context) -> Result<Report> {
-    let document = answers::requests(&context.session()?)?;
+pub(super) fn requests(context: &Context, claims: Fresh) -> Result<Report> {
+    let session = context.session()?;
+    claims.ask(&session)?;
+    let document = answers::requests(&session)?;
     let rows: Vec<_> = document.requests.iter().map(row).collect();
     let text = if rows.is_empty() {
         "no eviction waits for approval\n".into()
