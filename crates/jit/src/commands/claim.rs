@@ -32,7 +32,7 @@ pub fn run(context: &Context, command: &Command) -> Result<Report> {
         }
         Command::ForceEvict { lease, reason } => change::evict(context, lease, reason),
         Command::Approve { lease, reason } => approve::approve(context, lease, reason.as_deref()),
-        Command::Requests(claims) => approve::requests(context, claims),
+        Command::Requests(claims) => approve::requests(context, *claims),
         Command::Adopt { commit, reason } => adopt::run(context, commit, reason),
         Command::Status { issue, agent, kind, claims } => {
             let (issue, agent) = (issue.as_deref(), agent.as_deref());

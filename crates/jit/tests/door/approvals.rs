@@ -317,6 +317,7 @@ fn holds_between_clones(bench: &Bench, clone: &Path) {
     let said = bench.run("lead:ann", &["--json", "claim", "approve", &lease]).ok().json();
     assert_eq!(said["evicted"], true);
     assert!(bench.leases().is_empty());
+    bench.run_at("agent:b", &["claim", "list", "--fresh"], clone).ok();
     let told = bench.run_at("agent:b", &["--json", "claim", "history"], clone).ok().json();
     let kinds: Vec<&str> =
         told["events"].as_array().unwrap().iter().filter_map(|event| event["event_type"].as_str()).collect();

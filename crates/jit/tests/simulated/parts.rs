@@ -2,11 +2,9 @@
 //! the claim of whoever made them.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 use holdfast_kernel::Millis;
-use holdfast_sys::sim::{Config, Faults, Odds, Random};
+use holdfast_sys::sim::{Config, Faults, Odds};
 use holdfast_trial::seeds;
 use serde_json::Value;
 
@@ -65,10 +63,10 @@ fn parts_and_dependencies_that_are_added_at_once_close_no_circle() {
     let (mut both, mut refused) = (0, 0);
     for seed in seeds(250) {
         let config = Config { faults: cruel, switch_ppm: 200_000, ..Config::default() };
-        let mut stage = Stage::new(config, Random::new(seed), Arc::new(AtomicBool::new(false)));
+        let mut stage = Stage::by_chance(config, seed);
         stage.quietly(ANNA, &["claim", "acquire", ISSUE]).unwrap();
         stage.quietly(BERTA, &["claim", "acquire", OTHER]).unwrap();
-        let told = stage.together(&[
+        let told = stage.dangerously(&[
             (ANNA, &["dep", "add", ISSUE, OTHER]),
             (BERTA, &["dep", "add", OTHER, ISSUE]),
             (ANNA, SPLIT),

@@ -1,9 +1,6 @@
 //! Claims that are granted only if nothing is missing, while somebody takes back that something has landed.
 
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
-
-use holdfast_sys::sim::{Config, Faults, Odds, Random};
+use holdfast_sys::sim::{Config, Faults, Odds};
 use holdfast_trial::seeds;
 use serde_json::Value;
 
@@ -12,7 +9,7 @@ use crate::stage::{ANNA, BERTA, ISSUE, OTHER, Stage};
 /// One issue waits for the other, which is over.
 fn stage(seed: u64, faults: Faults) -> Stage {
     let config = Config { faults, switch_ppm: 200_000, ..Config::default() };
-    let mut stage = Stage::new(config, Random::new(seed), Arc::new(AtomicBool::new(false)));
+    let mut stage = Stage::by_chance(config, seed);
     for args in [
         &["claim", "acquire", OTHER][..],
         &["dep", "add", OTHER, ISSUE],
@@ -43,8 +40,10 @@ fn nothing_is_granted_once_what_it_waits_for_is_open_again() {
     for seed in seeds(400) {
         let mut stage = stage(seed, Faults::NONE);
         let before = history(&mut stage).len();
-        let told = stage
-            .together(&[(BERTA, &["claim", "acquire", OTHER, "--when-ready"]), (ANNA, &["reopen", ISSUE])]);
+        let told = stage.dangerously(&[
+            (BERTA, &["claim", "acquire", OTHER, "--when-ready"]),
+            (ANNA, &["reopen", ISSUE]),
+        ]);
         assert!(matches!(told[1], Some(Ok(_))), "seed {seed}: {told:?}");
         let history = history(&mut stage).split_off(before);
         let at =
@@ -73,8 +72,10 @@ fn whoever_dies_meanwhile_leaves_nothing_that_is_not_ready() {
     for seed in seeds(200) {
         let mut stage = stage(seed, cruel);
         let before = history(&mut stage).len();
-        let told = stage
-            .together(&[(BERTA, &["claim", "acquire", OTHER, "--when-ready"]), (ANNA, &["reopen", ISSUE])]);
+        let told = stage.dangerously(&[
+            (BERTA, &["claim", "acquire", OTHER, "--when-ready"]),
+            (ANNA, &["reopen", ISSUE]),
+        ]);
         let history = history(&mut stage).split_off(before);
         let position =
             |what: &str, issue: &str| history.iter().position(|(event, of, _)| event == what && of == issue);

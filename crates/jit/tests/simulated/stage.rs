@@ -8,7 +8,7 @@ use holdfast_jit::commands;
 use holdfast_jit::context::Context;
 use holdfast_jit::vars::Vars;
 use holdfast_kernel::Millis;
-use holdfast_sys::sim::{Choices, Config, End, Process, World};
+use holdfast_sys::sim::{Choice, Choices, Config, End, Moment, Process, Random, World};
 use serde_json::Value;
 
 /// The issue that everybody is after.
@@ -38,7 +38,34 @@ pub(crate) struct Stage {
     armed: Arc<AtomicBool>,
 }
 
+/// Chance, which does harm only while the stage is armed: what is set up, and what is looked at afterwards, comes to its end.
+pub(crate) struct WhileArmed {
+    pub(crate) chance: Random,
+    pub(crate) armed: Arc<AtomicBool>,
+}
+
+impl Choices for WhileArmed {
+    fn choose(&mut self, what: Choice, options: usize, at: &Moment<'_>) -> usize {
+        let harms = matches!(what, Choice::Kill | Choice::PowerLoss | Choice::Pause | Choice::Fault(_));
+        if harms && !self.armed.load(Ordering::SeqCst) { 0 } else { self.chance.choose(what, options, at) }
+    }
+}
+
 impl Stage {
+    /// A repository in which chance does harm only to what runs [`Stage::dangerously`].
+    pub(crate) fn by_chance(config: Config, seed: u64) -> Self {
+        let armed = Arc::new(AtomicBool::new(false));
+        Self::new(config, WhileArmed { chance: Random::new(seed), armed: Arc::clone(&armed) }, armed)
+    }
+
+    /// Runs commands at once while something may go wrong.
+    pub(crate) fn dangerously(&mut self, all: &[(Agent, &[&str])]) -> Vec<Told> {
+        self.armed.store(true, Ordering::SeqCst);
+        let told = self.together(all);
+        self.armed.store(false, Ordering::SeqCst);
+        told
+    }
+
     /// A repository with two worktrees and two issues. Nothing goes wrong before it is armed.
     pub(crate) fn new(config: Config, choices: impl Choices + 'static, armed: Arc<AtomicBool>) -> Self {
         let mut world = World::new(config, choices);
