@@ -263,9 +263,7 @@ impl fmt::Display for Notice {
             Self::WorktreeMoved { worktree, from, to } => {
                 write!(f, "worktree {worktree} was moved from {from} to {to}")
             }
-            Self::WorktreeCopied { original, at, copy } => {
-                write!(f, "this worktree is a copy of {original} at {at}: it is {copy} from now on")
-            }
+            Self::WorktreeCopied { original, at, copy } => copied(f, original, at, copy),
             Self::ClaimsCopied { original, log } => {
                 write!(f, "these claims are a copy of those in {original}: their log is {log} from now on")
             }
@@ -299,6 +297,10 @@ impl fmt::Display for Notice {
             Self::GateRuns { issue, gate } => write!(f, "running gate '{gate}' of {issue}"),
         }
     }
+}
+
+fn copied(f: &mut fmt::Formatter<'_>, original: &str, at: &str, copy: &str) -> fmt::Result {
+    write!(f, "this worktree is a copy of {original} at {at}: it is {copy} from now on")
 }
 
 fn set_aside(f: &mut fmt::Formatter<'_>, path: &str, at: &str) -> fmt::Result {

@@ -155,7 +155,11 @@ impl Teller<'_> {
             return Clean::json(&WatchOutput { cursor, kind, handle, event });
         }
         let Some(told) = journal::told(&one.event) else { return Clean::default() };
-        let about = handle.or_else(|| told.issue_id.clone()).unwrap_or_default();
+        let payload = one.event.get("payload").unwrap_or(&one.event);
+        // Paths and branches can be held, too.
+        let other = || ["pattern", "resource"].iter().find_map(|name| payload.get(name)?.as_str());
+        let about = handle.or_else(|| told.issue_id.clone()).or_else(|| other().map(ToOwned::to_owned));
+        let about = about.as_deref().unwrap_or("-");
         let by = told.by.unwrap_or_default();
         let at = told.at.get(..19).unwrap_or(&told.at);
         let text = told.text.lines().next().unwrap_or_default();
