@@ -6,6 +6,10 @@ cargo xtask demo               build jit and watch a pool at work, with a crash 
 cargo xtask test [--long]      every check and test; --long takes many times the seeds, cases and minutes
 cargo xtask bench [name]       every benchmark, or those whose name contains the word, as one table
 cargo xtask install [DIR]      build jit, jvs, kc_cli and ic as they are shipped, and put them where cargo would
+cargo xtask package [--check] [--to DIR] [--base-url URL] [--programs DIR]
+                               everything that a release consists of, in target/dist or DIR; --check installs and runs
+                               each; the formula for Homebrew needs the address where the files will be;
+                               with --programs those in DIR are packed instead of being built
 cargo xtask site [DIR]         the documentation as a site, in target/site/book or DIR; needs mdbook
 cargo xtask tidy               the rules of the house alone
 cargo xtask modules CRATE      which modules of crates/CRATE need which, in layers, and their cycles
@@ -36,6 +40,8 @@ pub enum Args {
         /// Where; none is where cargo puts programs.
         to: Option<String>,
     },
+    /// What a release consists of.
+    Package(Packages),
     /// The documentation as a site.
     Site {
         /// Where it goes.
@@ -60,6 +66,19 @@ pub enum Args {
     },
     /// A hunt with the fuzzer.
     Fuzz(Hunt),
+}
+
+/// What a release consists of.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Packages {
+    /// Whether to install and run each.
+    pub check: bool,
+    /// Where they go.
+    pub to: Option<String>,
+    /// Where the files of a release will be found, for what has to name it.
+    pub base_url: Option<String>,
+    /// Where programs are that were built before.
+    pub programs: Option<String>,
 }
 
 /// A hunt with the fuzzer.
@@ -91,6 +110,7 @@ impl Args {
             ["bench", name] if !name.starts_with('-') => Ok(Self::Bench { name: Some((*name).into()) }),
             ["install"] => Ok(Self::Install { to: None }),
             ["install", to] if !to.starts_with('-') => Ok(Self::Install { to: Some((*to).into()) }),
+            ["package", rest @ ..] => Packages::parse(rest).map(Self::Package),
             ["site"] => Ok(Self::Site { to: None }),
             ["site", to] if !to.starts_with('-') => Ok(Self::Site { to: Some((*to).into()) }),
             ["tidy"] => Ok(Self::Tidy),
@@ -103,6 +123,28 @@ impl Args {
             ["fuzz", rest @ ..] => Hunt::parse(rest).map(Self::Fuzz),
             _ => Err(format!("`cargo xtask {}` is not understood", words.join(" "))),
         }
+    }
+}
+
+impl Packages {
+    fn parse(words: &[&str]) -> Result<Self, String> {
+        let mut asked = Self::default();
+        let mut words = words.iter();
+        while let Some(word) = words.next() {
+            let place = match *word {
+                "--check" => {
+                    asked.check = true;
+                    continue;
+                }
+                "--to" => &mut asked.to,
+                "--base-url" => &mut asked.base_url,
+                "--programs" => &mut asked.programs,
+                other => return Err(format!("`{other}` is not understood here")),
+            };
+            let value = words.next().filter(|value| !value.starts_with('-'));
+            *place = Some((*value.ok_or_else(|| format!("{word} needs a value"))?).into());
+        }
+        Ok(asked)
     }
 }
 
@@ -150,6 +192,13 @@ mod tests {
         assert_eq!(parse("bench open"), Ok(Args::Bench { name: Some("open".into()) }));
         assert_eq!(parse("install"), Ok(Args::Install { to: None }));
         assert_eq!(parse("install bin"), Ok(Args::Install { to: Some("bin".into()) }));
+        assert_eq!(parse("package"), Ok(Args::Package(Packages::default())));
+        let base_url = Some("https://example.org".into());
+        let asked = Packages { check: true, to: Some("out".into()), base_url, programs: None };
+        assert_eq!(
+            parse("package --check --to out --base-url https://example.org"),
+            Ok(Args::Package(asked))
+        );
         assert_eq!(parse("site"), Ok(Args::Site { to: None }));
         assert_eq!(parse("site out"), Ok(Args::Site { to: Some("out".into()) }));
         assert_eq!(parse("tidy"), Ok(Args::Tidy));
@@ -172,6 +221,9 @@ mod tests {
             "pages -v",
             "bench -v",
             "install -x",
+            "package --chekc",
+            "package --to",
+            "package --to --check",
             "modules",
             "modules -x",
             "fuzz --seconds",

@@ -6,6 +6,7 @@
 pub mod args;
 pub mod bench;
 pub mod fuzz;
+pub mod package;
 pub mod programs;
 pub mod repository;
 pub mod site;

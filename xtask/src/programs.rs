@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use crate::child::Child;
 
 /// A package and its program.
-const PROGRAMS: [(&str, &str); 5] = [
+pub(crate) const PROGRAMS: [(&str, &str); 5] = [
     ("holdfast-jit", "jit"),
     ("holdfast-server", "jit-server"),
     ("holdfast-jvs", "jvs"),
@@ -27,6 +27,50 @@ pub(crate) fn build(root: &Path) -> bool {
         let words = ["rustc", "--release", "--quiet", "--package", package, "--bin", program];
         Child::cargo(root, &[&words, inside].concat()).run().ok
     })
+}
+
+/// Builds all programs so that what they say of paths does not depend on the directory: whatever the compilers write of
+/// them begins with a name that is everybody's. Says where the programs are.
+pub(crate) fn ship(root: &Path, triple: &str) -> Result<PathBuf, String> {
+    let maps = everybodys_names(root)?;
+    let flag = |flag: &str| -> Vec<String> {
+        maps.iter().map(|(own, name)| format!("{flag}={}={name}", own.display())).collect()
+    };
+    let (rust, c) = (flag("--remap-path-prefix").join("\u{1f}"), flag("-ffile-prefix-map").join(" "));
+    let inside: &[&str] = if can_be_inside(root) { &INSIDE } else { &[] };
+    for (package, program) in PROGRAMS {
+        let words = ["rustc", "--release", "--quiet", "--locked", "--target", triple];
+        let which = ["--package", package, "--bin", program];
+        let built = Child::cargo(root, &[&words[..], &which, inside].concat())
+            .env("CARGO_ENCODED_RUSTFLAGS", &rust)
+            .env("CFLAGS", &c)
+            // What lints optimises a little less.
+            .env("RUSTC_WORKSPACE_WRAPPER", "");
+        if !built.run().ok {
+            return Err(format!("{program} does not build for {triple}"));
+        }
+    }
+    Ok(target(root).join(triple).join("release"))
+}
+
+/// The directories that compilers may name, and what they are called in what is shipped. The last one that fits is taken.
+fn everybodys_names(root: &Path) -> Result<Vec<(PathBuf, String)>, String> {
+    let said = |words: &[&str]| {
+        let rustc = std::env::var("RUSTC").unwrap_or_else(|_| "rustc".into());
+        Child::new(root, &rustc, words).quiet().run().out
+    };
+    let version = said(&["-vV"]);
+    let commit = version.lines().find_map(|line| line.strip_prefix("commit-hash: "));
+    let commit = commit.ok_or("rustc does not say which commit it is of")?;
+    let library = Path::new(said(&["--print", "sysroot"]).trim()).join("lib/rustlib/src/rust");
+    let cargo = cargo_home().ok_or("neither CARGO_HOME nor HOME is set")?;
+    let own = std::fs::canonicalize(root).map_err(|why| format!("{}: {why}", root.display()))?;
+    Ok(vec![
+        (cargo, "/usr/src/cargo".into()),
+        (library, format!("/rustc/{commit}")),
+        (target(root), "/usr/src/holdfast/target".into()),
+        (own, "/usr/src/holdfast".into()),
+    ])
 }
 
 /// Whether the C library can be linked into a program here. Cargo applies such a flag to everything or to one
@@ -85,8 +129,12 @@ pub(crate) fn target(root: &Path) -> PathBuf {
 }
 
 fn usual_place() -> Option<PathBuf> {
+    cargo_home().map(|cargo| cargo.join("bin"))
+}
+
+fn cargo_home() -> Option<PathBuf> {
     let home = || std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".cargo"));
-    std::env::var_os("CARGO_HOME").map(PathBuf::from).or_else(home).map(|cargo| cargo.join("bin"))
+    std::env::var_os("CARGO_HOME").map(PathBuf::from).or_else(home)
 }
 
 /// Puts one program in place. Whoever runs the one that was there goes on with that one.
