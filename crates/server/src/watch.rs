@@ -53,6 +53,14 @@ pub(crate) struct Follower {
     pub(crate) news: broadcast::Receiver<Told>,
 }
 
+/// What the thread that looks is asked for.
+enum Wanted {
+    /// Somebody wants to follow.
+    Join(Join),
+    /// Somebody needs everything counted that happened until now.
+    Look(Sender<()>),
+}
+
 /// Somebody who wants to follow.
 struct Join {
     cursor: Option<String>,
@@ -87,7 +95,7 @@ impl Worked {
 
 /// What happens in the repository.
 pub(crate) struct Watch {
-    joins: Mutex<Sender<Join>>,
+    eye: Mutex<Sender<Wanted>>,
     news: broadcast::Sender<Told>,
     known: Mutex<Known>,
     worked: Mutex<Option<Worked>>,
@@ -99,7 +107,7 @@ impl Watch {
     /// # Errors
     /// When what happens cannot be followed.
     pub(crate) fn start(session: &Session, caller: Caller) -> Result<Arc<Self>> {
-        let (joins, wanted) = channel();
+        let (eye, wanted) = channel();
         let (news, _) = broadcast::channel(BEHIND);
         let (mut renewals, mut tally) = (Renewals::default(), Tally::default());
         session.claims().medium.history(&mut |record| {
@@ -107,9 +115,9 @@ impl Watch {
             renewals.record(record);
         })?;
         let known = Mutex::new(Known { trouble: None, renewals, tally });
-        let watch = Arc::new(Self { joins: Mutex::new(joins), news, known, worked: Mutex::default() });
-        let mut eye = Eye { follow: Follow::start(session, caller)?, watch: Arc::clone(&watch) };
-        std::thread::spawn(move || eye.watch(&wanted));
+        let watch = Arc::new(Self { eye: Mutex::new(eye), news, known, worked: Mutex::default() });
+        let mut looking = Eye { follow: Follow::start(session, caller)?, watch: Arc::clone(&watch) };
+        std::thread::spawn(move || looking.watch(&wanted));
         Ok(watch)
     }
 
@@ -118,8 +126,12 @@ impl Watch {
         locked(&self.known).trouble.is_none()
     }
 
-    /// How often leases were renewed.
+    /// How often leases were renewed, until now.
     pub(crate) fn renewals(&self) -> Renewals {
+        let (answer, answered) = channel();
+        let _ = locked(&self.eye).send(Wanted::Look(answer));
+        // Without the thread that looks, what it counted is the best there is.
+        let _ = answered.recv();
         locked(&self.known).renewals.clone()
     }
 
@@ -145,7 +157,7 @@ impl Watch {
         }
         let gone = || Problem::Own(Own::ServerInternal, "nobody watches the repository any more".to_owned());
         let (answer, answered) = oneshot::channel();
-        locked(&self.joins).send(Join { cursor, answer }).map_err(|_| gone())?;
+        locked(&self.eye).send(Wanted::Join(Join { cursor, answer })).map_err(|_| gone())?;
         answered.await.map_err(|_| gone())
     }
 
@@ -211,13 +223,18 @@ struct Eye {
 
 impl Eye {
     /// Looks until nobody can ask any more.
-    fn watch(&mut self, wanted: &Receiver<Join>) {
+    fn watch(&mut self, wanted: &Receiver<Wanted>) {
         loop {
             let pause = if self.watch.news.receiver_count() > 0 { OFTEN } else { SELDOM };
             match wanted.recv_timeout(pause) {
-                Ok(join) => {
+                Ok(Wanted::Join(join)) => {
                     self.look();
                     self.let_join(join);
+                }
+                Ok(Wanted::Look(answer)) => {
+                    self.look();
+                    // Somebody who went away again needs no answer.
+                    let _ = answer.send(());
                 }
                 Err(RecvTimeoutError::Timeout) => self.look(),
                 Err(RecvTimeoutError::Disconnected) => return,
@@ -230,7 +247,8 @@ impl Eye {
         let news = self.watch.news.subscribe();
         let missed = match &join.cursor {
             None => Some(Vec::new()),
-            Some(cursor) => self.follow.since(cursor).unwrap_or_default(),
+            // What cannot be read is not known any more, and is asked for anew.
+            Some(cursor) => self.follow.since(cursor).unwrap_or(None),
         };
         let trouble = locked(&self.watch.known).trouble.clone();
         // Somebody who went away again needs no answer.

@@ -240,3 +240,16 @@ fn the_board_says_what_needs_a_person() {
     bench.jit(&["claim", "release", &issue]).ok();
     assert_eq!(kinds(), ["needs_attention", "abandoned"]);
 }
+
+#[test]
+fn a_renewal_is_on_the_next_board_also_when_nobody_follows() {
+    let bench = Bench::new();
+    let issue = bench.issue("one");
+    bench.jit(&["claim", "acquire", &issue]).ok();
+    let server = bench.serve();
+    for renewed in 1..=3 {
+        bench.jit(&["claim", "renew", &issue]).ok();
+        let board = server.get("/api/board").ok();
+        assert_eq!(board["board"]["agents"][0]["leases"][0]["renewals"], renewed);
+    }
+}
