@@ -6,7 +6,7 @@ use std::fs;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
-use holdfast_fuzz::machine::{FOLDER, content, holder, name, on_a_machine, path, policy, text, wanted};
+use holdfast_hostile::machine::{FOLDER, content, holder, name, on_a_machine, path, policy, text, wanted};
 use holdfast_kernel::{Command, LeaseId, Millis, Mode, Request, Transfer};
 use holdfast_store::directory::{self, Directory};
 use holdfast_store::log::{self, Log};

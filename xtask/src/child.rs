@@ -6,6 +6,8 @@ use std::io::{Read, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use crate::compiler;
+
 /// A program that is about to be started.
 pub(crate) struct Child {
     command: Command,
@@ -44,16 +46,15 @@ impl Child {
         child
     }
 
-    /// The same, for what is built to be tested: clippy compiles it, so that what is checked is not compiled once more. It
-    /// optimises a little less, so nothing that is measured or shipped is built in this way.
+    /// The same, for what is built to be tested: clippy compiles it (see [`crate::compiler`]), so that what is checked is not
+    /// compiled once more. It optimises a little less, so nothing that is measured or shipped is built in this way.
     pub(crate) fn linting_cargo(directory: &Path, words: &[&str]) -> Self {
         Self::cargo(directory, words).linting()
     }
 
     /// Has whatever it builds be built in the way that [`Child::linting_cargo`] builds it, so that it need not be again.
     pub(crate) fn linting(self) -> Self {
-        self.env("RUSTC_WORKSPACE_WRAPPER", "clippy-driver")
-            .env("CLIPPY_ARGS", "-D__CLIPPY_HACKERY__warnings__CLIPPY_HACKERY__")
+        self.env("RUSTC_WORKSPACE_WRAPPER", compiler::name())
     }
 
     /// With a variable in its environment.

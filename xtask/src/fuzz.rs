@@ -23,21 +23,15 @@ pub(crate) fn folder(root: &Path) -> PathBuf {
     root.join("fuzz")
 }
 
-/// Which targets are built.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Targets {
-    /// Every one.
-    All,
-    /// Those that need no feature, which build in a third of the time.
-    Light,
-}
-
 /// The step of the test command: lints the targets, builds them, runs each for a while.
-pub(crate) fn step(root: &Path, seconds: u32, which: Targets) -> Outcome {
+pub(crate) fn step(root: &Path, seconds: Option<u32>) -> Outcome {
+    let Some(seconds) = seconds else {
+        return Outcome::skipped("only in a long run; the tests of crates/hostile change the same seeds");
+    };
     if !is_there("c++") {
         return Outcome::skipped("the fuzzer needs a C++ compiler: apt-get install g++");
     }
-    let fuzzer = match Fuzzer::build(root, which) {
+    let fuzzer = match Fuzzer::build(root) {
         Ok(fuzzer) => fuzzer,
         Err(why) => return Outcome::one(false, why),
     };
@@ -50,7 +44,7 @@ pub(crate) fn step(root: &Path, seconds: u32, which: Targets) -> Outcome {
 /// A hunt that somebody asked for by name.
 #[must_use]
 pub fn hunt(root: &Path, wanted: &Hunt) -> bool {
-    let fuzzer = match Fuzzer::build(root, Targets::All) {
+    let fuzzer = match Fuzzer::build(root) {
         Ok(fuzzer) => fuzzer,
         Err(why) => {
             eprintln!("{why}");
@@ -78,11 +72,10 @@ struct Fuzzer {
 }
 
 impl Fuzzer {
-    fn build(root: &Path, which: Targets) -> Result<Self, String> {
-        let targets = targets(root, which)?;
+    fn build(root: &Path) -> Result<Self, String> {
+        let targets = targets(root)?;
         let host = host(root).ok_or("rustc does not say for which machine it builds")?;
-        let mut words = vec!["build", "--release", "--all-targets", "--target", &host];
-        words.extend((which == Targets::Light).then_some("--no-default-features"));
+        let words = ["build", "--release", "--all-targets", "--target", &host];
         if !Child::linting_cargo(&folder(root), &words).env("RUSTFLAGS", FLAGS).run().ok {
             return Err("the fuzz targets do not build or do not pass their lints".into());
         }
@@ -130,15 +123,14 @@ fn summary(output: &str) -> String {
 }
 
 /// The names of the targets, from the manifest that cargo builds them by.
-fn targets(root: &Path, which: Targets) -> Result<Vec<String>, String> {
+fn targets(root: &Path) -> Result<Vec<String>, String> {
     let path = folder(root).join("Cargo.toml");
     let text =
         std::fs::read_to_string(&path).map_err(|why| format!("cannot read {}: {why}", path.display()))?;
     let manifest: toml::Table = text.parse().map_err(|why| format!("fuzz/Cargo.toml: {why}"))?;
     let bins = manifest.get("bin").and_then(toml::Value::as_array).map(Vec::as_slice).unwrap_or_default();
     let name = |bin: &toml::Value| bin.get("name").and_then(toml::Value::as_str).map(Into::into);
-    let wanted = |bin: &&toml::Value| which == Targets::All || bin.get("required-features").is_none();
-    Ok(bins.iter().filter(wanted).filter_map(name).collect())
+    Ok(bins.iter().filter_map(name).collect())
 }
 
 /// The machine that rustc builds for. Named in the build so that the flags leave build scripts alone.
@@ -155,22 +147,13 @@ mod tests {
     fn every_target_has_seeds_and_a_line_in_its_page() {
         let root = crate::repository::root();
         let page = std::fs::read_to_string(folder(&root).join("README.md")).unwrap();
-        let targets = targets(&root, Targets::All).unwrap();
+        let targets = targets(&root).unwrap();
         assert!(!targets.is_empty());
         for target in targets {
             let seeds = std::fs::read_dir(folder(&root).join("seeds").join(&target)).unwrap().count();
             assert!(seeds > 0, "{target} has no seeds");
             assert!(page.contains(&format!("| `{target}` |")), "fuzz/README.md does not explain {target}");
         }
-    }
-
-    #[test]
-    fn only_the_target_that_needs_the_tracker_waits_for_a_long_run() {
-        let root = crate::repository::root();
-        let light = targets(&root, Targets::Light).unwrap();
-        let mut all = targets(&root, Targets::All).unwrap();
-        all.retain(|target| !light.contains(target));
-        assert_eq!(all, ["issue_reader"]);
     }
 
     #[test]

@@ -5,6 +5,7 @@
 
 pub mod args;
 pub mod bench;
+pub mod compiler;
 pub mod fuzz;
 pub mod programs;
 pub mod repository;

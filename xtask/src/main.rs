@@ -4,10 +4,13 @@
 use std::process::ExitCode;
 
 use xtask::args::{Args, USAGE};
-use xtask::{bench, fuzz, programs, repository, site, suite, tidy};
+use xtask::{bench, compiler, fuzz, programs, repository, site, suite, tidy};
 
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
+    if compiler::is_meant(&words) {
+        return compiler::stand_in(&words);
+    }
     let args = match Args::parse(&words) {
         Ok(args) => args,
         Err(why) => {

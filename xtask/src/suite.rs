@@ -11,9 +11,8 @@ mod transcript;
 use std::path::Path;
 use std::time::Instant;
 
-use crate::fuzz::{self, Targets};
 use crate::report::{Outcome, Report, Row};
-use crate::{child, tidy, tools};
+use crate::{child, fuzz, tidy, tools};
 
 /// How much of everything that can go on for ever.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,10 +21,8 @@ pub struct Length {
     pub(crate) seeds: u32,
     /// Cases of each property; none leaves it to the property.
     pub(crate) cases: Option<u32>,
-    /// Seconds of each fuzz target.
-    pub(crate) seconds: u32,
-    /// Which of them.
-    pub(crate) targets: Targets,
+    /// Seconds of each fuzz target; none where the tests that change the same seeds have to do.
+    pub(crate) seconds: Option<u32>,
     /// What tests look for in the environment to do more of what they do.
     pub(crate) widened: &'static [(&'static str, &'static str)],
     /// Races of many tabs for each kind of browser.
@@ -49,20 +46,12 @@ impl Length {
             Self {
                 seeds: 1_000_000,
                 cases: Some(20_000),
-                seconds: 900,
-                targets: Targets::All,
+                seconds: Some(900),
                 widened: &WIDENED,
                 rounds: 1_000,
             }
         } else {
-            Self {
-                seeds: 10_000,
-                cases: None,
-                seconds: 10,
-                targets: Targets::Light,
-                widened: &[],
-                rounds: 50,
-            }
+            Self { seeds: 10_000, cases: None, seconds: None, widened: &[], rounds: 50 }
         }
     }
 }
@@ -70,15 +59,14 @@ impl Length {
 type Step = (&'static str, fn(&Path, Length) -> Outcome);
 
 /// What is shown as it happens, in turn: the checks that fail fastest come first.
-const STEPS: [Step; 10] = [
+const STEPS: [Step; 9] = [
     ("tools", |root, _| tools::check(root)),
     ("format", |root, _| steps::format(root)),
     ("tidy", |root, _| tidy::step(root)),
     ("shell scripts", |root, _| steps::shell_scripts(root)),
-    ("lints", |root, _| steps::lints(root)),
+    ("lints and links", |root, _| steps::lints(root)),
     ("tests", steps::tests),
     ("simulation", steps::simulation),
-    ("documentation", |root, _| steps::documentation(root)),
     ("commands in the docs", |root, _| readme::run(root, None)),
     ("licences", |root, _| steps::licences(root)),
 ];
@@ -89,7 +77,7 @@ const STEPS: [Step; 10] = [
 const BESIDE: [Step; 9] = [
     ("project lock", |root, _| steps::project_lock(root)),
     ("dashboard", |root, _| steps::dashboard(root)),
-    ("fuzzing", |root, length| fuzz::step(root, length.seconds, length.targets)),
+    ("fuzzing", |root, length| fuzz::step(root, length.seconds)),
     ("project lock in Chromium", steps::project_lock_in_chromium),
     ("project lock in Firefox", steps::project_lock_in_firefox),
     ("project lock in WebKit", steps::project_lock_in_webkit),

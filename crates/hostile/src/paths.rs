@@ -1,6 +1,7 @@
 //! Patterns as plainly as can be, to hold the kernel's against: every way is tried.
 
-#[path = "../../crates/kernel/tests/support/paths.rs"]
+#[expect(clippy::indexing_slicing, reason = "shared with tests of the kernel, where it is allowed")]
+#[path = "../../kernel/tests/support/paths.rs"]
 mod plain;
 
 /// How long a path is tried: more than the short patterns need that this is asked for.
@@ -8,13 +9,13 @@ const LONGEST: usize = 5;
 
 /// Whether a pattern matches a path.
 #[must_use]
-pub fn matches(pattern: &str, path: &str) -> bool {
+pub(crate) fn matches(pattern: &str, path: &str) -> bool {
     path.split('/').all(|segment| !segment.is_empty()) && plain::matches(pattern, path)
 }
 
 /// Whether some short path matches both, by trying all that can be made of their own letters.
 #[must_use]
-pub fn common_path(one: &str, two: &str) -> bool {
+pub(crate) fn common_path(one: &str, two: &str) -> bool {
     let fixed = |letter: &char| !['*', '?'].contains(letter);
     let mut alphabet: Vec<char> = one.chars().chain(two.chars()).filter(fixed).chain(['x', '/']).collect();
     alphabet.sort_unstable();

@@ -1,25 +1,25 @@
 //! Bytes into commands. The worlds are small on purpose: a handful of names and ids meet each other all
 //! the time, and it is the meetings that are interesting. Spans and times are of any size.
 
+use arbitrary::Arbitrary;
 use holdfast_kernel::{
     Acquire, Again, Boot, BootId, Claim, Command, Fence, Holder, KindRule, LeaseId, Limits, Millis, Mode,
     Name, Pattern, Policy, Request, Resource, Stamp, Tags, Text, Transfer, TtlRange,
 };
-use libfuzzer_sys::arbitrary::{self, Arbitrary};
 
 /// A policy and what is asked under it.
 #[derive(Arbitrary, Debug)]
-pub struct Script {
+pub(crate) struct Script {
     policy: Terms,
     /// Where the counter starts: near its end if set.
     late: bool,
     /// What is asked, in this order.
-    pub steps: Vec<Step>,
+    pub(crate) steps: Vec<Step>,
 }
 
 /// One command and the time that goes by before it.
 #[derive(Arbitrary, Debug)]
-pub struct Step {
+pub(crate) struct Step {
     tick: Tick,
     act: Act,
 }
@@ -89,7 +89,7 @@ struct Who {
 }
 
 /// The clocks of the script's machine.
-pub struct Clocks {
+pub(crate) struct Clocks {
     wall_ms: i64,
     boot: Option<Boot>,
 }
@@ -97,12 +97,12 @@ pub struct Clocks {
 impl Clocks {
     /// Some day in 2026, one minute after boot.
     #[must_use]
-    pub const fn new() -> Self {
+    pub(crate) const fn new() -> Self {
         Self { wall_ms: 1_780_000_000_000, boot: Some(Boot { id: BootId::new(1), ms: 60_000 }) }
     }
 
     /// Lets time pass; nothing if the clocks would show no date at all, which no medium accepts.
-    pub fn tick(&mut self, step: &Step) -> Option<Stamp> {
+    pub(crate) fn tick(&mut self, step: &Step) -> Option<Stamp> {
         match step.tick {
             Tick::Both(ms) => self.shift(i64::from(ms), u64::from(ms)),
             Tick::Apart { wall, boot } => self.shift(i64::from(wall), u64::from(boot)),
@@ -135,7 +135,7 @@ impl Default for Clocks {
 impl Script {
     /// The policy that the whole script is judged by.
     #[must_use]
-    pub fn policy(&self) -> Policy {
+    pub(crate) fn policy(&self) -> Policy {
         let terms = &self.policy;
         let [per_agent, per_table, idle_per_agent, idle_per_table] =
             terms.limits.map(|limit| limit.map_or(u32::MAX, u32::from));
@@ -157,7 +157,7 @@ impl Script {
 
     /// The number that the first event gets.
     #[must_use]
-    pub fn first(&self) -> Fence {
+    pub(crate) fn first(&self) -> Fence {
         let late = Fence::LAST.get() - 3;
         if self.late { Fence::new(late).unwrap_or(Fence::FIRST) } else { Fence::FIRST }
     }
@@ -173,7 +173,7 @@ impl Rule {
 impl Step {
     /// The command that this step asks for.
     #[must_use]
-    pub fn command(&self) -> Command {
+    pub(crate) fn command(&self) -> Command {
         match &self.act {
             Act::Acquire { id: new, resource, who, shared, ttl, reason, dead } => Command::Acquire(Acquire {
                 id: id(*new),

@@ -7,7 +7,7 @@ use holdfast_kernel::{
 };
 
 /// A table under watch.
-pub struct Referee {
+pub(crate) struct Referee {
     policy: Policy,
     table: Table,
     next: Fence,
@@ -18,12 +18,12 @@ pub struct Referee {
 impl Referee {
     /// An empty table whose first event gets the number `next`.
     #[must_use]
-    pub const fn new(policy: Policy, next: Fence) -> Self {
+    pub(crate) const fn new(policy: Policy, next: Fence) -> Self {
         Self { policy, table: Table::new(), next, last_fence: None, history: Vec::new() }
     }
 
     /// Puts a command to `decide` and checks what comes back.
-    pub fn ask(&mut self, command: &Command, now: &Stamp) {
+    pub(crate) fn ask(&mut self, command: &Command, now: &Stamp) {
         let next = self.next;
         let decided = decide(&self.table, &self.policy, command, now, next);
         let again = decide(&self.table, &self.policy, command, now, next);
@@ -35,7 +35,7 @@ impl Referee {
     }
 
     /// Checks that the events alone give the table, and so do the leases.
-    pub fn finish(self) {
+    pub(crate) fn finish(self) {
         let mut replayed = Table::new();
         for event in &self.history {
             assert_eq!(apply(&mut replayed, event), Ok(()), "an event that was applied once applies again");

@@ -6,7 +6,7 @@ const CLOSING: &[u8] = b"\"}";
 
 /// How much of a line is put right before it is fed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Forgery {
+pub(crate) enum Forgery {
     /// Nothing: the bytes are the file.
     None,
     /// The hashes.
@@ -18,7 +18,7 @@ pub enum Forgery {
 impl Forgery {
     /// The first byte of an input chooses; the rest is the file.
     #[must_use]
-    pub fn chosen(input: &[u8]) -> (Self, &[u8]) {
+    pub(crate) fn chosen(input: &[u8]) -> (Self, &[u8]) {
         match input.split_first() {
             Some((b's', rest)) => (Self::Sealed, rest),
             Some((b'n', rest)) => (Self::Numbered, rest),
@@ -29,7 +29,7 @@ impl Forgery {
 
     /// The file that is made of `bytes`.
     #[must_use]
-    pub fn forge(self, bytes: &[u8]) -> Vec<u8> {
+    pub(crate) fn forge(self, bytes: &[u8]) -> Vec<u8> {
         if self == Self::None {
             return bytes.to_vec();
         }
