@@ -74,7 +74,19 @@ impl Repository {
         if self.has_reftable() {
             return Err(Error::Reftable { git_dir: self.git_dir.clone() });
         }
-        refs::below(files, &self.git_dir, &self.common_dir, prefix)
+        refs::below(files, &self.git_dir, &self.common_dir, &format!("{prefix}/"))
+    }
+
+    /// Every ref whose name begins with this, such as `refs/heads/topic-`, with the object that it is on, by name. Others
+    /// are not looked at.
+    ///
+    /// # Errors
+    /// As [`Repository::resolve`].
+    pub fn refs_starting(&self, files: &dyn Files, start: &str) -> Result<BTreeMap<RefName, ObjectId>> {
+        if self.has_reftable() {
+            return Err(Error::Reftable { git_dir: self.git_dir.clone() });
+        }
+        refs::below(files, &self.git_dir, &self.common_dir, start)
     }
 
     /// The ref that a symbolic one stands for; none if it stands for none.

@@ -132,16 +132,18 @@ fn packed(files: &dyn Files, common_dir: &Path, name: &RefName) -> Result<Option
     Ok(None)
 }
 
-/// Every ref below `prefix`, with the object that it is on, by name. One that leads nowhere is left out.
+/// Every ref whose name begins with `start`, with the object that it is on, by name. One that leads nowhere is left out.
 pub(crate) fn below(
     files: &dyn Files,
     git_dir: &Path,
     common_dir: &Path,
-    prefix: &str,
+    start: &str,
 ) -> Result<BTreeMap<RefName, ObjectId>> {
+    let start = start.as_bytes();
+    let folder = start.iter().rposition(|byte| *byte == b'/').unwrap_or_default();
     // Those with files of their own first: one that is packed meanwhile is then found in either.
     let mut all = BTreeMap::new();
-    let mut open = vec![prefix.as_bytes().to_vec()];
+    let mut open = vec![start.get(..folder).unwrap_or_default().to_vec()];
     while let Some(name) = open.pop() {
         let path = common_dir.join(paths::from_bytes(&name));
         let parts = match files.list(&path) {
@@ -158,22 +160,22 @@ pub(crate) fn below(
             }
             parts => parts?,
         };
-        open.extend(parts.into_iter().map(|part| [&name[..], b"/", part.as_bytes()].concat()));
+        let names = parts.into_iter().map(|part| [&name[..], b"/", part.as_bytes()].concat());
+        open.extend(names.filter(|name| name.starts_with(start)));
     }
-    for (name, id) in packed_below(files, common_dir, prefix.as_bytes())? {
+    for (name, id) in packed_below(files, common_dir, start)? {
         all.entry(name).or_insert(id);
     }
     Ok(all)
 }
 
-fn packed_below(files: &dyn Files, common_dir: &Path, prefix: &[u8]) -> Result<BTreeMap<RefName, ObjectId>> {
+fn packed_below(files: &dyn Files, common_dir: &Path, start: &[u8]) -> Result<BTreeMap<RefName, ObjectId>> {
     let bytes = paths::read_if_there(files, &common_dir.join("packed-refs"), LARGEST_PACKED)?;
     let bytes = bytes.unwrap_or_default();
-    let is_below = |name: &[u8]| name.strip_prefix(prefix).is_some_and(|rest| rest.starts_with(b"/"));
     let one = |line: &[u8]| {
         let space = line.iter().position(|byte| *byte == b' ')?;
         let (id, name) = (ObjectId::from_hex(line.get(..space)?)?, line.get(space + 1..)?);
-        is_below(name).then(|| RefName::new(name))?.map(|name| (name, id))
+        name.starts_with(start).then(|| RefName::new(name))?.map(|name| (name, id))
     };
     Ok(bytes.split(|byte| *byte == b'\n').filter_map(one).collect())
 }

@@ -2,11 +2,7 @@
 //! hunt with it for as long as one likes; the tests beside this change the same seeds in every run of the test command.
 //!
 //! Nothing here catches a panic: a failed assertion is the finding.
-#![expect(
-    clippy::expect_used,
-    clippy::panic,
-    reason = "a check that cannot go on has found something"
-)]
+#![expect(clippy::expect_used, clippy::panic, reason = "a check that cannot go on has found something")]
 
 mod chain;
 mod decide;

@@ -23,7 +23,7 @@ use crate::commands::whoami::overridden;
 use crate::context::Context;
 use crate::interrupt::Interrupt;
 use crate::output::Report;
-use crate::output::leases::shown;
+use crate::output::leases::Called;
 
 /// Work that was begun, as one JSON object.
 #[derive(Serialize, JsonSchema)]
@@ -78,18 +78,17 @@ pub fn start(context: &Context, typed: &cli::Start) -> Result<Report> {
     if typed.worktree {
         let Apart { root, session, begun } = land::start_apart(&session, &wanted, &terms, patience.as_ref())?;
         // It is renewed from there: the claim is that worktree's.
-        return Ok(begun_report(&Issues::new(&session), begun, Some(&root)));
+        return Ok(begun_report(&session, begun, Some(&root)));
     }
     let begun = land::start(&session, &wanted, &terms, patience.as_ref())?;
     if let Some(words) = overridden(session.agent()?) {
         context.printer.warn(&words);
     }
     background::start(context, &session)?;
-    Ok(begun_report(&Issues::new(&session), begun, None))
+    Ok(begun_report(&session, begun, None))
 }
 
-fn begun_report(issues: &Issues<'_>, begun: Begun, root: Option<&Path>) -> Report {
-    let session = issues.session();
+fn begun_report(session: &Session, begun: Begun, root: Option<&Path>) -> Report {
     let reserved = reserve::patterns_of(session, begun.taken.lease.id).unwrap_or_else(|error| {
         session.notice(&Notice::ClaimsUnknown(error.to_string()));
         Vec::new()
@@ -105,9 +104,10 @@ fn begun_report(issues: &Issues<'_>, begun: Begun, root: Option<&Path>) -> Repor
     }
     text.push_str(&format!("\n{}", briefing.as_str()));
     let brief = issue.id.clone();
+    let called = Called { handle: handle.clone(), title: Some(issue.title.clone()) };
     let document = StartOutput {
+        lease: called.shown(session, &taken.lease, &taken.now),
         issue: Started { handle, issue },
-        lease: shown(issues, &taken.lease, &taken.now),
         briefing,
         branch,
         already_held: taken.already_held,

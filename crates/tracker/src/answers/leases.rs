@@ -6,6 +6,7 @@ use crate::claims::lease::Shown;
 use crate::gone::is_gone;
 use crate::ids::IssueId;
 use crate::issues::{Issues, Scope};
+use crate::session::Session;
 use crate::worktree::Entry;
 
 /// What an issue that is claimed is called.
@@ -27,6 +28,12 @@ impl Called {
         Self { handle: issues.handle(id), title }
     }
 
+    /// A lease on it, for programs.
+    #[must_use]
+    pub fn shown(self, session: &Session, lease: &Lease, now: &Stamp) -> Shown {
+        Shown { handle: Some(self.handle), title: self.title, ..Shown::new(session.sys(), lease, now) }
+    }
+
     /// Handle and title in one phrase.
     #[must_use]
     pub fn phrase(&self) -> String {
@@ -40,8 +47,7 @@ impl Called {
 /// A lease for programs, with what its issue is called.
 #[must_use]
 pub fn shown(issues: &Issues<'_>, lease: &Lease, now: &Stamp) -> Shown {
-    let Called { handle, title } = Called::of(issues, lease);
-    Shown { handle: Some(handle), title, ..Shown::new(issues.session().sys(), lease, now) }
+    Called::of(issues, lease).shown(issues.session(), lease, now)
 }
 
 /// Leases for programs, with what their issues are called.

@@ -152,7 +152,7 @@ fn earlier(session: &Session, handle: &str, own: Option<&str>) -> Result<Vec<Str
     let (all, more) = (format!("jit/{handle}"), format!("jit/{handle}-"));
     let is_left = |name: &str| Some(name) != own && (name == all || name.starts_with(&more));
     let files = &*session.sys().files;
-    if let Ok(known) = repository.refs_below(files, "refs/heads/jit")
+    if let Ok(known) = repository.refs_starting(files, &format!("refs/heads/{all}"))
         && !known.keys().any(|name| is_left(&name.to_string()))
     {
         return Ok(Vec::new());

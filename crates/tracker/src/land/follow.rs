@@ -76,7 +76,7 @@ impl<'a> Follow<'a> {
         let known = session.worktrees()?;
         let entry = known.into_iter().find(|entry| !entry.gone && entry.branch.as_deref() == Some(branch));
         let Some(entry) = entry else { return Ok(None) };
-        let directory = Plumbing::new(session, &entry.root).directory()?;
+        let directory = Plumbing::new(session, &entry.root).directory()?.to_path_buf();
         let dirty = |files: Vec<String>, what: &str| LandError::TargetDirty {
             branch: branch.to_owned(),
             root: entry.root.clone(),
@@ -337,7 +337,7 @@ pub fn settle(session: &Session) -> Result<()> {
             let _ = session.sys().files.remove_file(&path);
             continue;
         }
-        let git_directory = Plumbing::new(session, &note.root).directory()?;
+        let git_directory = Plumbing::new(session, &note.root).directory()?.to_path_buf();
         let follow = Follow { session, directory: git_directory, path, note, met: RefCell::default() };
         match follow.settle() {
             Ok(false) => follow.cancel(),

@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt as _;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use holdfast_git::objects::{Commit, Mode, person};
 use holdfast_git::{Config, Git, ObjectId, Objects, RefName};
@@ -35,6 +36,8 @@ pub(super) struct Plumbing<'a> {
     objects: Option<Objects<'a>>,
     /// Another index than the worktree's own.
     index: Option<PathBuf>,
+    /// The directory that git keeps for this worktree, once it was looked for.
+    directory: OnceLock<PathBuf>,
 }
 
 /// A file that differs from the last commit.
@@ -83,7 +86,7 @@ impl<'a> Plumbing<'a> {
             Some(mark) => Git::in_dir(root).env(WORKING, Some(mark.into())),
             None => Git::in_dir(root),
         };
-        Self { session, root: root.to_path_buf(), git, objects, index: None }
+        Self { session, root: root.to_path_buf(), git, objects, index: None, directory: OnceLock::new() }
     }
 
     /// The same with another index than the worktree's own.
@@ -111,7 +114,15 @@ impl<'a> Plumbing<'a> {
     }
 
     /// The directory that git keeps for this worktree.
-    pub(super) fn directory(&self) -> Result<PathBuf> {
+    pub(super) fn directory(&self) -> Result<&Path> {
+        if let Some(known) = self.directory.get() {
+            return Ok(known);
+        }
+        let found = self.find_directory()?;
+        Ok(self.directory.get_or_init(|| found))
+    }
+
+    fn find_directory(&self) -> Result<PathBuf> {
         let files = &*self.session.sys().files;
         let known = self.session.repository().map(|repository| repository.worktrees(files));
         let known = known.and_then(|known| known.ok()?.into_iter().find(|one| one.path == self.root));
