@@ -1,6 +1,6 @@
-//! Every run of small plans, on every medium: nothing breaks. Of the plans in which several are there at once a commit
-//! tries a third, the next commit perhaps another; a long run tries all, and then every call of every medium is a place
-//! where a process was killed and where the power went.
+//! Every run of small plans, on every medium: nothing breaks. A commit tries a third of the plans, of those in which several
+//! are there at once one in six, and the next commit perhaps others; a long run tries all, and then every call of every medium
+//! is a place where a process was killed and where the power went.
 #![expect(clippy::disallowed_methods, reason = "the test command says how much and with which seed")]
 
 use holdfast_sim::explore::exhaustive::explore;
@@ -14,8 +14,9 @@ use holdfast_sys::sim::Random;
 /// How many storms hit a medium, beside what is tried in every way: they go deeper.
 const STORMS: u64 = 500;
 
-/// Of the crowded plans there is one in so many, unless a long run is wanted.
-const SHARES: usize = 3;
+/// Of the orderly and of the crowded plans there is one in so many, unless a long run is wanted.
+const ORDERLY: usize = 3;
+const CROWDED: usize = 6;
 
 fn is_long() -> bool {
     std::env::var_os("HOLDFAST_LONG").is_some()
@@ -23,11 +24,13 @@ fn is_long() -> bool {
 
 /// The plans of this run, which the first seed chooses as it does the worlds of the tests of chance.
 fn plans() -> Vec<Small> {
-    let every = if is_long() { 1 } else { SHARES };
     let first: usize =
         std::env::var("HOLDFAST_FIRST_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(0);
-    let crowded = small::crowded().into_iter().skip(first % every).step_by(every);
-    crowded.chain(small::orderly()).collect()
+    let some = |plans: Vec<Small>, every: usize| {
+        let every = if is_long() { 1 } else { every };
+        plans.into_iter().skip(first % every).step_by(every)
+    };
+    some(small::crowded(), CROWDED).chain(some(small::orderly(), ORDERLY)).collect()
 }
 
 fn nothing_breaks_and_every_call_is_a_crash_point(subject: &Subject) {
