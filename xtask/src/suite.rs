@@ -51,7 +51,7 @@ impl Length {
                 rounds: 1_000,
             }
         } else {
-            Self { seeds: 10_000, cases: None, seconds: None, widened: &[], rounds: 50 }
+            Self { seeds: 10_000, cases: None, seconds: None, widened: &[], rounds: 20 }
         }
     }
 }
