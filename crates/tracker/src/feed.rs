@@ -18,7 +18,7 @@ use serde_json::Value;
 use crate::claims::events;
 use crate::config::keys;
 use crate::durable;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::session::Session;
 use cursor::Cursor;
 pub use follow::Follow;
@@ -185,17 +185,22 @@ impl Feed {
 
     /// What happened to claims that all clones share.
     fn shared(&mut self, session: &Session) -> Result<Vec<Happened>> {
-        let mut found = Vec::new();
+        let (mut found, mut odd) = (Vec::new(), None);
         let (at, style) = (&mut self.at, &self.style);
         session.claims().medium.history(&mut |record| {
             if at.number(CLAIMS).is_none_or(|last| record.sequence.get() > last) {
                 let text = events::line(record, style);
-                let event = serde_json::from_slice(&text).unwrap_or_default();
                 let mark = record.sequence.get().to_string();
-                found.extend(at.pass(CLAIMS, Line { mark, event }));
+                match serde_json::from_slice(&text) {
+                    Ok(event) => found.extend(at.pass(CLAIMS, Line { mark, event })),
+                    Err(error) => odd = Some(error),
+                }
             }
         })?;
-        Ok(found)
+        match odd {
+            None => Ok(found),
+            Some(error) => Err(Error::Internal(format!("a record of a claim has no JSON form: {error}"))),
+        }
     }
 }
 
