@@ -1,7 +1,9 @@
-//! Claims that all clones share: one on a ref of a git server against a bare push of one commit to it, as calls and as
-//! whole commands; and in etcd.
+//! Claims that all clones share: one on a ref of a git server against a bare push of one commit to it, and one in etcd
+//! against a bare transaction, as calls and as whole commands; and what many machines get and send.
 
 mod cluster;
+mod crowd;
+mod day;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -47,16 +49,19 @@ pub(crate) fn run(ground: &Ground) -> Result<Vec<Row>, Failure> {
     ];
     let rows: Option<Vec<Row>> = rows.into_iter().collect();
     let mut rows = rows.ok_or("nothing was measured")?;
+    rows.push(crowd::run("on a git ref", &|machine: &str| {
+        site.clone_of(machine, "refs/worktree/jit/crowd")
+    })?);
+    rows.push(day::on_a_git_ref(&site)?);
     rows.extend(cluster::run(ground)?);
     Ok(rows)
 }
 
 const COUNTER: CounterId = CounterId::new(LeaseId::new(7));
 
-/// Takes something and gives it back; says how long taking it took, and how long both.
-fn taken(shared: &Shared, what: &str) -> Result<(Duration, Duration), Failure> {
+fn policy() -> Policy {
     let span = Millis::from_secs;
-    let policy = Policy {
+    Policy {
         again: Again::Return,
         rule: KindRule { ttl: TtlRange { min: span(1), max: span(86_400) }, indefinite: false },
         kinds: std::collections::BTreeMap::new(),
@@ -64,27 +69,31 @@ fn taken(shared: &Shared, what: &str) -> Result<(Duration, Duration), Failure> {
         grace: span(30),
         stale_after: span(60),
         limits: Limits::NONE,
-    };
+    }
+}
+
+/// The wish for something, of an agent in a place of its own.
+fn wish(what: &str, place: &str) -> Result<Acquire, Failure> {
     let name = |text: &str| Name::new(text).map_err(|why| why.to_string());
-    let holder = Holder { agent: name("agent:bench")?, place: name("wt:00000001")? };
-    let id = LeaseId::new(Sys::os().entropy.nonce()?);
-    let acquire = Ask::Acquire(Acquire {
-        id,
+    Ok(Acquire {
+        id: LeaseId::new(Sys::os().entropy.nonce()?),
         resource: name(what)?.into(),
-        holder: holder.clone(),
+        holder: Holder { agent: name("agent:bench")?, place: name(place)? },
         mode: Mode::Exclusive,
-        request: Request::Finite(span(600)),
+        request: Request::Finite(Millis::from_secs(600)),
         reason: None,
         tags: Tags::none(),
         dead: Vec::new(),
-    });
+    })
+}
+
+/// Takes something and gives it back; says how long taking it took, and how long both.
+fn taken(shared: &Shared, what: &str) -> Result<(Duration, Duration), Failure> {
+    let (policy, wish) = (policy(), wish(what, "wt:00000001")?);
+    let release = Ask::Release { lease: wish.id, holder: wish.holder.clone() };
+    let acquire = Ask::Acquire(wish);
     let took = timed(|| shared.transact(&policy, &acquire).map(drop).map_err(Into::into))?;
-    let back = timed(|| {
-        shared
-            .transact(&policy, &Ask::Release { lease: id, holder: holder.clone() })
-            .map(drop)
-            .map_err(Into::into)
-    })?;
+    let back = timed(|| shared.transact(&policy, &release).map(drop).map_err(Into::into))?;
     Ok((took, took + back))
 }
 
@@ -118,7 +127,7 @@ impl Site {
             site.git(clone, &["commit", "-q", "--allow-empty", "-m", "first"])?;
         }
         site.jit(&["init"])?;
-        site.jit(&["engine", "init", "git", "--ref", "refs/jit/commands"])?;
+        site.jit(&["engine", "init", "git", "--ref", "refs/worktree/jit/commands"])?;
         Ok(site)
     }
 
@@ -136,20 +145,46 @@ impl Site {
         succeed(dressed(&mut command(&self.program, &self.tracked)).args(args))
     }
 
+    /// A machine whose claims are kept at the origin under a name of their own.
+    fn clone_of(&self, machine: &str, name: &str) -> Result<Shared, Failure> {
+        self.clone_at(machine, name, None)
+    }
+
+    /// As [`Site::clone_of`], which reaches the origin by another URL.
+    fn clone_at(&self, machine: &str, name: &str, url: Option<String>) -> Result<Shared, Failure> {
+        let clone = self.memory.with_file_name(format!("clone-{machine}"));
+        let path = clone.to_string_lossy().into_owned();
+        self.git(&self.plain, &["clone", "-q", "--bare", &self.origin.to_string_lossy(), &path])?;
+        let memory = clone.with_extension("memory");
+        std::fs::create_dir_all(&memory)?;
+        self.open(&clone, memory, name, url)
+    }
+
     fn shared(&self) -> Result<Shared, Failure> {
+        self.open(&self.plain.join(".git"), self.memory.clone(), REF, None)
+    }
+
+    fn open(
+        &self,
+        git_dir: &Path,
+        memory: PathBuf,
+        name: &str,
+        url: Option<String>,
+    ) -> Result<Shared, Failure> {
         let sys = Sys::os();
         let access = Access {
-            git_dir: self.plain.join(".git"),
-            engine: self.plain.join(".git/engine.git"),
+            git_dir: git_dir.to_path_buf(),
+            engine: git_dir.join("engine.git"),
             remote: "origin".into(),
-            url: None,
-            name: REF.into(),
+            url,
+            name: name.into(),
             config: None,
             ssh_command: None,
             limit: Duration::from_secs(60),
         };
         let register = Box::new(GitRef::open(&sys, &access)?);
-        let shared = Shared::new(sys, register, Local::new(self.memory.clone(), 0o600), Settings::default());
+        let settings = Settings { tries: 60, ..Settings::default() };
+        let shared = Shared::new(sys, register, Local::new(memory, 0o600), settings);
         shared.make(COUNTER, Fence::FIRST)?;
         Ok(shared)
     }

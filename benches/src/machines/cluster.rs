@@ -3,7 +3,7 @@
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
@@ -15,8 +15,10 @@ use holdfast_remote::{Settings, Shared};
 use holdfast_sys::Sys;
 use holdfast_trial::etcd::Cluster;
 
-use super::{COUNTER, taken};
+use super::{COUNTER, crowd, day, taken};
 use crate::ground::{Contender, Failure, Ground, rounds, timed};
+use crate::landing::dressed;
+use crate::process::{command, shipped, succeed};
 use crate::row::{Aim, Row};
 use crate::stats::{Spread, time};
 
@@ -36,18 +38,33 @@ pub(super) fn run(ground: &Ground) -> Result<Vec<Row>, Failure> {
         eprintln!("etcd is not installed: claims in etcd are not measured");
         return Ok(Vec::new());
     };
-    let mut rows = vec![claim(&folder, &cluster)?];
+    let mut rows = claim(ground, &folder, &cluster)?;
     rows.extend(machines(&folder, &cluster)?);
+    let urls = cluster.urls();
+    let crowd = |machine: &str| made(&folder, machine, &urls, "crowd");
+    rows.push(crowd::run("in etcd", &crowd)?);
+    rows.push(day::in_etcd(&made(&folder, "day", &urls, "day")?, &urls)?);
     rows.push(after_leader(&folder, &mut cluster)?);
     Ok(rows)
 }
 
+/// A machine, and the claims if they are not there.
+fn made(folder: &Path, who: &str, urls: &[String], namespace: &str) -> Result<Shared, Failure> {
+    let shared = open_in(folder, who, urls, namespace)?;
+    shared.make(COUNTER, Fence::FIRST)?;
+    Ok(shared)
+}
+
 fn open(folder: &Path, who: &str, urls: &[String]) -> Result<Shared, Failure> {
+    open_in(folder, who, urls, "bench")
+}
+
+fn open_in(folder: &Path, who: &str, urls: &[String], namespace: &str) -> Result<Shared, Failure> {
     let (sys, dir) = (Sys::os(), folder.join(who));
     std::fs::create_dir_all(&dir)?;
     let access = Access {
         endpoints: urls.to_vec(),
-        namespace: "bench".into(),
+        namespace: namespace.into(),
         user: None,
         tls: None,
         limit: Millis::from_secs(2),
@@ -57,29 +74,69 @@ fn open(folder: &Path, who: &str, urls: &[String]) -> Result<Shared, Failure> {
     Ok(Shared::new(sys, register, Local::new(dir, 0o600), settings))
 }
 
-fn claim(folder: &Path, cluster: &Cluster) -> Result<Row, Failure> {
+fn claim(ground: &Ground, folder: &Path, cluster: &Cluster) -> Result<Vec<Row>, Failure> {
     let leader = cluster.leader();
     let urls = cluster.urls();
     let url = urls.get(leader).cloned().ok_or("no member leads")?;
     let shared = open(folder, "one", std::slice::from_ref(&url))?;
     shared.make(COUNTER, Fence::FIRST)?;
     let mut bare = Bare::connect(url.trim_start_matches("http://"))?;
-    let mut contenders: [Contender<'_>; 2] =
-        [Box::new(|| timed(|| bare.txn())), Box::new(|| taken(&shared, "one").map(|(took, _)| took))];
+    let local = Commands::new(ground, &folder.join("local"), None)?;
+    let remote = Commands::new(ground, &folder.join("remote"), Some(&url))?;
+    let mut contenders: [Contender<'_>; 4] = [
+        Box::new(|| timed(|| bare.txn())),
+        Box::new(|| taken(&shared, "one").map(|(took, _)| took)),
+        Box::new(|| local.claim()),
+        Box::new(|| remote.claim()),
+    ];
     let times = rounds(ROUNDS, &mut contenders)?;
-    let [peer, ours] = times.as_slice() else { return Err("nothing was measured".into()) };
-    let row = || {
-        let (peer_spread, ratio) = (Spread::of_times(peer)?, Spread::of_ratios(ours, peer)?);
-        let name = "a bare transaction with two puts";
-        Some(Row::of_times(
-            "claim in etcd",
-            (name, peer_spread),
-            Spread::of_times(ours)?,
-            ratio,
-            CALL_AT_MOST,
-        ))
+    let [bare, ours, local, whole] = times.as_slice() else { return Err("nothing was measured".into()) };
+    let least: Vec<Duration> = local.iter().zip(bare).map(|(local, bare)| *local + *bare).collect();
+    let row = |work: &str, name: &str, peer: &[Duration], ours: &[Duration]| {
+        let (spread, ratio) = (Spread::of_times(peer)?, Spread::of_ratios(ours, peer)?);
+        Some(Row::of_times(work, (name, spread), Spread::of_times(ours)?, ratio, CALL_AT_MOST))
     };
-    row().ok_or_else(|| "nothing was measured".into())
+    let rows = [
+        row("claim in etcd", "a bare transaction with two puts", bare, ours),
+        row("jit claim acquire in etcd", "the same kept locally, and a bare transaction", &least, whole),
+    ];
+    rows.into_iter().collect::<Option<Vec<Row>>>().ok_or_else(|| "nothing was measured".into())
+}
+
+/// A repository whose claims are typed.
+struct Commands {
+    program: PathBuf,
+    at: PathBuf,
+}
+
+const ISSUE: &str = "01K8AAAAAADRAW000000000001";
+
+impl Commands {
+    /// One whose claims are in etcd, or its own.
+    fn new(ground: &Ground, at: &Path, url: Option<&str>) -> Result<Self, Failure> {
+        std::fs::create_dir_all(at)?;
+        let commands = Self { program: shipped(ground, "jit")?, at: at.to_path_buf() };
+        succeed(dressed(&mut command("git", at)).args(["init", "-q", "-b", "main"]))?;
+        succeed(dressed(&mut command("git", at)).args(["commit", "-q", "--allow-empty", "-m", "first"]))?;
+        commands.jit(&["init"])?;
+        if let Some(url) = url {
+            commands.jit(&["engine", "init", "etcd", "--endpoints", url, "--namespace", "commands"])?;
+        }
+        let issues = at.with_extension("jsonl");
+        std::fs::write(&issues, format!("{{\"id\":\"{ISSUE}\",\"title\":\"one\"}}\n"))?;
+        commands.jit(&["import", &issues.to_string_lossy()])?;
+        Ok(commands)
+    }
+
+    fn jit(&self, args: &[&str]) -> Result<(), Failure> {
+        succeed(dressed(&mut command(&self.program, &self.at)).args(args))
+    }
+
+    fn claim(&self) -> Result<Duration, Failure> {
+        let took = timed(|| self.jit(&["claim", "acquire", ISSUE]))?;
+        self.jit(&["claim", "release", ISSUE])?;
+        Ok(took)
+    }
 }
 
 /// Several machines take things until none is left: how many a second, and how long the slowest waited for one.

@@ -3,7 +3,7 @@
 //!
 //! Steps live in a bare repository of their own, so that no fetch of ours touches the user's. Answers are read from
 //! the flags of `--porcelain`, never from words. A server is believed, then checked: pushes that were answered ok are
-//! known to vanish while the server packs its refs.
+//! known to vanish while the server packs its refs. It packs none below `refs/worktree`.
 
 mod call;
 mod parse;
@@ -28,7 +28,24 @@ pub use reach::discreet;
 use steps::Steps;
 
 /// The ref that is used unless another one is configured.
-pub const REF: &str = "refs/jit/claims";
+///
+/// Git packs no refs below `refs/worktree`. Of a ref in `packed-refs` a server that keeps refs in files may believe an old
+/// copy of that file, and take a push whose expected value it has replaced: the file is taken for the same one by its
+/// number, its size and the second in which it was written, which all come back while refs are packed.
+pub const REF: &str = "refs/worktree/jit/claims";
+
+/// The ref that is used where a server takes none below `refs/worktree`.
+pub const PACKED: &str = "refs/jit/claims";
+
+/// Below which git packs no refs, and which of them a register may have.
+const UNPACKED: &str = "refs/worktree/";
+const UNPACKED_OURS: &str = "refs/worktree/jit/";
+
+/// Whether a server never packs the ref of that name.
+#[must_use]
+pub fn is_never_packed(name: &str) -> bool {
+    name.starts_with(UNPACKED)
+}
 
 /// What the head is called in a commit's tree, and the step beside it.
 const HEAD: &str = "head.json";
@@ -144,11 +161,17 @@ impl GitRef {
         if moves.len() > 1 {
             args.push("--atomic".into());
         }
-        for Move { name, expected, .. } in moves {
-            args.push(format!("--force-with-lease={name}:{}", expected.unwrap_or_default()));
-        }
+        let lease = |expected: &str, name: &str| format!("--force-with-lease={name}:{expected}");
+        args.extend(moves.iter().filter_map(|Move { name, from, .. }| match from {
+            Was::Nothing => Some(lease("", name)),
+            Was::At(expected) => Some(lease(expected, name)),
+            Was::Anything => None,
+        }));
         args.push(call::REMOTE.into());
-        args.extend(moves.iter().map(|Move { name, to, .. }| format!("{to}:{name}")));
+        args.extend(moves.iter().map(|Move { name, from, to }| match from {
+            Was::Anything => format!("+{to}:{name}"),
+            Was::Nothing | Was::At(_) => format!("{to}:{name}"),
+        }));
         let args: Vec<&str> = args.iter().map(String::as_str).collect();
         let Some(said) = self.caller.try_ask(&args)? else { return Ok(None) };
         let words = self.caller.words(&said.stderr);
@@ -185,10 +208,18 @@ impl GitRef {
         self.beside(&format!("archive/{height}"))
     }
 
-    /// A ref beside the register's own.
+    /// A ref beside the register's own, among those that all worktrees of the server's repository have in common: what
+    /// `git gc` in one of them removes is reachable from none of these.
     fn beside(&self, what: &str) -> String {
         let (base, _) = self.name.rsplit_once('/').unwrap_or((&self.name, ""));
+        let base = base.strip_prefix(UNPACKED).map_or_else(|| base.to_owned(), |rest| format!("refs/{rest}"));
         format!("{base}/{what}")
+    }
+
+    /// The ref that keeps what the register is on from being collected; none if the register does that itself.
+    fn kept(&self) -> Option<String> {
+        let (_, last) = self.name.rsplit_once('/').filter(|_| is_never_packed(&self.name))?;
+        Some(self.beside(&format!("kept/{last}")))
     }
 
     /// The refs that keep at the server what a step is going to move others to.
@@ -206,9 +237,23 @@ fn said_of(summary: &str, words: &str) -> String {
 /// One ref that a push moves.
 struct Move<'a> {
     name: &'a str,
-    /// Where it is; none if it is not there.
-    expected: Option<&'a str>,
+    from: Was<'a>,
     to: &'a str,
+}
+
+/// Where a ref must be to be moved.
+#[derive(Clone, Copy)]
+enum Was<'a> {
+    /// It is not there.
+    Nothing,
+    At(&'a str),
+    Anything,
+}
+
+impl<'a> Was<'a> {
+    fn expected(at: Option<&'a str>) -> Self {
+        at.map_or(Self::Nothing, Self::At)
+    }
 }
 
 #[derive(Deserialize)]
@@ -253,7 +298,8 @@ impl Register for GitRef {
                 (None, self.steps.commit(None, &nothing)?)
             }
         };
-        let flags = self.push(&[Move { name: &self.name, expected, to: &to }], true)?;
+        let question = Move { name: &self.name, from: Was::expected(expected), to: &to };
+        let flags = self.push(&[question], true)?;
         let flag = flags.and_then(|flags| flags.into_iter().next());
         match flag {
             Some((Flag::Done, _)) => Ok(true),
@@ -285,10 +331,11 @@ impl Register for GitRef {
             // Nothing was sent.
             Err(error) => return Swap::Lost(Some(error.0)),
         };
-        let archive = cut.map(|height| self.archive(height));
-        let mut moves = vec![Move { name: &self.name, expected, to: &commit }];
+        let (archive, kept) = (cut.map(|height| self.archive(height)), self.kept());
+        let mut moves = vec![Move { name: &self.name, from: Was::expected(expected), to: &commit }];
+        moves.extend(kept.iter().map(|kept| Move { name: kept, from: Was::Anything, to: &commit }));
         if let (Some(archive), Some(before)) = (&archive, expected) {
-            moves.push(Move { name: archive, expected: None, to: before });
+            moves.push(Move { name: archive, from: Was::Nothing, to: before });
         }
         let is_odd =
             |along: &&Along| !parse::is_id(&along.to) || RefName::new(along.name.as_bytes()).is_none();
@@ -297,11 +344,11 @@ impl Register for GitRef {
         }
         moves.extend(along.iter().map(|Along { name, expected, to }| Move {
             name,
-            expected: expected.as_deref(),
+            from: Was::expected(expected.as_deref()),
             to,
         }));
         let staged = if along.is_empty() { Vec::new() } else { self.staged() };
-        moves.extend(staged.iter().map(|(name, at)| Move { name, expected: Some(at), to: "" }));
+        moves.extend(staged.iter().map(|(name, at)| Move { name, from: Was::At(at), to: "" }));
         match self.push(&moves, false) {
             Ok(Some(flags)) => match flags.into_iter().next() {
                 Some((Flag::Done, _)) => {
@@ -324,10 +371,11 @@ impl Register for GitRef {
             let name = self.beside(&format!("staged/{to}"));
             let Ok(there) = self.listed(&[&name]) else { return };
             let there = there.into_iter().next().flatten();
+            let staged = Move { name: &name, from: Was::expected(there.as_deref()), to };
             let is_there = there.as_deref() == Some(to)
-                || self.push(&[Move { name: &name, expected: there.as_deref(), to }], false).is_ok_and(
-                    |said| said.is_some_and(|said| said.iter().all(|(flag, _)| *flag == Flag::Done)),
-                );
+                || self.push(&[staged], false).is_ok_and(|said| {
+                    said.is_some_and(|said| said.iter().all(|(flag, _)| *flag == Flag::Done))
+                });
             if is_there {
                 let mut staged = self.staged.lock().unwrap_or_else(PoisonError::into_inner);
                 staged.insert(name, to.clone());

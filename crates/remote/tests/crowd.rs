@@ -15,18 +15,26 @@ mod origin;
 mod support;
 #[path = "support/told.rs"]
 mod told;
+#[path = "support/way.rs"]
+mod way;
 
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
-use holdfast_kernel::{Command as Ask, Refusal};
+use holdfast_kernel::{Answer, Command as Ask, Fence, Lease, Millis, Refusal};
+use holdfast_remote::gitref::{Access, PACKED, REF};
 use holdfast_remote::{Settings, Shared};
-use holdfast_store::{Error, Medium as _, Trouble};
+use holdfast_sim::history::Told;
+use holdfast_store::{Error, JournaledMedium as _, Medium as _, Trouble};
 use holdfast_sys::Sys;
 use holdfast_trial::daemon::Daemon;
-use origin::{bare, long, made, open_at, settings, take};
-use support::{policy, trouble};
+use origin::{access, bare, beside, git, long, made, open_at, open_with, settings, take};
+use support::{COUNTER, policy, trouble, wanted};
 use told::{Book, Client};
+use way::{Fault, Way};
 
 #[test]
 fn clones_that_reach_it_by_a_daemon_exclude_each_other_too() {
@@ -64,33 +72,77 @@ fn clones_that_reach_it_by_a_daemon_exclude_each_other_too() {
     assert_eq!(trouble(ann.known(true)), Trouble::Unavailable);
 }
 
-/// Four clones take and give back while the server packs its refs without end.
-fn packed(format: &str, judge: fn(&Book, &Shared)) {
+#[test]
+fn whatever_the_network_does_to_a_push_it_is_done_once() {
     let scratch = tempfile::tempdir().unwrap();
+    let daemon = Daemon::start(scratch.path()).expect("git daemon");
+    let way = Way::to(&daemon.url(""));
+    let alone: Vec<Vec<Fault>> = Fault::ALL.map(|fault| vec![fault]).into();
+    let pairs = Fault::ALL.iter().flat_map(|first| Fault::ALL.map(|second| vec![*first, second]));
+    for (number, faults) in if long() { pairs.collect() } else { alone }.into_iter().enumerate() {
+        let name = format!("origin-{number}.git");
+        assert!(bare(&scratch.path().join(&name), "files"));
+        let book = Book::new(&[0; 2]);
+        let client = |host: usize, who: &str, url: String| {
+            let (dir, access) = at(scratch.path(), &format!("{who}-{number}"), &url, REF);
+            // Nobody waits longer for an answer that does not come.
+            let access = Access { limit: Duration::from_secs(1), ..access };
+            book.client(host, who, |sys| open_with(sys, &dir, &access, settings()))
+        };
+        let calm = client(1, "calm", daemon.url(&name));
+        calm.shared.make(COUNTER, Fence::FIRST).unwrap();
+        let ann = client(0, "ann", way.url(&name));
+        way.next(&faults);
+        let lease = match ann.ask(wanted("one", "ann")) {
+            Told::Answer(Answer::Granted(lease)) => lease,
+            other => panic!("{faults:?}: {other:?}"),
+        };
+        ann.release(&lease);
+        way.next(&[]);
+        way.deliver();
+        calm.look();
+        assert_eq!(calm.shared.history(&mut |_| ()).unwrap().records, 2, "{faults:?}");
+        book.judge(&calm.shared);
+    }
+}
+
+/// A directory on a disk: there numbers of files are given out again, which is what git is deceived by.
+fn on_disk() -> tempfile::TempDir {
+    tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap()
+}
+
+/// A directory for somebody, and the way to the ref of that name.
+fn at(scratch: &Path, who: &str, url: &str, name: &str) -> (PathBuf, Access) {
+    let dir = scratch.join(who);
+    std::fs::create_dir(&dir).unwrap();
+    let access = Access { name: name.to_owned(), ..access(&beside(&dir, ".work"), url) };
+    (dir, access)
+}
+
+/// Four clones take and give back while the server packs its refs without end.
+fn packed(format: &str, name: &str, judge: fn(&Book, &Shared)) {
+    let scratch = on_disk();
     let origin = scratch.path().join("origin.git");
     if !bare(&origin, format) {
         println!("skipped: this git makes no repository in the format {format}");
         return;
     }
     let (book, done) = (Book::new(&[0; 4]), AtomicBool::new(false));
-    let url = origin.to_str().unwrap();
-    let dir = |who: &str| {
-        let dir = scratch.path().join(who);
-        std::fs::create_dir(&dir).unwrap();
-        dir
+    let open = |sys: &Sys, who: &str, settings: Settings| {
+        let (dir, access) = at(scratch.path(), who, origin.to_str().unwrap(), name);
+        open_with(sys, &dir, &access, settings)
     };
-    made(&Sys::os(), &dir("maker"), url);
+    open(&Sys::os(), "maker", settings()).make(COUNTER, Fence::FIRST).unwrap();
     let clones: Vec<Client> = (0..4)
         .map(|who| {
             let (name, patient) = (format!("agent-{who}"), Settings { tries: 12, ..settings() });
-            let dir = dir(&name);
-            book.client(who, &name, |sys| open_at(sys, &dir, url, patient))
+            book.client(who, &name, |sys| open(sys, &name, patient))
         })
         .collect();
     std::thread::scope(|scope| {
         let packer = scope.spawn(|| {
             while !done.load(Ordering::SeqCst) {
-                let _ = Command::new("git").current_dir(&origin).args(["pack-refs", "--all"]).output();
+                pack(&origin);
                 if long() {
                     let _ = Command::new("git").current_dir(&origin).args(["gc", "-q"]).output();
                 }
@@ -101,19 +153,110 @@ fn packed(format: &str, judge: fn(&Book, &Shared)) {
         packer.join().unwrap();
         assert!(had.iter().any(|turns| *turns > 0), "nobody ever got a turn: {had:?}");
     });
-    judge(&book, &open_at(&Sys::os(), &dir("end"), url, settings()));
+    judge(&book, &open(&Sys::os(), "end", settings()));
+}
+
+fn pack(origin: &Path) {
+    let _ = Command::new("git").current_dir(origin).args(["pack-refs", "--all"]).output();
+}
+
+#[test]
+fn nobody_is_told_yes_twice_by_a_server_that_packs_its_refs() {
+    packed("files", REF, Book::judge);
 }
 
 /// A server with its refs in files is known to take a push whose expected value is not the one that it has, if it packs
-/// its refs at that moment.
+/// that ref at that moment.
 #[test]
 fn whoever_is_forgotten_by_a_server_that_packs_its_refs_is_told_to_stop() {
-    packed("files", Book::judge_forgetful);
+    packed("files", PACKED, Book::judge_forgetful);
 }
 
 #[test]
 fn nobody_is_told_yes_twice_by_a_server_with_a_reftable_that_is_packed() {
-    packed("reftable", Book::judge);
+    packed("reftable", REF, Book::judge);
+}
+
+/// What reaches a server by ssh: a push is held back once it was told where the refs are, until a file says go.
+const HELD_BACK: &str = r#"#!/bin/sh
+for last; do :; done
+here=${0%/*}
+case $last in
+git-receive-pack*)
+  {
+    head -c 4 > "$here/first"
+    : > "$here/held"
+    while [ ! -e "$here/go" ]; do sleep 0.005; done
+    cat "$here/first" -
+  } | sh -c "$last" ;;
+*) exec sh -c "$last" ;;
+esac
+"#;
+
+/// How a file is told from another one by git.
+fn told_by(file: &Path) -> Option<(u64, u64, i64, i64)> {
+    let about = std::fs::metadata(file).ok()?;
+    Some((about.ino(), about.size(), about.mtime(), about.ctime()))
+}
+
+/// Two clones want the same thing. The push of the first one is on its way while the second one gets it and the server
+/// packs its refs, until `packed-refs` looks as it did before. Says what the first one is told; none if the file never
+/// looks the same.
+fn overtaken(name: &str) -> Option<holdfast_store::Result<Lease>> {
+    let scratch = on_disk();
+    let origin = scratch.path().join("origin.git");
+    assert!(bare(&origin, "files"));
+    let ssh = scratch.path().join("ssh");
+    std::fs::write(&ssh, HELD_BACK).unwrap();
+    std::fs::set_permissions(&ssh, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let (dir, access) = at(scratch.path(), "bob", origin.to_str().unwrap(), name);
+    let bob = open_with(&Sys::os(), &dir, &access, settings());
+    bob.make(COUNTER, Fence::FIRST).unwrap();
+    // Something has to be packed, whatever the register is called.
+    let tip = git(&origin, &["rev-parse", name]);
+    git(&origin, &["update-ref", "refs/heads/main", &tip]);
+    let (dir, access) = at(scratch.path(), "ann", &format!("ssh://host{}", origin.display()), name);
+    let access = Access { ssh_command: Some(ssh.to_str().unwrap().to_owned()), ..access };
+    let ann = open_with(&Sys::os(), &dir, &access, settings());
+    let refs = origin.join("packed-refs");
+    for attempt in 0..40 {
+        let thing = format!("thing-{attempt}");
+        ann.refresh().unwrap();
+        pack(&origin);
+        let (before, file) = (told_by(&refs), |name: &str| scratch.path().join(name));
+        let said = std::thread::scope(|scope| {
+            let late = scope.spawn(|| take(&ann, &thing, "ann"));
+            let pause = || Sys::os().clock.sleep(Millis::new(2));
+            while !file("held").exists() {
+                pause();
+            }
+            take(&bob, &thing, "bob").unwrap();
+            let same = (0..6).any(|_| {
+                pack(&origin);
+                told_by(&refs) == before
+            });
+            std::fs::write(file("go"), "").unwrap();
+            let late = late.join().unwrap();
+            same.then_some(late)
+        });
+        for name in ["held", "go"] {
+            std::fs::remove_file(file(name)).unwrap();
+        }
+        if said.is_some() {
+            return said;
+        }
+    }
+    None
+}
+
+#[test]
+fn a_push_that_was_on_its_way_while_the_server_packed_its_refs_is_too_late() {
+    match overtaken(REF) {
+        None => println!("skipped: a file with a new number each time is never taken for another one here"),
+        Some(said) => assert!(matches!(said, Err(Error::Refused(Refusal::Held { .. }))), "{said:?}"),
+    }
+    // That git takes it under a name that is packed is why the other one is used.
+    println!("on {PACKED}: {:?}", overtaken(PACKED).map(|said| said.is_ok()));
 }
 
 /// Everybody takes one thing so many times, until a server that forgot something stops it; says how often each had it.

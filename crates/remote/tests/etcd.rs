@@ -32,6 +32,7 @@ use holdfast_store::conformance::{self, ManualClock, Planted, Subject};
 use holdfast_store::{Error, JournaledMedium, Medium, Result, Trouble};
 use holdfast_sys::Sys;
 use holdfast_trial::etcd::Cluster;
+use holdfast_trial::network::Network;
 use holdfast_trial::secured::Secured;
 use proxy::{Fault, Proxy};
 use support::{COUNTER, policy, trouble, wanted};
@@ -100,9 +101,22 @@ fn cluster(members: usize) -> Option<(tempfile::TempDir, Cluster)> {
 #[test]
 fn it_keeps_to_the_contract_in_etcd() {
     let Some((scratch, cluster)) = cluster(1) else { return };
-    std::fs::write(scratch.path().join(URLS), cluster.urls().join("\n")).unwrap();
-    conformance::on_real_files(&SUBJECT, scratch.path());
-    conformance::contention_on_real_files(&SUBJECT, scratch.path(), 2);
+    keeps_to_the_contract(scratch.path(), &cluster);
+}
+
+#[test]
+fn it_keeps_to_the_contract_in_etcd_on_three_machines() {
+    let name = "it_keeps_to_the_contract_in_etcd_on_three_machines";
+    let Some(network) = Network::enter(name, 3) else { return };
+    let scratch = tempfile::tempdir().unwrap();
+    let Some(cluster) = Cluster::start_on(scratch.path(), &network) else { return };
+    keeps_to_the_contract(scratch.path(), &cluster);
+}
+
+fn keeps_to_the_contract(scratch: &Path, cluster: &Cluster) {
+    std::fs::write(scratch.join(URLS), cluster.urls().join("\n")).unwrap();
+    conformance::on_real_files(&SUBJECT, scratch);
+    conformance::contention_on_real_files(&SUBJECT, scratch, 2);
 }
 
 fn take(shared: &Shared, resource: &str, who: &str) -> Result<Lease> {

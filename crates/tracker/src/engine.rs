@@ -8,7 +8,8 @@ use std::sync::Arc;
 use holdfast_kernel::{Lease, LeaseId};
 use holdfast_remote::State;
 use holdfast_remote::etcd::{is_endpoint, is_namespace};
-use holdfast_store::{CounterId, Trouble};
+use holdfast_remote::gitref::{self, is_never_packed};
+use holdfast_store::{CounterId, Error as StoreError, Trouble};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -172,11 +173,25 @@ pub fn init(session: &Session, wanted: &Keeper) -> Result<bool> {
             if begun.is_none() && found.is_none() {
                 unconfigure(session, wanted)?;
             }
-            return Err(error.into());
+            return Err(with_another_name(error, wanted).into());
         }
     };
     chosen::choose(session.sys(), session.control(), &place, session.access()?.file())?;
     Ok(made)
+}
+
+/// A refusal, with what to try where the name of the ref may be the reason.
+fn with_another_name(error: StoreError, wanted: &Keeper) -> StoreError {
+    match (error, wanted) {
+        (StoreError::Shared { trouble: Trouble::Refused, what }, Keeper::Git { register, .. })
+            if is_never_packed(register) =>
+        {
+            let other = gitref::PACKED;
+            Trouble::Refused
+                .because(format!("{what}; a server that takes no such name may take --ref {other}"))
+        }
+        (error, _) => error,
+    }
 }
 
 /// Claims that are in force in this clone alone would be granted a second time.
@@ -303,27 +318,38 @@ pub fn check(session: &Session) -> Result<Checked> {
                 .collect(),
         ));
     }
-    let mut advice: Vec<String> = match shared.place()?.keeper {
-        Keeper::Git { .. } => GIT_ADVICE.map(ToOwned::to_owned).into(),
-        Keeper::Etcd { .. } => ETCD_ADVICE.map(ToOwned::to_owned).into(),
+    let (first, others) = match &shared.place()?.keeper {
+        Keeper::Git { register, .. } if is_never_packed(register) => (FSYNC_ADVICE, GIT_ADVICE),
+        Keeper::Git { .. } => (PACKED_ADVICE, GIT_ADVICE),
+        Keeper::Etcd { .. } => (HOOK_ADVICE, ETCD_ADVICE),
     };
+    let mut advice: Vec<String> = [first].iter().chain(&others).map(ToString::to_string).collect();
     advice.extend(medium.register().health());
     Ok(Checked { checks, advice })
 }
 
+/// What git does not do unless its server is told to.
+const FSYNC_ADVICE: &str = "on a server of your own: git config core.fsync all: a push that was confirmed may be gone after a loss of power";
+
+/// What a git server may do to a ref that it packs.
+const PACKED_ADVICE: &str = "a server that keeps this ref in a file and packs its refs can forget a push that it \
+    confirmed: two may be told yes, and whoever is forgotten is told FORKED by the next command. It packs none below \
+    refs/worktree: jit engine migrate --to git. On a server of your own: git config gc.packRefs false and core.fsync \
+    all, or the reftable format";
+
 /// What only whoever keeps a git server can see.
-const GIT_ADVICE: [&str; 3] = [
-    "on a server of your own: git config gc.packRefs false and core.fsync all, or the reftable format: a server that \
-     packs its refs can forget a push that it confirmed",
+const GIT_ADVICE: [&str; 2] = [
     "whoever may push there may also rewind or delete the ref: receive.denyDeletes and denyNonFastForwards do not \
      cover refs outside of refs/heads",
     "names of agents, branches and reasons can be read by everybody who can read the repository",
 ];
 
-/// What only whoever keeps a cluster of etcd and the git server can see.
-const ETCD_ADVICE: [&str; 3] = [
-    "etcd is not where work is pushed to: a claim is checked before a push, not with it; a holder who is displaced in \
-     between is stopped only by jit hooks install --pre-receive at the git server",
+/// What a git server can do for claims that it does not keep.
+const HOOK_ADVICE: &str = "etcd is not where work is pushed to: a claim is checked before a push, not with it; a holder \
+    who is displaced in between is stopped only by jit hooks install --pre-receive at the git server";
+
+/// What only whoever keeps a cluster of etcd can see.
+const ETCD_ADVICE: [&str; 2] = [
     "whoever may write to etcd may also change or delete the keys, and a restored snapshot forgets what was granted since",
     "names of agents, branches and reasons can be read by everybody who can read the keys",
 ];

@@ -21,8 +21,8 @@ mod worktree;
 mod write;
 
 pub use approval::ApprovalError;
-pub use land::LandError;
 pub(crate) use land::NotLanded;
+pub use land::{LandError, NotPushed};
 pub(crate) use refusal::shown;
 pub(crate) use rejected::MOST_TOLD;
 pub use rejected::{Problem, Rejected};

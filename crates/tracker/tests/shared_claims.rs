@@ -61,7 +61,7 @@ fn open(sys: &Sys, dir: &Path) -> Box<dyn Medium> {
         std::fs::create_dir_all(work.join(".jit")).unwrap();
         let settings = "[coordination]\nmax_age_secs = 0\ntrust_clock = true\n";
         std::fs::write(work.join(".jit/config.toml"), settings).unwrap();
-        let wanted = Keeper::Git { remote: "origin".into(), register: "refs/jit/claims".into() };
+        let wanted = Keeper::Git { remote: "origin".into(), register: "refs/worktree/jit/claims".into() };
         assert!(engine::init(&Session::open(&caller(sys, &work)).unwrap(), &wanted).unwrap());
     }
     let session = Session::open(&caller(sys, &work)).unwrap();

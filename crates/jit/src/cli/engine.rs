@@ -59,7 +59,7 @@ pub struct Migrate {
     #[arg(long, value_name = "REMOTE", default_value = "origin")]
     pub remote: String,
     /// The ref, for git
-    #[arg(long = "ref", value_name = "REF", default_value = "refs/jit/claims")]
+    #[arg(long = "ref", value_name = "REF", default_value = "refs/worktree/jit/claims")]
     pub register: String,
     /// The members, for etcd
     #[arg(long, value_name = "URL", num_args = 1.., value_delimiter = ',', required_if_eq("to", "etcd"))]
@@ -121,7 +121,7 @@ pub struct GitEngine {
     /// The remote
     #[arg(long, value_name = "REMOTE", default_value = "origin")]
     pub remote: String,
-    /// The ref; one below refs/heads where the server takes only branches
-    #[arg(long = "ref", value_name = "REF", default_value = "refs/jit/claims")]
+    /// The ref; refs/jit/claims or one below refs/heads where the server takes no other
+    #[arg(long = "ref", value_name = "REF", default_value = "refs/worktree/jit/claims")]
     pub register: String,
 }

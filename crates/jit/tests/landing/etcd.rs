@@ -324,10 +324,10 @@ fn a_register_that_was_set_back_begins_anew_when_somebody_says_so() {
     let ids = issues(&ground, 2);
     let (one, two) = (clone(&ground, "one"), clone(&ground, "two"));
     let run = |agent: &str, args: &[&str], at: &Path| ground.bench.run_at(agent, args, at);
-    let before = ground.git(&["rev-parse", "refs/jit/claims"], &ground.origin());
+    let before = ground.git(&["rev-parse", "refs/worktree/jit/claims"], &ground.origin());
     run("agent:x", &["claim", "acquire", &ids[0]], &one).ok();
     run("agent:y", &["engine", "status", "--fresh"], &two).ok();
-    ground.git(&["update-ref", "refs/jit/claims", &before], &ground.origin());
+    ground.git(&["update-ref", "refs/worktree/jit/claims", &before], &ground.origin());
     for (agent, home) in [("agent:x", &one), ("agent:y", &two)] {
         let refused = run(agent, &["--json", "claim", "next"], home);
         assert_eq!(error(&refused), "FORKED", "{refused}");
@@ -348,7 +348,7 @@ fn a_register_that_was_set_back_begins_anew_when_somebody_says_so() {
     assert_eq!(run("agent:x", &["claim", "acquire", &ids[0]], &one).code, Some(4));
     run("agent:x", &["engine", "check"], &one).ok();
     // The same for one that is gone.
-    ground.git(&["update-ref", "-d", "refs/jit/claims"], &ground.origin());
+    ground.git(&["update-ref", "-d", "refs/worktree/jit/claims"], &ground.origin());
     assert_eq!(error(&run("agent:x", &["--json", "claim", "next"], &one)), "FORKED");
     run("agent:x", &["engine", "recover", "--new-counter", "--reason", "deleted"], &one).ok();
     run("agent:x", &["claim", "acquire", &ids[0]], &one).ok();

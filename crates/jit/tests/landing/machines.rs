@@ -182,6 +182,50 @@ fn a_displaced_holder_gets_nothing_past_the_server() {
 }
 
 #[test]
+fn whoever_may_not_push_is_told_what_helps() {
+    let ground = shared();
+    let id = issues(&ground, 1).remove(0);
+    let (home, two) = (clone(&ground, "home"), clone(&ground, "two"));
+    let one = ground.bench.root().join("one");
+    ground.git(&["worktree", "add", "-q", "--detach", one.to_str().unwrap(), "main"], &home);
+    let run = |agent: &str, args: &[&str], at: &Path| ground.bench.run_at(agent, args, at);
+    let commit = |at: &Path, what: &str| {
+        std::fs::write(at.join(what), what).unwrap();
+        ground.git(&["add", "-A"], at);
+        ground.git(&["commit", "-q", "-m", what], at);
+    };
+    let refused = |hint: &[&str]| {
+        let said = run("agent:x", &["--json", "push"], &one);
+        assert_eq!(error(&said), "PUSH_REFUSED", "{said}");
+        let told = said.json()["error"]["hint"].as_str().unwrap().to_owned();
+        assert!(hint.iter().all(|part| told.contains(part)) && !told.contains("landing.via"), "{told}");
+    };
+    run("agent:x", &["start", &id], &one).ok();
+    commit(&one, "mine");
+    run("agent:x", &["claim", "release", &id], &one).ok();
+    run("agent:y", &["claim", "acquire", &id], &two).ok();
+    run("agent:y", &["claim", "release", &id], &two).ok();
+    refused(&["jit claim acquire"]);
+    run("agent:x", &["claim", "acquire", &id], &one).ok();
+    run("agent:x", &["push"], &one).ok();
+    // Somebody else has pushed to the branch.
+    let branch = ground.git(&["branch", "--show-current"], &one);
+    ground.git(&["fetch", "-q", "origin", &branch], &two);
+    ground.git(&["switch", "-q", "--detach", "FETCH_HEAD"], &two);
+    commit(&two, "theirs");
+    ground.git(&["push", "-q", "origin", &format!("HEAD:{branch}")], &two);
+    commit(&one, "more");
+    let pull = ["pull", "--rebase", "origin", branch.as_str()];
+    refused(&[&format!("git {}", pull.join(" "))]);
+    ground.git(&pull, &one);
+    run("agent:x", &["push"], &one).ok();
+    // A rule of the server.
+    commit(&one, "most");
+    ground.git(&["config", "receive.hideRefs", &format!("refs/heads/{branch}")], &ground.origin());
+    refused(&["git switch -c"]);
+}
+
+#[test]
 fn without_the_server_what_is_held_can_be_used_and_nothing_is_taken() {
     let ground = shared();
     let ids = issues(&ground, 2);
@@ -224,13 +268,13 @@ fn a_server_that_refuses_is_quoted_and_the_work_stays() {
 fn a_clone_that_never_saw_the_claims_notices_that_they_were_set_back() {
     let ground = shared();
     let id = issues(&ground, 2).remove(0);
-    let first = ground.git(&["rev-parse", "refs/jit/claims"], &ground.origin());
+    let first = ground.git(&["rev-parse", "refs/worktree/jit/claims"], &ground.origin());
     let one = clone(&ground, "one");
     ground.bench.run_at("agent:x", &["claim", "acquire", &id], &one).ok();
     ground.bench.run_at("agent:x", &["issue", "update", &id, "--priority", "high"], &one).ok();
     ground.git(&["commit", "-qam", "under a claim"], &one);
     ground.git(&["push", "-q", "origin", "main"], &one);
-    ground.git(&["update-ref", "refs/jit/claims", &first], &ground.origin());
+    ground.git(&["update-ref", "refs/worktree/jit/claims", &first], &ground.origin());
     // The fence that the issue shows was given out: whoever would give it out again is stopped.
     let two = clone(&ground, "two");
     let refused = ground.bench.run_at("agent:y", &["--json", "claim", "next"], &two);
@@ -302,7 +346,7 @@ fn what_is_held_is_renewed_in_one_step_and_only_when_little_is_left() {
     let ids = issues(&ground, 3);
     let one = clone(&ground, "one");
     let run = |args: &[&str]| ground.bench.run_at("agent:x", args, &one);
-    let steps = || ground.git(&["rev-list", "--count", "refs/jit/claims"], &ground.origin());
+    let steps = || ground.git(&["rev-list", "--count", "refs/worktree/jit/claims"], &ground.origin());
     for id in &ids {
         run(&["claim", "acquire", id, "--ttl", "30"]).ok();
     }

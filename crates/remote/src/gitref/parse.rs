@@ -1,5 +1,6 @@
 //! What is written to git and what comes back, as text. Nothing here starts anything.
 
+use super::{UNPACKED, UNPACKED_OURS};
 use crate::head::{Note, StepWire};
 use crate::register::Next;
 
@@ -74,6 +75,7 @@ pub(super) fn is_ref(name: &str) -> bool {
         && name.chars().all(plain)
         && parts_are_good
         && !name.contains("..")
+        && (!name.starts_with(UNPACKED) || name.starts_with(UNPACKED_OURS))
 }
 
 /// The credentials in a URL.
@@ -212,12 +214,13 @@ mod tests {
 
     #[test]
     fn only_plain_names_are_refs() {
-        for name in ["refs/jit/claims", "refs/heads/jit/claims"] {
+        for name in ["refs/jit/claims", "refs/heads/jit/claims", "refs/worktree/jit/claims"] {
             assert!(is_ref(name), "{name}");
         }
         for name in [
             "jit/claims",
             "refs/jit",
+            "refs/worktree/heads/main",
             "refs/jit/",
             "refs/jit/a b",
             "refs/jit/a..b",

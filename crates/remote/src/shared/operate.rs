@@ -165,14 +165,26 @@ impl Operation<'_> {
         !register.must_be_checked() || register.is_at(version).unwrap_or(false)
     }
 
-    /// What became of the refs that were to move with a step that was not done.
-    fn look_along(&mut self) -> Result<()> {
+    /// Where the refs are that were to move with a step.
+    fn there(&self) -> Result<Vec<Option<String>>> {
         let names: Vec<&str> = self.along.iter().map(|along| along.name.as_str()).collect();
         if names.is_empty() {
-            return Ok(());
+            return Ok(Vec::new());
         }
-        let there = self.shared.register.refs(&names);
-        let there = there.map_err(|_| self.shared.unresolved(self.what))?;
+        self.shared.register.refs(&names).map_err(|_| self.shared.unresolved(self.what))
+    }
+
+    /// Whether a ref that was to move with a step that is done has not moved.
+    fn is_left(&self) -> Result<bool> {
+        let left = |(along, at): (&Along, &Option<String>)| {
+            along.expected == *at && at.as_deref() != Some(along.to.as_str())
+        };
+        Ok(self.along.iter().zip(&self.there()?).any(left))
+    }
+
+    /// What became of the refs that were to move with a step that was not done.
+    fn look_along(&mut self) -> Result<()> {
+        let there = self.there()?;
         let moved = |(along, at): &(&Along, &Option<String>)| along.expected != **at;
         let mut moved = self.along.iter().zip(&there).filter(moved);
         match moved.next() {
@@ -229,7 +241,14 @@ impl Operation<'_> {
             Err(error) => return Err(error),
         };
         let session = basis.head.sessions.get(&self.memory.identity.clone);
-        if let Some(session) = session.filter(|session| session.op == self.op) {
+        let session = session.filter(|session| session.op == self.op);
+        if session.is_some() && self.is_left()? {
+            // Servers are known that move one of two refs and die: the other one moves with a step of its own, if that is
+            // still allowed.
+            self.op = OpId(shared.sys.entropy.nonce()?);
+            return Ok(Sent::Again(Box::new(basis)));
+        }
+        if let Some(session) = session {
             return Ok(Sent::Done(merged(&session.answers, decided.answers, || {
                 shared.unresolved(self.what)
             })));

@@ -51,7 +51,11 @@ pub(crate) fn settings() -> Settings {
 }
 
 pub(crate) fn open_at(sys: &Sys, dir: &Path, url: &str, settings: Settings) -> Shared {
-    let register = GitRef::open(sys, &access(&beside(dir, ".work"), url)).expect("a register");
+    open_with(sys, dir, &access(&beside(dir, ".work"), url), settings)
+}
+
+pub(crate) fn open_with(sys: &Sys, dir: &Path, access: &Access, settings: Settings) -> Shared {
+    let register = GitRef::open(sys, access).expect("a register");
     Shared::new(sys.clone(), Box::new(register), Local::new(dir.to_path_buf(), 0o600), settings)
 }
 

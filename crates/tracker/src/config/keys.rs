@@ -76,7 +76,7 @@ sections! {
         /// The remote whose server keeps the claims of all clones.
         remote: String = "origin".to_owned(), Form::Text(texts::REMOTE);
         /// The ref there that keeps them.
-        register as "ref": String = "refs/jit/claims".to_owned(), Form::Text(texts::REF);
+        register as "ref": String = "refs/worktree/jit/claims".to_owned(), Form::Text(texts::REF);
         /// The members of etcd that keep the claims of all clones, any of which is asked.
         endpoints: Option<Vec<String>> = None, Form::List(texts::ENDPOINT);
         /// What the claims are called in etcd: their keys begin with `/holdfast/<namespace>/`.

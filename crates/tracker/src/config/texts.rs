@@ -68,7 +68,7 @@ pub(super) const REMOTE: TextForm = TextForm {
 
 /// A ref.
 pub(super) const REF: TextForm = TextForm {
-    what: "the full name of a ref such as refs/jit/claims",
+    what: "the full name of a ref such as refs/worktree/jit/claims",
     check: |text| text.starts_with("refs/") && text.split('/').count() >= 3 && is_branch(text),
 };
 

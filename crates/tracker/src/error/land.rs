@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use serde_json::{Value, json};
 
 use crate::code::Code;
+use crate::target::ORIGIN;
 
 /// How many files are named.
 const MOST_NAMED: usize = 20;
@@ -65,13 +66,15 @@ pub enum LandError {
         /// The end of what it wrote.
         output: String,
     },
-    /// The remote does not take the push.
-    #[error("the remote refuses the push to {branch}: {why}")]
+    /// A branch is not pushed.
+    #[error("{} refuses the push to {branch}: {why}", kind.who())]
     PushRefused {
-        /// The target.
+        /// The branch.
         branch: String,
-        /// What the remote says.
+        /// What whoever refuses it says.
         why: String,
+        /// Who that is, and what helps.
+        kind: NotPushed,
     },
     /// There is nothing that could land.
     #[error("{0} has no finished work on a branch")]
@@ -118,6 +121,49 @@ fn named(files: &[String]) -> String {
     let more = files.len().saturating_sub(shown.len());
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
     format!(": {}{more}", shown.join(", "))
+}
+
+/// Why a branch is not pushed.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum NotPushed {
+    /// The remote does not take it, for the branch that finished work lands on.
+    Target,
+    /// The remote does not take it, for another branch.
+    Branch,
+    /// The branch has commits there that are not here.
+    Behind,
+    /// A hook of this clone says no.
+    Hook,
+    /// Somebody else was granted the issue since.
+    Displaced {
+        /// What the issue is called.
+        handle: String,
+    },
+}
+
+impl NotPushed {
+    const fn who(&self) -> &'static str {
+        match self {
+            Self::Target | Self::Branch | Self::Behind => "the remote",
+            Self::Hook => "a hook of this clone",
+            Self::Displaced { .. } => "jit",
+        }
+    }
+
+    fn hint(&self, branch: &str) -> String {
+        match self {
+            Self::Target => "jit config set landing.via review, if the branch takes no pushes".into(),
+            Self::Branch => {
+                "git switch -c NAME and jit push, if only the branch of that name takes no pushes".into()
+            }
+            Self::Behind => format!("git pull --rebase {ORIGIN} {branch}, then jit push"),
+            Self::Hook => "mend what the hook names, then try again: nothing was pushed".into(),
+            Self::Displaced { handle } => format!(
+                "jit issue show {handle} shows what became of it; if these commits are still wanted: \
+                 jit claim acquire {handle}, then jit push"
+            ),
+        }
+    }
 }
 
 fn ended(code: Option<i32>) -> String {
@@ -167,9 +213,7 @@ impl LandError {
             Self::GateFailed { .. } => {
                 "mend it and run jit finish again: branch and claim are as they were".into()
             }
-            Self::PushRefused { .. } => {
-                "jit config set landing.via review, if the branch takes no pushes".into()
-            }
+            Self::PushRefused { kind, branch, .. } => kind.hint(branch),
             Self::NothingLanded(handle) => format!("jit reopen {handle}, without --revert"),
             Self::Landed(handle) => {
                 format!("jit start begins the next one; jit reopen {handle} opens it again")

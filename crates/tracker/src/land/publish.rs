@@ -14,7 +14,7 @@ use super::moving::Moving;
 use super::plumbing::Plumbing;
 use super::turn::Turn;
 use crate::claims::shared::SharedClaims;
-use crate::error::{Error, LandError, Result};
+use crate::error::{Error, LandError, NotPushed, Result};
 use crate::ids::IssueId;
 use crate::notice::Notice;
 use crate::session::Session;
@@ -162,7 +162,8 @@ impl Publisher<'_> {
             return Ok(Published::Moved);
         }
         let why = format!("{} {}", line.rsplit('\t').next().unwrap_or_default(), why.trim());
-        Err(LandError::PushRefused { branch: branch.clone(), why: why.trim().to_owned() }.into())
+        let why = why.trim().to_owned();
+        Err(LandError::PushRefused { branch: branch.clone(), why, kind: NotPushed::Target }.into())
     }
 
     fn alive<'l>(&'l self, turn: &'l Turn<'_>) -> Vec<&'l Lease> {
@@ -217,7 +218,8 @@ impl Publisher<'_> {
                 Ok(Published::Offline(what))
             }
             Err(StoreError::Shared { trouble: Trouble::Refused, what }) => {
-                Err(LandError::PushRefused { branch: branch.clone(), why: what }.into())
+                let kind = NotPushed::Target;
+                Err(LandError::PushRefused { branch: branch.clone(), why: what, kind }.into())
             }
             Err(error) => Err(error.into()),
         }
@@ -308,5 +310,5 @@ pub(super) fn ask_hook(
     }
     let words = [said.stdout, said.stderr].concat();
     let why = format!("the pre-push hook says no: {}", String::from_utf8_lossy(&words).trim());
-    Err(LandError::PushRefused { branch: branch.to_owned(), why }.into())
+    Err(LandError::PushRefused { branch: branch.to_owned(), why, kind: NotPushed::Hook }.into())
 }

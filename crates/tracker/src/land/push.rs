@@ -11,7 +11,7 @@ use super::publish::ask_hook;
 use super::{begun, held_here};
 use crate::claims::resource;
 use crate::claims::shared::SharedClaims;
-use crate::error::{Error, LandError, Result, WriteError};
+use crate::error::{Error, LandError, NotPushed, Result, WriteError};
 use crate::ids::IssueId;
 use crate::issues::Issues;
 use crate::session::Session;
@@ -49,7 +49,7 @@ pub fn push(session: &Session) -> Result<Pushed> {
     let held = held_here(session)?;
     let issues = Issues::new(session);
     if let Some(id) = begun(session, &issues)?.filter(|id| held.iter().all(|(own, _)| own != id)) {
-        refuse_lost(session, id, &branch)?;
+        refuse_lost(session, &issues, id, &branch)?;
     }
     let plumbing = Plumbing::new(session, root);
     let (name, tip) = (format!("refs/heads/{branch}"), plumbing.head()?);
@@ -78,8 +78,8 @@ pub fn push(session: &Session) -> Result<Pushed> {
     }
     let follows = onto.is_none_or(|onto| plumbing.base(&onto, &tip).is_ok_and(|base| base == Some(onto)));
     if !follows {
-        let why = "it has commits there that are not here: git pull --rebase first".to_owned();
-        return Err(LandError::PushRefused { branch, why }.into());
+        let why = "it has commits there that are not here".to_owned();
+        return Err(LandError::PushRefused { branch, why, kind: NotPushed::Behind }.into());
     }
     let target = Target::find(&session.caller, repository, session.config())?;
     let lands = target.is_some_and(|target| target.branch == branch);
@@ -92,18 +92,21 @@ pub fn push(session: &Session) -> Result<Pushed> {
 }
 
 fn fenced(shared: &SharedClaims, claims: &[Claim], along: &Along, lands: bool, branch: &str) -> Result<()> {
-    let refused = |why| LandError::PushRefused { branch: branch.to_owned(), why };
+    let refused = |why, kind| LandError::PushRefused { branch: branch.to_owned(), why, kind };
     match shared.publish(claims, along, lands) {
         Err(StoreError::Shared { trouble: Trouble::Behind, .. }) => {
-            Err(refused("somebody else pushed at the same moment: git pull --rebase first".to_owned()).into())
+            let why = "somebody else pushed at the same moment".to_owned();
+            Err(refused(why, NotPushed::Behind).into())
         }
-        Err(StoreError::Shared { trouble: Trouble::Refused, what }) => Err(refused(what).into()),
+        Err(StoreError::Shared { trouble: Trouble::Refused, what }) => {
+            Err(refused(what, NotPushed::Branch).into())
+        }
         done => Ok(done?),
     }
 }
 
 /// Nobody pushes what it has lost to somebody else.
-fn refuse_lost(session: &Session, id: IssueId, branch: &str) -> Result<()> {
+fn refuse_lost(session: &Session, issues: &Issues<'_>, id: IssueId, branch: &str) -> Result<()> {
     let claims = session.claims();
     let view = match &claims.shared {
         Some(shared) => shared.known(true)?.view,
@@ -115,12 +118,12 @@ fn refuse_lost(session: &Session, id: IssueId, branch: &str) -> Result<()> {
             let (issue, held) = (id.to_string(), Some(Box::new(lease)));
             Err(WriteError::LeaseRequired { what: "pushing", issue, held }.into())
         }
-        None => refuse_granted_since(session, id, branch),
+        None => refuse_granted_since(session, issues, id, branch),
     }
 }
 
 /// What was given back may be pushed, unless somebody else was granted it since: then it is theirs to bring.
-fn refuse_granted_since(session: &Session, id: IssueId, branch: &str) -> Result<()> {
+fn refuse_granted_since(session: &Session, issues: &Issues<'_>, id: IssueId, branch: &str) -> Result<()> {
     let (resource, holder) = (resource(id)?, session.holder()?);
     let (mut had_it, mut since) = (false, None);
     session.claims().medium.history(&mut |record| {
@@ -134,7 +137,8 @@ fn refuse_granted_since(session: &Session, id: IssueId, branch: &str) -> Result<
         Some(other) => {
             let agent = &other.agent;
             let why = format!("{agent} was granted the issue after this worktree had it");
-            Err(LandError::PushRefused { branch: branch.to_owned(), why }.into())
+            let kind = NotPushed::Displaced { handle: issues.handle(id) };
+            Err(LandError::PushRefused { branch: branch.to_owned(), why, kind }.into())
         }
         None => Ok(()),
     }
@@ -150,5 +154,7 @@ fn plain(session: &Session, plumbing: &Plumbing<'_>, branch: &str) -> Result<()>
         return Ok(());
     }
     let why = String::from_utf8_lossy(&said.stderr).trim().to_owned();
-    Err(LandError::PushRefused { branch: branch.to_owned(), why }.into())
+    // What git itself does not send, because it would replace what is there.
+    let kind = if why.contains("[rejected]") { NotPushed::Behind } else { NotPushed::Branch };
+    Err(LandError::PushRefused { branch: branch.to_owned(), why, kind }.into())
 }

@@ -37,7 +37,7 @@ fn extremes(form: &Form) -> Vec<String> {
                 "agent:alice",
                 "2026-01-03T12:00:00Z",
                 "main",
-                "refs/jit/claims",
+                "refs/worktree/jit/claims",
                 "01K8AAAAAADRAW000000000001",
                 "http://10.0.0.1:2379",
             ];
