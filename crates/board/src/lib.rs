@@ -29,7 +29,8 @@ use holdfast_tracker::answers::board::{self, Renewals};
 use holdfast_tracker::answers::session;
 use holdfast_tracker::code::Exit;
 use holdfast_tracker::error::{Error, Result};
-use holdfast_tracker::{Caller, Listener, Notice};
+use holdfast_tracker::names::Names;
+use holdfast_tracker::{Caller, Listener, Notice, Silent};
 
 use cli::Cli;
 
@@ -50,7 +51,9 @@ pub fn main() -> ExitCode {
 
 fn run(cli: &Cli) -> Result<()> {
     if cli.json || cli.once || is_dumb() {
-        return once(cli, &vars::caller(cli, Arc::new(Said))?);
+        let caller = vars::caller(cli, Arc::new(Silent))?;
+        let listener = Arc::new(Said(Names::new(caller.clone())));
+        return once(cli, &Caller { listener, ..caller });
     }
     if !std::io::stdout().is_terminal() || !std::io::stdin().is_terminal() {
         return Err(Error::Usage("this is no terminal; jit board --once prints how things stand".to_owned()));
@@ -73,21 +76,14 @@ fn once(cli: &Cli, caller: &Caller) -> Result<()> {
 }
 
 /// Says what there is to say beside an answer.
-struct Said;
+struct Said(Names);
 
 impl Listener for Said {
     fn hear(&self, notice: &Notice) {
         if !notice.is_progress() {
-            Notes::new().warning(&notice.to_string());
+            Notes::new().warning(&self.0.put(&notice.to_string()));
         }
     }
-}
-
-/// Keeps what there is to say off a screen that is drawn on.
-struct Silent;
-
-impl Listener for Silent {
-    fn hear(&self, _: &Notice) {}
 }
 
 /// Says how it ended.

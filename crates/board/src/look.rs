@@ -11,6 +11,7 @@ use holdfast_tracker::claims::Terms;
 use holdfast_tracker::error::{Error, Result};
 use holdfast_tracker::feed::Follow;
 use holdfast_tracker::issues::Issues;
+use holdfast_tracker::names::Names;
 use holdfast_tracker::take::{self, Taken};
 use holdfast_tracker::{Caller, Listener, Notice, Session, keep};
 
@@ -99,7 +100,7 @@ impl<T: Fn(News)> Looker<T> {
     }
 
     fn judge(&mut self, looked: Result<()>) {
-        let trouble = looked.err().map(|error| in_words(&error));
+        let trouble = looked.err().map(|error| in_words(&error, &Names::new(self.caller.clone())));
         if trouble != self.trouble {
             // What could not be read has to be looked at again.
             self.is_stale = true;
@@ -109,7 +110,9 @@ impl<T: Fn(News)> Looker<T> {
     }
 
     fn answer(&mut self, ask: &Ask, columns: usize) {
-        let heard = Arc::new(Heard::default());
+        // What was made a moment ago has a name as well.
+        let names = Arc::new(Names::new(self.caller.clone()));
+        let heard = Arc::new(Heard { said: Mutex::default(), names: Arc::clone(&names) });
         let listener = Arc::clone(&heard) as Arc<dyn Listener>;
         let done = match ask {
             Ask::Again => {
@@ -131,7 +134,7 @@ impl<T: Fn(News)> Looker<T> {
                 words.extend(done);
                 Said::Done(words.join("; "))
             }
-            Err(error) => Said::Failed(in_words(&error)),
+            Err(error) => Said::Failed(in_words(&error, &names)),
         };
         (self.tell)(News::Said(said));
     }
@@ -169,25 +172,28 @@ fn act(session: &Session, ask: &Ask) -> Result<String> {
 }
 
 /// What went wrong and what to do about it.
-fn in_words(error: &Error) -> String {
+fn in_words(error: &Error, names: &Names) -> String {
     let hint = error.hint().map(|hint| format!(" ({hint})")).unwrap_or_default();
-    clean(&format!("{error}{hint}"))
+    clean(&names.put(&format!("{error}{hint}")))
 }
 
 /// What the tracker lets know besides the answer.
-#[derive(Default)]
-struct Heard(Mutex<Vec<String>>);
+struct Heard {
+    said: Mutex<Vec<String>>,
+    names: Arc<Names>,
+}
 
 impl Heard {
     fn take(&self) -> Vec<String> {
-        std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
+        std::mem::take(&mut *self.said.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
 impl Listener for Heard {
     fn hear(&self, notice: &Notice) {
         if !notice.is_progress() {
-            self.0.lock().unwrap_or_else(PoisonError::into_inner).push(clean(&notice.to_string()));
+            let text = clean(&self.names.put(&notice.to_string()));
+            self.said.lock().unwrap_or_else(PoisonError::into_inner).push(text);
         }
     }
 }

@@ -6,11 +6,11 @@ use std::sync::Arc;
 
 use holdfast_sys::Sys;
 use holdfast_tracker::error::Result;
-use holdfast_tracker::{Caller, Session};
+use holdfast_tracker::{Caller, Session, Silent};
 
 use crate::cli::Global;
 use crate::output::Printer;
-use crate::output::names::{Names, Silent, Speaker};
+use crate::output::names::{Names, Speaker};
 use crate::vars::Vars;
 
 /// What a command stands on.

@@ -478,7 +478,18 @@ impl JournaledMedium for Shared {
             let mut answers = Vec::new();
             // Asked before the plan looks at what has landed: what is fetched afterwards it has not seen.
             let behind = self.behind(head);
-            for command in plan(view)? {
+            let refused = |refusal| Decided {
+                events: Vec::new(),
+                notes: Vec::new(),
+                answers: vec![Err(Error::Refused(refusal))],
+                needs_fresh: true,
+            };
+            let commands = match plan(view) {
+                // What it refuses by an old look it may not refuse by a fresh one.
+                Err(Error::Refused(refusal)) => return Ok(refused(refusal)),
+                planned => planned?,
+            };
+            for command in commands {
                 let next = view.next.plus(events.len() as u64).ok_or(Refusal::FencesExhausted)?;
                 match decide(&table, policy, &judging(&command, head, clone), &view.now, next) {
                     Ok(decision) => {
@@ -489,15 +500,7 @@ impl JournaledMedium for Shared {
                         answers.push(Ok(decision.answer));
                     }
                     // All or none.
-                    Err(refusal) => {
-                        let answers = vec![Err(Error::Refused(refusal))];
-                        return Ok(Decided {
-                            events: Vec::new(),
-                            notes: Vec::new(),
-                            answers,
-                            needs_fresh: true,
-                        });
-                    }
+                    Err(refusal) => return Ok(refused(refusal)),
                 }
             }
             match behind.filter(|_| grants(&events)) {

@@ -13,7 +13,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use holdfast_kernel::{Answer, Command, Lease, Refusal};
+use holdfast_kernel::{Answer, Command, Lease, LimitKind, Refusal};
 use holdfast_remote::simulated::{Calm, ReadFault, SwapFault};
 use holdfast_remote::{Note, Settings, Shared};
 use holdfast_store::conformance::{self, Subject, Twins};
@@ -72,6 +72,26 @@ fn all_of_it_is_one_step_of_the_register() {
     assert_eq!(ann.known(true).unwrap().head.height, before + 1);
     assert_eq!(together(&ann, &[]).unwrap(), []);
     assert_eq!(ann.known(true).unwrap().head.height, before + 1, "nothing is no step");
+}
+
+#[test]
+fn a_plan_that_refuses_by_an_old_look_is_asked_again() {
+    let place = Place::new();
+    let (ann, bob) = (place.clone("ann", Arc::new(Calm)), place.with("bob", Arc::new(Calm), trusting()));
+    let got = leases(together(&ann, &three("ann")).unwrap());
+    bob.refresh().unwrap();
+    together(&ann, &releases(&got)).unwrap();
+    let looks = std::cell::RefCell::new(Vec::new());
+    let plan = |view: &View| {
+        let count = view.table.iter().count();
+        looks.borrow_mut().push(count);
+        let limit = Refusal::LimitReached { kind: LimitKind::LeasesPerTable, limit: 0 };
+        if count > 0 { Err(limit.into()) } else { Ok(vec![wanted("one", "bob")]) }
+    };
+    leases(bob.transact_together(&policy(), &plan).unwrap());
+    assert_eq!(*looks.borrow(), [3, 0], "by what was known, and then by what is");
+    let refused = ann.transact_together(&policy(), &plan);
+    assert!(matches!(refused, Err(Error::Refused(Refusal::LimitReached { .. }))), "{refused:?}");
 }
 
 /// The sender dies, or gives up, between writing down what it is about to send and hearing of it.

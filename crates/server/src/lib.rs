@@ -7,6 +7,7 @@
 mod body;
 mod cli;
 mod connection;
+mod delta;
 mod gatekeeper;
 mod guests;
 mod locks;

@@ -49,14 +49,36 @@ pub(crate) enum Door {
     Kc,
 }
 
+/// What is held.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum What {
+    /// An issue.
+    Claim,
+    /// Paths.
+    Reservation,
+    /// A branch that work lands on.
+    Branch,
+    /// Something else that the tracker leases.
+    Other,
+    /// A worktree of `jvs`.
+    Worktree,
+    /// A named lock of scripts.
+    NamedLock,
+    /// A turn on a document.
+    Turn,
+}
+
 /// Something that is held.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Lock {
     /// What keeps it.
     door: Door,
+    /// What is held.
+    kind: What,
     /// Where that is.
     place: String,
-    /// What is held.
+    /// What it is called.
     name: String,
     /// What that is about, if that is known.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -142,7 +164,8 @@ pub(crate) fn all(caller: &Caller, also: &[PathBuf]) -> Result<LocksOutput, Prob
 fn own(session: &Session) -> Result<Found, Problem> {
     let looked = claims::status(session, &Wanted { kind: Kind::All, ..Wanted::default() })?;
     let place = session.control().display().to_string();
-    let locks = looked.document.leases.into_iter().map(|lease| claim(lease, &place)).collect();
+    // Requests, approvals and escalations are on record, and nobody holds them.
+    let locks = looked.document.leases.into_iter().filter_map(|lease| claim(lease, &place)).collect();
     let history = claims::history(session, None)?;
     let from = history.events.len().saturating_sub(LAST);
     let audit = history.events.iter().skip(from).filter_map(|event| entry(event, &place)).collect();
@@ -150,7 +173,14 @@ fn own(session: &Session) -> Result<Found, Problem> {
     Ok(Found { locks, audit, sources: vec![source] })
 }
 
-fn claim(lease: Shown, place: &str) -> Lock {
+fn claim(lease: Shown, place: &str) -> Option<Lock> {
+    let kind = match lease.kind() {
+        Kind::Issue => What::Claim,
+        Kind::Paths => What::Reservation,
+        Kind::Branch => What::Branch,
+        Kind::Approval | Kind::Escalation => return None,
+        Kind::All => What::Other,
+    };
     let state = if lease.stale {
         "stale"
     } else if lease.worktree_gone || lease.keeper.as_ref().is_some_and(|keeper| keeper.gone) {
@@ -161,8 +191,9 @@ fn claim(lease: Shown, place: &str) -> Lock {
         "held"
     };
     let name = lease.pattern.or_else(|| lease.handle.clone()).or(lease.resource).unwrap_or_default();
-    Lock {
+    Some(Lock {
         door: Door::Jit,
+        kind,
         place: place.to_owned(),
         name,
         title: lease.title,
@@ -172,7 +203,7 @@ fn claim(lease: Shown, place: &str) -> Lock {
         until: lease.expires_at,
         fence: Some(lease.fence),
         state: state.to_owned(),
-    }
+    })
 }
 
 fn entry(event: &claims::Told, place: &str) -> Option<Entry> {

@@ -141,6 +141,9 @@ fn plain(paths: &mut Map<String, Value>, session: &Value) {
                 "parameters": [{
                     "name": "Last-Event-ID", "in": "header", "description": "Go on behind this event",
                     "schema": { "type": "string" },
+                }, {
+                    "name": "board", "in": "query", "schema": { "type": "string" },
+                    "description": "Be told how the board changes as well, in events that are called board",
                 }],
                 "responses": answer("Server-sent events", "text/event-stream", json!({ "type": "string" })),
             }),

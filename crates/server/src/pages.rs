@@ -38,6 +38,7 @@ files! {
     "/js/api.js" "text/javascript; charset=utf-8" "js/api.js",
     "/js/app.js" "text/javascript; charset=utf-8" "js/app.js",
     "/js/board.js" "text/javascript; charset=utf-8" "js/board.js",
+    "/js/delta.js" "text/javascript; charset=utf-8" "js/delta.js",
     "/js/dom.js" "text/javascript; charset=utf-8" "js/dom.js",
     "/js/graph.js" "text/javascript; charset=utf-8" "js/graph.js",
     "/js/history.js" "text/javascript; charset=utf-8" "js/history.js",

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use holdfast_door::Notes;
 use holdfast_tracker::error::Result;
+use holdfast_tracker::names::Names;
 use holdfast_tracker::{Caller, Session, escalate};
 use hyper::body::{Bytes, Incoming};
 use hyper::header::{self, HeaderName, HeaderValue};
@@ -72,7 +73,8 @@ impl Service {
                 watcher.sys.clock.sleep(span);
                 true
             };
-            escalate::watch(&watcher, &rest, &|trouble| Notes::new().warning(trouble));
+            let tell = |trouble: &str| Notes::new().warning(&Names::new(watcher.clone()).put(trouble));
+            escalate::watch(&watcher, &rest, &tell);
         });
         let threads = Semaphore::new(THREADS);
         let also = place.also.as_slice().into();

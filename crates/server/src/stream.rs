@@ -2,6 +2,7 @@
 //! few messages of room, and whoever falls too far behind is told to begin anew.
 
 use std::fmt::Write as _;
+use std::future::pending;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,6 +11,7 @@ use hyper::Response;
 use hyper::body::Bytes;
 use hyper::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue};
 use hyper::http::request::Parts;
+use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::mpsc::{Sender, channel};
 use tokio::time::{Instant, interval_at};
@@ -29,11 +31,11 @@ const ROOM: usize = 16;
 /// # Errors
 /// When too many do, or the request is not understood.
 pub(crate) async fn follow(watch: &Arc<Watch>, head: &Parts) -> Result<Response<Answer>, Problem> {
-    Query::parse(head.uri.query().unwrap_or_default(), &[])?;
+    let query = Query::parse(head.uri.query().unwrap_or_default(), &["board"])?;
     // What cannot be a cursor leads nowhere, like one that is too old.
     let cursor = head.headers.get("last-event-id");
     let cursor = cursor.map(|cursor| cursor.to_str().unwrap_or_default().to_owned());
-    let follower = watch.follow(cursor).await?;
+    let follower = watch.follow(cursor, query.one("board")?.is_some()).await?;
     let (sender, receiver) = channel(ROOM);
     tokio::spawn(tell(follower, sender));
     let mut response = Response::new(Answer::Events(receiver));
@@ -59,7 +61,8 @@ async fn tell(mut follower: Follower, sender: Sender<Bytes>) {
             return;
         }
         next = tokio::select! {
-            _ = beats.tick() => Bytes::from_static(b": still here\n\n"),
+            // Of what happened it is told before what came of it.
+            biased;
             () = sender.closed() => return,
             told = follower.news.recv() => match told {
                 Ok(Told::Happened(one)) => message(&one).into(),
@@ -70,8 +73,27 @@ async fn tell(mut follower: Follower, sender: Sender<Bytes>) {
                 Err(RecvError::Lagged(_)) => event("anew", None, "{}").into(),
                 Err(RecvError::Closed) => return,
             },
+            changed = board(&mut follower.boards) => changed,
+            _ = beats.tick() => Bytes::from_static(b": still here\n\n"),
         };
     }
+}
+
+/// How the board changes next. Whoever has missed one finds that it does not fit, and asks for the whole.
+async fn board(boards: &mut Option<Receiver<Bytes>>) -> Bytes {
+    let Some(boards) = boards else { return pending().await };
+    loop {
+        match boards.recv().await {
+            Ok(changed) => return changed,
+            Err(RecvError::Lagged(_)) => {}
+            Err(RecvError::Closed) => return pending().await,
+        }
+    }
+}
+
+/// How the board has changed, as all are told of it.
+pub(crate) fn changed(delta: &str) -> Bytes {
+    event("board", None, delta).into()
 }
 
 fn message(one: &Happened) -> String {

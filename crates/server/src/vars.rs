@@ -7,16 +7,9 @@ use std::sync::Arc;
 use holdfast_sys::Sys;
 use holdfast_sys::os::effective_user;
 use holdfast_tracker::error::Result;
-use holdfast_tracker::{Caller, Listener, Notice};
+use holdfast_tracker::{Caller, Silent};
 
 use crate::cli::Cli;
-
-/// Somebody who hears nothing.
-struct Deaf;
-
-impl Listener for Deaf {
-    fn hear(&self, _: &Notice) {}
-}
 
 /// Whoever asks where the server was started.
 ///
@@ -26,7 +19,7 @@ pub(crate) fn caller(cli: &Cli) -> Result<Caller> {
     let given = cli.directory.clone().unwrap_or_default();
     let start = if given.is_absolute() { given } else { current()?.join(given) };
     let set = |name: &str| std::env::var_os(name);
-    let mut caller = Caller::in_environment(Sys::os(), start, effective_user(), &set, Arc::new(Deaf));
+    let mut caller = Caller::in_environment(Sys::os(), start, effective_user(), &set, Arc::new(Silent));
     caller.typed_agent = cli.agent_id.clone().map(Into::into);
     Ok(caller)
 }

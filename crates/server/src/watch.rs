@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use holdfast_kernel::{Millis, Stamp};
+use holdfast_sys::os::Changes;
 use holdfast_tracker::answers::board::{self, BoardOutput, Renewals};
 use holdfast_tracker::answers::session;
 use holdfast_tracker::error::Result;
@@ -15,14 +16,23 @@ use hyper::body::Bytes;
 use tokio::sync::{broadcast, oneshot};
 
 use crate::body::Made;
+use crate::delta::Cards;
 use crate::metrics::{self, Tally};
 use crate::problem::{Own, Problem};
+use crate::stream;
 
-/// How often it is looked while somebody follows, and while nobody does.
-const OFTEN: Duration = Duration::from_millis(200);
+/// How often it is looked while somebody follows: where the system tells of changes, and where it does not. What another
+/// machine writes is told by none.
+const TOLD: Duration = Duration::from_secs(1);
+const UNTOLD: Duration = Duration::from_millis(200);
+/// How often it is looked while nobody follows.
 const SELDOM: Duration = Duration::from_secs(2);
-/// How many events a follower may be behind.
+/// What one command writes is told of in one go: it is looked once nothing has changed for so long, or after so much.
+const PAUSE: Millis = Millis::new(4);
+const PAUSES: usize = 8;
+/// How many events a follower may be behind, and how many boards.
 const BEHIND: usize = 1_024;
+const BOARDS_BEHIND: usize = 8;
 /// How many follow at once.
 const MOST: usize = 256;
 /// For how long a board stays good if nothing that is watched changes: files can be changed behind the tracker's back.
@@ -51,6 +61,8 @@ pub(crate) struct Follower {
     pub(crate) trouble: Option<Arc<str>>,
     /// What happens from here on.
     pub(crate) news: broadcast::Receiver<Told>,
+    /// How the board changes from here on, for whoever wants to know.
+    pub(crate) boards: Option<broadcast::Receiver<Bytes>>,
 }
 
 /// What the thread that looks is asked for.
@@ -64,6 +76,7 @@ enum Wanted {
 /// Somebody who wants to follow.
 struct Join {
     cursor: Option<String>,
+    wants_boards: bool,
     answer: oneshot::Sender<Follower>,
 }
 
@@ -85,6 +98,7 @@ struct Worked {
     ends_ms: Option<u64>,
     text: Bytes,
     tag: String,
+    cards: Cards,
 }
 
 impl Worked {
@@ -97,6 +111,7 @@ impl Worked {
 pub(crate) struct Watch {
     eye: Mutex<Sender<Wanted>>,
     news: broadcast::Sender<Told>,
+    boards: broadcast::Sender<Bytes>,
     known: Mutex<Known>,
     worked: Mutex<Option<Worked>>,
 }
@@ -108,17 +123,58 @@ impl Watch {
     /// When what happens cannot be followed.
     pub(crate) fn start(session: &Session, caller: Caller) -> Result<Arc<Self>> {
         let (eye, wanted) = channel();
-        let (news, _) = broadcast::channel(BEHIND);
+        let ((news, _), (boards, _)) = (broadcast::channel(BEHIND), broadcast::channel(BOARDS_BEHIND));
         let (mut renewals, mut tally) = (Renewals::default(), Tally::default());
         session.claims().medium.history(&mut |record| {
             tally.record(record);
             renewals.record(record);
         })?;
         let known = Mutex::new(Known { trouble: None, renewals, tally });
-        let watch = Arc::new(Self { eye: Mutex::new(eye), news, known, worked: Mutex::default() });
-        let mut looking = Eye { follow: Follow::start(session, caller)?, watch: Arc::clone(&watch) };
+        let watch = Arc::new(Self { eye: Mutex::new(eye), news, boards, known, worked: Mutex::default() });
+        let changes = Changes::new().map(Arc::new);
+        if let Some(changes) = changes.clone() {
+            let told = Arc::clone(&watch);
+            std::thread::spawn(move || told.be_told(&changes));
+        }
+        let (stale, redo) = channel();
+        let (told, asker) = (Arc::clone(&watch), caller.clone());
+        std::thread::spawn(move || told.keep_current(&asker, &redo));
+        let follow = Follow::start(session, caller)?;
+        let mut looking = Eye { follow, watch: Arc::clone(&watch), changes, stale };
         std::thread::spawn(move || looking.watch(&wanted));
         Ok(watch)
+    }
+
+    /// Has it looked whenever something has changed.
+    fn be_told(&self, changes: &Changes) {
+        while changes.wait(None) {
+            for _ in 0..PAUSES {
+                if !changes.wait(Some(PAUSE)) {
+                    break;
+                }
+            }
+            if !self.look() {
+                return;
+            }
+        }
+    }
+
+    /// Works the board out anew whenever something has happened, for whoever is told how it changes.
+    fn keep_current(&self, caller: &Caller, stale: &Receiver<()>) {
+        while stale.recv().is_ok() {
+            // Whatever has happened meanwhile is in the next one.
+            while stale.try_recv().is_ok() {}
+            let Ok(now) = caller.sys.clock.now() else { continue };
+            // What stands in the way is told to whoever asks for the board.
+            let _ = self.board(caller, &now);
+        }
+    }
+
+    /// Has it looked; whether somebody did.
+    fn look(&self) -> bool {
+        let (answer, answered) = channel();
+        let _ = locked(&self.eye).send(Wanted::Look(answer));
+        answered.recv().is_ok()
     }
 
     /// Whether what happens can be followed.
@@ -128,10 +184,8 @@ impl Watch {
 
     /// How often leases were renewed, until now.
     pub(crate) fn renewals(&self) -> Renewals {
-        let (answer, answered) = channel();
-        let _ = locked(&self.eye).send(Wanted::Look(answer));
         // Without the thread that looks, what it counted is the best there is.
-        let _ = answered.recv();
+        let _ = self.look();
         locked(&self.known).renewals.clone()
     }
 
@@ -151,13 +205,17 @@ impl Watch {
     }
 
     /// Begins to follow, from a cursor if there is one.
-    pub(crate) async fn follow(&self, cursor: Option<String>) -> std::result::Result<Follower, Problem> {
+    pub(crate) async fn follow(
+        &self,
+        cursor: Option<String>,
+        wants_boards: bool,
+    ) -> std::result::Result<Follower, Problem> {
         if self.news.receiver_count() >= MOST {
             return Err(Problem::plain(Own::Busy));
         }
         let gone = || Problem::Own(Own::ServerInternal, "nobody watches the repository any more".to_owned());
         let (answer, answered) = oneshot::channel();
-        locked(&self.eye).send(Wanted::Join(Join { cursor, answer })).map_err(|_| gone())?;
+        locked(&self.eye).send(Wanted::Join(Join { cursor, wants_boards, answer })).map_err(|_| gone())?;
         answered.await.map_err(|_| gone())
     }
 
@@ -185,16 +243,16 @@ impl Watch {
         let document = board::look(&session, Some(&self.renewals()))?;
         let bug = |error| Problem::Own(Own::ServerInternal, format!("the board has no JSON form: {error}"));
         let text = Bytes::from(serde_json::to_vec(&document).map_err(bug)?);
-        let tag = tag(&text);
-        *worked = Some(Worked {
-            traces,
-            looked,
-            at: now,
-            ends_ms: first_end(&document),
-            text: text.clone(),
-            tag: tag.clone(),
-        });
-        Ok(Made { text, tag: Some(tag) })
+        let (tag, ends_ms) = (tag(&text), first_end(&document));
+        let cards = Cards::of(&document);
+        if let Some(before) = worked.as_ref().filter(|_| self.boards.receiver_count() > 0) {
+            let delta = before.cards.delta(&cards, document, &before.tag, &tag);
+            // Nobody may be there to hear it any more.
+            let _ = self.boards.send(stream::changed(&delta.map_err(bug)?));
+        }
+        let made = Made { text: text.clone(), tag: Some(tag.clone()) };
+        *worked = Some(Worked { traces, looked, at: now, ends_ms, text, tag, cards });
+        Ok(made)
     }
 }
 
@@ -219,13 +277,17 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 struct Eye {
     follow: Follow,
     watch: Arc<Watch>,
+    changes: Option<Arc<Changes>>,
+    /// Where it is said that a board is not as it was.
+    stale: Sender<()>,
 }
 
 impl Eye {
     /// Looks until nobody can ask any more.
     fn watch(&mut self, wanted: &Receiver<Wanted>) {
+        let often = if self.changes.is_some() { TOLD } else { UNTOLD };
         loop {
-            let pause = if self.watch.news.receiver_count() > 0 { OFTEN } else { SELDOM };
+            let pause = if self.watch.news.receiver_count() > 0 { often } else { SELDOM };
             match wanted.recv_timeout(pause) {
                 Ok(Wanted::Join(join)) => {
                     self.look();
@@ -245,6 +307,7 @@ impl Eye {
     /// Whoever joins is told what it missed up to here, and hears everything from here on: nothing twice, nothing never.
     fn let_join(&self, join: Join) {
         let news = self.watch.news.subscribe();
+        let boards = join.wants_boards.then(|| self.watch.boards.subscribe());
         let missed = match &join.cursor {
             None => Some(Vec::new()),
             // What cannot be read is not known any more, and is asked for anew.
@@ -252,11 +315,14 @@ impl Eye {
         };
         let trouble = locked(&self.watch.known).trouble.clone();
         // Somebody who went away again needs no answer.
-        let _ = join.answer.send(Follower { missed, cursor: self.follow.cursor(), trouble, news });
+        let _ = join.answer.send(Follower { missed, cursor: self.follow.cursor(), trouble, news, boards });
     }
 
     fn look(&mut self) {
         let looked = self.poll();
+        if let Some(changes) = &self.changes {
+            self.follow.places().into_iter().for_each(|place| changes.watch(place));
+        }
         let mut known = locked(&self.watch.known);
         let news = &self.watch.news;
         // Nobody may be there to hear it.
@@ -284,6 +350,10 @@ impl Eye {
         }
         for one in happened {
             let _ = self.watch.news.send(Told::Happened(Arc::new(one)));
+        }
+        if self.watch.boards.receiver_count() > 0 {
+            // Without whoever works it out, pages ask for it.
+            let _ = self.stale.send(());
         }
         Ok(())
     }

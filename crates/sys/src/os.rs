@@ -2,6 +2,7 @@
 #![expect(clippy::disallowed_methods, reason = "this is the layer that owns clocks, sleeps and files")]
 
 mod cgroup;
+mod changes;
 mod channel;
 mod child;
 mod clock;
@@ -9,6 +10,7 @@ mod entropy;
 mod files;
 mod folder;
 mod net;
+mod output;
 mod permission;
 mod process;
 mod signals;
@@ -18,12 +20,14 @@ mod tree;
 mod watch;
 
 pub use cgroup::ControlGroup;
+pub use changes::Changes;
 pub use channel::{Channel, Teller};
 pub use child::{Child, Group, Rest, adopt_orphans, ask_to_end, kill_group, pause};
 pub use clock::OsClock;
 pub use entropy::OsEntropy;
 pub use files::OsFiles;
 pub use net::connect;
+pub use output::is_unread;
 pub use permission::keep_group_bits;
 pub use process::{OsProcesses, effective_user};
 pub use signals::{Caught, Signals, Waker, signal};

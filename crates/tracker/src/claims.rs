@@ -15,21 +15,21 @@ pub mod wait;
 pub mod warn;
 
 mod credentials;
+mod limit;
 mod lock;
 mod medium;
 mod projection;
 pub mod renew;
 mod watcher;
 
-use std::borrow::Cow;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use holdfast_kernel::{
-    Acquire, Answer, Command, Holder, Lease, LeaseId, Limits, Millis, Mode, Name, Policy, Refusal, Request,
-    Resource, Table, Tags, Term, Text,
+    Acquire, Answer, Command, Holder, Lease, LeaseId, Millis, Mode, Name, Policy, Refusal, Request, Resource,
+    Table, Tags, Term, Text,
 };
 use holdfast_store::{JournaledMedium, View, liveness};
 use holdfast_sys::Sys;
@@ -211,6 +211,7 @@ impl Claims {
             }
             let View { table, now, .. } = view;
             let mut commands: Vec<Command> = wanted.iter().cloned().map(Command::Acquire).collect();
+            self.within_limit(view, &commands)?;
             if let (Some(asking), Some(first)) = (&asking, wanted.first()) {
                 let is_kept = |lease: &&Lease| !lease.standing(now).is_over() && !dead.contains(&lease.id);
                 let held = table.held_by(&first.resource, &first.holder).filter(is_kept);
@@ -220,35 +221,8 @@ impl Claims {
             }
             Ok(commands)
         };
-        let paths = terms.reserve.as_ref().map_or(0, |paths| paths.patterns.len());
-        let policy = self.policy_beside_paths(&who.holder, issues.len(), paths)?;
-        let answers = self.medium.transact_together(&policy, &plan)?;
+        let answers = self.medium.transact_together(&self.policy, &plan)?;
         objected.take().map_or(Ok(answers), Err)
-    }
-
-    /// What may be granted to a holder that asks for paths together with claims. Paths do not count, as long as the
-    /// claims alone are allowed.
-    fn policy_beside_paths(&self, holder: &Holder, claims: usize, paths: usize) -> Result<Cow<'_, Policy>> {
-        let policy = self.policy_for(holder)?;
-        let Some(most) = holder.kind().and_then(|kind| self.most.get(kind)).filter(|_| paths > 0) else {
-            return Ok(policy);
-        };
-        let view = self.view()?;
-        let own = view.table.iter().filter(|lease| {
-            lease.holder.agent == holder.agent
-                && lease::Kind::Issue.has(lease)
-                && !lease.standing(&view.now).is_over()
-        });
-        let all = u32::try_from(own.count() + claims).unwrap_or(u32::MAX);
-        if all > *most {
-            return Ok(policy);
-        }
-        let paths = u32::try_from(paths).unwrap_or(u32::MAX);
-        let limits = Limits {
-            leases_per_agent: policy.limits.leases_per_agent.saturating_add(paths),
-            ..policy.limits
-        };
-        Ok(Cow::Owned(Policy { limits, ..policy.into_owned() }))
     }
 
     /// Asks for paths alone, or for those of a claim that is held: all of them or none, in one step.
@@ -360,19 +334,10 @@ impl Claims {
     /// # Errors
     /// The refusal, or what failed.
     pub fn command(&self, command: &Command) -> Result<Answer> {
-        let policy = match command {
-            Command::Acquire(wanted) => self.policy_for(&wanted.holder)?,
-            Command::Transfer(transfer) => self.policy_for(&transfer.to)?,
-            Command::Evict { lease, .. } => {
-                return Err(Error::Internal(format!("somebody would end {lease} without asking for leave")));
-            }
-            Command::Renew { .. }
-            | Command::Beat { .. }
-            | Command::Release { .. }
-            | Command::Sweep
-            | Command::Check(_) => Cow::Borrowed(&self.policy),
-        };
-        let answer = self.followed(&policy, command)?;
+        if let Command::Evict { lease, .. } = command {
+            return Err(Error::Internal(format!("somebody would end {lease} without asking for leave")));
+        }
+        let answer = self.followed(command)?;
         match (command, &answer) {
             // Whatever medium it is, a claim on anything else would be worse than none.
             (Command::Acquire(wanted), Answer::Granted(lease) | Answer::AlreadyHeld(lease))
@@ -412,35 +377,17 @@ impl Claims {
     }
 
     /// Decides a command, together with what it means for the reservations that belong to its lease.
-    fn followed(&self, policy: &Policy, command: &Command) -> Result<Answer> {
-        if !reserved::is_followed(command) {
-            return Ok(self.medium.transact(policy, command)?);
+    fn followed(&self, command: &Command) -> Result<Answer> {
+        if !reserved::is_followed(command) && !self.is_counted(command) {
+            return Ok(self.medium.transact(&self.policy, command)?);
         }
-        let plan = |View { table, now, .. }: &View| {
+        let plan = |view: &View| {
+            self.within_limit(view, std::slice::from_ref(command))?;
+            let View { table, now, .. } = view;
             reserved::followed(command, table, now, &|| Ok(self.sys.entropy.lease_id(now)?))
         };
-        let first = self.medium.transact_together(policy, &plan)?.into_iter().next();
+        let first = self.medium.transact_together(&self.policy, &plan)?.into_iter().next();
         first.ok_or_else(|| Error::Internal("the claim log said nothing".to_owned()))
-    }
-
-    /// What may be granted to this holder. Only claims on issues count: requests, approvals and reservations of its agent
-    /// do not.
-    ///
-    /// # Errors
-    /// When the claims cannot be read.
-    pub fn policy_for(&self, holder: &Holder) -> Result<Cow<'_, Policy>> {
-        let Some(most) = holder.kind().and_then(|kind| self.most.get(kind)) else {
-            return Ok(Cow::Borrowed(&self.policy));
-        };
-        let view = self.view()?;
-        let beside = view.table.iter().filter(|lease| {
-            lease.holder.agent == holder.agent
-                && !lease::Kind::Issue.has(lease)
-                && !lease.standing(&view.now).is_over()
-        });
-        let beside = u32::try_from(beside.count()).unwrap_or(u32::MAX);
-        let limits = Limits { leases_per_agent: most.saturating_add(beside), ..self.policy.limits };
-        Ok(Cow::Owned(Policy { limits, ..self.policy.clone() }))
     }
 
     /// An id that no lease has.

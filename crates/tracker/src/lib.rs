@@ -36,6 +36,7 @@ pub mod land;
 pub mod layout;
 mod leftovers;
 pub mod merge;
+pub mod names;
 pub mod notes;
 pub mod notice;
 pub mod queries;
@@ -56,6 +57,6 @@ pub mod writes;
 
 pub use caller::Caller;
 pub use error::{Error, Result};
-pub use notice::{Listener, Notice};
+pub use notice::{Listener, Notice, Silent};
 pub use session::Session;
 pub use wait::Waits;

@@ -13,6 +13,14 @@ pub trait Listener: Send + Sync {
     fn hear(&self, notice: &Notice);
 }
 
+/// Somebody who hears nothing.
+#[derive(Clone, Copy, Debug)]
+pub struct Silent;
+
+impl Listener for Silent {
+    fn hear(&self, _: &Notice) {}
+}
+
 /// What whoever asks should know besides the answer.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Notice {

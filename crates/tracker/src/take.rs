@@ -325,12 +325,12 @@ fn next_once(
     }
     // What this agent holds already is not available, not even to itself.
     let again = if resume { Again::Return } else { Again::Refuse };
-    let policy = Policy { again, ..claims.policy_for(&who.holder)?.into_owned() };
+    let policy = Policy { again, ..claims.policy.clone() };
     // While an issue is free, somebody else may take, finish and release it after it was looked at. Once it is held,
     // nobody can.
     loop {
-        let first = if terms.reserve.is_some() {
-            with_paths(claims, &candidates, &who, terms, resume)?
+        let first = if terms.reserve.is_some() || claims.most_of(&who.holder).is_some() {
+            one_by_one(claims, &candidates, &who, terms, resume)?
         } else {
             let ask = |issue: &IssueId| claims.acquiring(*issue, &who, terms, dead.clone());
             let commands: Vec<_> = candidates.iter().map(ask).collect::<Result<_>>()?;
@@ -347,9 +347,9 @@ fn next_once(
     }
 }
 
-/// The first of these issues that can be had together with the paths that are wanted. Paths that somebody else has are
-/// refused: no other issue would help.
-fn with_paths(
+/// The first of these issues that can be had together with the paths that are wanted, and within what an agent of this kind
+/// may claim. Paths that somebody else has are refused: no other issue would help.
+fn one_by_one(
     claims: &Claims,
     candidates: &[IssueId],
     who: &Claimant,

@@ -2,7 +2,7 @@
 
 import { post, Refused } from './api.js';
 import { h, patch, type Child } from './dom.js';
-import { known, refresh } from './store.js';
+import { known, named, refresh } from './store.js';
 import { moment } from './time.js';
 import type { Attention, Lease, State } from './types.js';
 import { STATE_WORDS } from './types.js';
@@ -242,7 +242,7 @@ function paint(dialog: HTMLDialogElement, action: Action, error: unknown): void 
 
 function refusal(error: unknown): Child {
   const hint = error instanceof Refused ? error.hint : undefined;
-  return h('div', { class: 'refusal', role: 'alert' }, h('strong', {}, error instanceof Error ? error.message : String(error)), hint && h('p', {}, hint));
+  return h('div', { class: 'refusal', role: 'alert' }, h('strong', {}, named(error instanceof Error ? error.message : String(error))), hint && h('p', {}, named(hint)));
 }
 
 function field(one: Field): Child {

@@ -12,7 +12,7 @@ import { locks_ } from './locks.js';
 import { now_ } from './now.js';
 import { empty } from './parts.js';
 import { here, href, type Route } from './route.js';
-import { detail, events, graph, known, loadDetail, loadEvents, loadGraph, loadLocks, locks, refresh, setLine, start } from './store.js';
+import { awaitBoard, detail, events, graph, known, loadDetail, loadEvents, loadGraph, loadLocks, locks, refresh, setLine, start, takeBoard } from './store.js';
 
 const VIEWS = [
   ['now', 'Now'],
@@ -71,7 +71,7 @@ function view(): Child {
     case 'board':
       return board ? h('div', { key: 'board' }, board_(board, route)) : waiting;
     case 'issue':
-      return h('div', { key: `issue ${route.id}` }, failed(detail.error), detail.value ? issue(detail.value, board) : !detail.error && waiting);
+      return h('div', { key: `issue ${route.id}` }, failed(detail.error), detail.value ? issue(detail.value, board) : detail.error ? notHere() : waiting);
     case 'graph':
       return h('div', { key: 'graph' }, failed(graph.error), graph.value ? graph_(graph.value, route) : !graph.error && waiting);
     case 'history':
@@ -81,6 +81,11 @@ function view(): Child {
     default:
       return [h('h1', {}, 'Not here'), empty('There is no such view.')];
   }
+}
+
+/** What is left where there is nothing to show. */
+function notHere(): Child {
+  return [h('h1', {}, 'Not here'), h('p', {}, h('a', { href: href('board') }, 'To the board'))];
 }
 
 /** Asks for what the view needs besides the board, when another one is opened. */
@@ -217,15 +222,18 @@ async function main(): Promise<void> {
   start(show);
   arrive();
   follow((news) => {
+    // Nobody reads what nobody sees; it is looked at when somebody comes back.
+    if (news.kind === 'board') return document.hidden ? undefined : takeBoard(news.text);
+    if (news.kind === 'news') return document.hidden ? undefined : awaitBoard();
     if (news.kind === 'away') setLine('away');
     else if (news.kind === 'trouble') setLine('trouble', news.text);
     else if (news.kind === 'open') setLine('live');
-    // Nobody reads what nobody sees; it is looked at when somebody comes back.
     if (!document.hidden && news.kind !== 'away') refresh();
   });
   // Bars run down and moments go by.
   window.setInterval(() => {
-    if (!document.hidden && known.board && ['now', 'issue', 'locks'].includes(route.view)) paint();
+    const runs = route.view === 'now' ? (known.board?.agents.length ?? 0) > 0 : ['issue', 'locks'].includes(route.view);
+    if (!document.hidden && known.board && runs) paint();
   }, 1000);
 }
 

@@ -91,7 +91,7 @@ function piece(one: Span, left: number, right: number): Child {
   const start = one.came === 'takeover' ? '⚑ ' : one.came === 'transfer' ? '→ ' : '';
   return h(
     'a',
-    { key: one.lease, class: `piece ${kind}`, title: words(one), 'aria-label': words(one), href: href('issue', one.subject), vars: { left: `${left.toFixed(3)}%`, width: `max(4px, ${(right - left).toFixed(3)}%)` } },
+    { key: one.lease, class: `piece ${kind}`, title: words(one), 'aria-label': words(one), role: one.isIssue ? null : 'img', href: one.isIssue ? href('issue', one.subject) : null, vars: { left: `${left.toFixed(3)}%`, width: `max(4px, ${(right - left).toFixed(3)}%)` } },
     h('span', {}, start, one.handle),
     mark && h('b', {}, mark),
   );
@@ -109,5 +109,5 @@ function hours(all: readonly Span[], from: number, until: number): Child {
 function row(one: Span): Child {
   const word = isLost(one) ? (one.end === 'forced' ? 'evicted' : 'taken over') : one.came === 'takeover' ? 'took over' : one.end === 'transferred' ? 'handed over' : 'received';
   const text = [`${one.agent}, fence ${one.fence}`, one.to !== null && moment(one.to), one.by && `by ${one.by}`, one.reason].filter(Boolean).join(' · ');
-  return h('li', { key: one.lease }, badge(word, isLost(one) ? 'bad' : 'warn'), h('div', { class: 'grow' }, issueLink(one.subject, one.handle, one.title), h('div', { class: 'dim' }, text)));
+  return h('li', { key: one.lease }, badge(word, isLost(one) ? 'bad' : 'warn'), h('div', { class: 'grow' }, one.isIssue ? issueLink(one.subject, one.handle, one.title) : h('code', {}, one.handle), h('div', { class: 'dim' }, text)));
 }

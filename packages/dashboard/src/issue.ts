@@ -4,7 +4,7 @@ import { addNote, button, claim, isOurs, judge, leaseButtons, move, open } from 
 import { h, type Child } from './dom.js';
 import { badge, bar, empty, issueLink, reasonWords, standingWords, when } from './parts.js';
 import { END_WORDS, spans, type Span } from './spans.js';
-import { clock, moment, now } from './time.js';
+import { clock, moment, now, span } from './time.js';
 import type { Board, Detail, Gate, Shown, State } from './types.js';
 import { STATES, STATE_WORDS } from './types.js';
 
@@ -23,11 +23,16 @@ export function issue(detail: Detail, board: Board | null): Child {
     shown.blocked_by.length > 0 && h('ul', { class: 'plain blocked', key: 'blocked' }, shown.blocked_by.map((reason) => h('li', {}, reasonWords(reason)))),
     holder(detail, about),
     h('div', { class: 'buttons', key: 'buttons' }, button('Add a note', () => open(addNote(one.id, about)), { class: '' }), ours && mover(one.id, about, one.state)),
-    section('description', 'Description', one.description ? h('div', { class: 'text' }, one.description) : empty('There is no description.')),
-    detail.gates.length > 0 && section('gates', 'Gates', detail.gates.map((gate) => gateRow(gate, one.id, ours))),
-    section('notes', `Notes`, shown.notes.length === 0 ? empty('There are no notes.') : h('ol', { class: 'notes' }, shown.notes.map((note) => h('li', { key: note.id }, h('p', { class: 'dim' }, note.agent_id ?? 'somebody', ' · ', when(note.at)), h('div', { class: 'text' }, note.text))))),
-    section('leases', 'Who held it', timeline(spans(detail.events, now()))),
-    work(shown, board),
+    h(
+      'div',
+      { class: 'halves', key: 'halves' },
+      h('div', { key: 'said' }, [
+        section('description', 'Description', one.description ? h('div', { class: 'text' }, one.description) : empty('There is no description.')),
+        detail.gates.length > 0 && section('gates', 'Gates', detail.gates.map((gate) => gateRow(gate, one.id, ours))),
+        section('notes', `Notes`, shown.notes.length === 0 ? empty('There are no notes.') : h('ol', { class: 'notes' }, shown.notes.map((note) => h('li', { key: note.id }, h('p', { class: 'dim' }, note.agent_id ?? 'somebody', ' · ', when(note.at)), h('div', { class: 'text' }, note.text))))),
+      ]),
+      h('div', { key: 'done' }, [section('leases', 'Who held it', timeline(spans(detail.events, now()))), work(shown, board)]),
+    ),
   );
 }
 
@@ -44,7 +49,7 @@ function holder({ shown, at }: Detail, about: string): Child {
   return h(
     'div',
     { class: 'holder', key: 'holder' },
-    h('p', {}, 'Held by ', h('strong', {}, lease.agent_id), ' since ', when(lease.acquired_at), `, fence ${lease.fence}`, lease.stale && [' ', badge('stale', 'bad')], lease.worktree_gone && [' ', badge('worktree gone', 'bad')]),
+    h('p', {}, 'Held by ', h('strong', {}, lease.agent_id), ' for ', h('time', { datetime: lease.acquired_at, title: moment(lease.acquired_at) }, span(now() - Date.parse(lease.acquired_at))), `, fence ${lease.fence}`, lease.stale && [' ', badge('stale', 'bad')], lease.worktree_gone && [' ', badge('worktree gone', 'bad')]),
     bar(lease, at),
     lease.reason && h('p', { class: 'dim' }, '“', lease.reason, '”'),
     h('div', { class: 'buttons' }, leaseButtons(lease)),

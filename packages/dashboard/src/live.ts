@@ -4,6 +4,8 @@
 export type News =
   /** Something happened, or may have: look again. */
   | { readonly kind: 'news' }
+  /** How the board has changed. */
+  | { readonly kind: 'board'; readonly text: string }
   /** The server is there, after it was not. */
   | { readonly kind: 'open' }
   | { readonly kind: 'away' }
@@ -30,7 +32,7 @@ export function follow(hear: (news: News) => void): void {
   const lead = () => {
     last = { kind: 'away' };
     return listen((news) => {
-      last = news.kind === 'news' ? last : news;
+      last = news.kind === 'news' || news.kind === 'board' ? last : news;
       channel.postMessage(news);
       hear(news);
     });
@@ -69,9 +71,10 @@ function listen(hear: (news: News) => void): () => void {
   let timer = 0;
   let stopped = false;
   const open = () => {
-    source = new EventSource('/api/events');
+    source = new EventSource('/api/events?board=1');
     source.onopen = () => hear({ kind: 'open' });
     for (const name of ['claim', 'issue', 'changed', 'anew']) source.addEventListener(name, () => hear({ kind: 'news' }));
+    source.addEventListener('board', ({ data }) => hear({ kind: 'board', text: String(data) }));
     source.addEventListener('well', () => hear({ kind: 'open' }));
     source.addEventListener('trouble', ({ data }) => hear({ kind: 'trouble', text: reason(String(data)) }));
     source.onerror = () => {

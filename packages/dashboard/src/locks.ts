@@ -6,7 +6,7 @@ import { refine, type Route } from './route.js';
 import { clock, now } from './time.js';
 import type { AuditEntry, Lock, Locks, LockSource } from './types.js';
 
-const DOORS: Readonly<Record<string, string>> = { jit: 'claim', jvs: 'worktree', ic: 'named lock', kc: 'turn' };
+const DOORS: Readonly<Record<string, string>> = { jit: 'claims, reservations and branches', jvs: 'worktrees', ic: 'named locks', kc: 'turns' };
 
 export function locks_(locks: Locks, route: Route): Child {
   const only = route.query.get('door') ?? '';
@@ -16,7 +16,7 @@ export function locks_(locks: Locks, route: Route): Child {
   const silent = locks.sources.filter((source) => wanted(source) && source.no_audit);
   return [
     h('h1', {}, 'All locks'),
-    h('form', { class: 'filters' }, h('label', {}, h('span', { class: 'dim' }, 'Show'), h('select', { name: 'door', on: { change } }, h('option', { value: '', selected: only === '' }, 'everything'), Object.entries(DOORS).map(([door, word]) => h('option', { value: door, selected: door === only }, `${word}s (${door})`))))),
+    h('form', { class: 'filters' }, h('label', {}, h('span', { class: 'dim' }, 'Show'), h('select', { name: 'door', on: { change } }, h('option', { value: '', selected: only === '' }, 'everything'), Object.entries(DOORS).map(([door, word]) => h('option', { value: door, selected: door === only }, `${word} (${door})`))))),
     locks.sources.filter((source) => source.problem).map(missing),
     h('section', { 'aria-labelledby': 'held' }, h('h2', { id: 'held' }, 'Held', h('span', { class: 'count' }, held.length)), held.length === 0 ? empty('Nobody holds anything.') : table(held)),
     h(
@@ -54,7 +54,7 @@ function row(one: Lock): Child {
   return h(
     'tr',
     { key: `${one.door} ${one.place} ${one.name} ${one.fence}` },
-    cell('Kind', badge(DOORS[one.door] ?? one.door, one.door === 'jit' ? 'held' : ''), bad && [' ', badge(one.state, 'warn')]),
+    cell('Kind', badge(one.kind.replace('_', ' '), one.door === 'jit' ? 'held' : ''), bad && [' ', badge(one.state, 'warn')]),
     cell('What', one.issue_id ? issueLink(one.issue_id, one.name, one.title ?? null) : h('code', {}, one.name)),
     cell('Holder', one.holder ?? 'unknown'),
     cell('Since', one.since === null ? 'unknown' : when(one.since)),

@@ -8,6 +8,7 @@ export interface Span {
   readonly lease: string;
   /** The issue, or whatever else is held. */
   readonly subject: string;
+  readonly isIssue: boolean;
   readonly handle: string;
   readonly title: string;
   readonly agent: string;
@@ -40,7 +41,8 @@ function begin(event: ClaimEvent, came: Span['came']): Span {
   return {
     lease: payload.lease_id,
     subject,
-    handle: event.handle ?? subject,
+    isIssue: payload.issue_id !== undefined,
+    handle: event.handle ?? payload.pattern ?? subject,
     title: event.title ?? (payload.resource ? '' : 'an issue that is not here'),
     agent: payload.agent_id,
     worktree: payload.worktree_id,

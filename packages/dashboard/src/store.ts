@@ -2,6 +2,7 @@
 // at all, and what is known stays when the server is away.
 
 import { Away, get, getChanged, Refused } from './api.js';
+import { patched, type Delta } from './delta.js';
 import { now } from './time.js';
 import type { Board, ClaimEvent, Detail, Gate, Graph, Locks, Shown } from './types.js';
 
@@ -19,6 +20,9 @@ export const known: Known = { line: 'starting', why: '', board: null };
 const AGAIN_MS = 2000;
 /** Without any news it is asked all the same: a claim can end without anybody saying so. */
 const AT_LATEST_MS = 30_000;
+
+/** After news the board comes by itself; if it does not, it is asked for. */
+const TOLD_MS = 2000;
 
 /** Something that is fetched again when there is news, one request at a time, the last answer always being the newest. */
 class Fetched<T> {
@@ -47,6 +51,14 @@ class Fetched<T> {
       return;
     }
     void this.#run(this.#load);
+  }
+
+  /** Takes what was told. */
+  take(value: T): void {
+    this.value = value;
+    this.error = '';
+    heard();
+    this.changed();
   }
 
   async #run(load: () => Promise<T | null>): Promise<void> {
@@ -93,13 +105,13 @@ const OTHERS_MS = 5000;
 function failed(error: unknown): string {
   if (error instanceof Refused && error.status === 401) known.line = 'locked';
   else if (error instanceof Away) known.line = 'away';
-  else if (error instanceof Refused && error.status >= 500) [known.line, known.why, refusing] = ['trouble', error.message, true];
+  else if (error instanceof Refused && error.status >= 500) [known.line, known.why, refusing] = ['trouble', named(error.message), true];
   // What was refused would be refused again; whoever is away may come back at any moment.
   const soon = known.line === 'away' || known.line === 'trouble';
   window.clearTimeout(again);
   again = window.setTimeout(refresh, soon ? AGAIN_MS : AT_LATEST_MS);
   if (!(error instanceof Refused || error instanceof Away)) return String(error);
-  return error instanceof Refused && error.hint ? `${error.message}. ${error.hint}` : error.message;
+  return named(error instanceof Refused && error.hint ? `${error.message} (${error.hint})` : error.message);
 }
 
 /** The server has answered. What the events told of is over when they say so. */
@@ -112,8 +124,10 @@ export function start(onChange: () => void): void {
   changed = onChange;
   window.setInterval(() => document.hidden || locks.refresh(), OTHERS_MS);
   board.want(async () => {
-    const found = await getChanged<{ board: Board }>('/api/board', tag);
-    if (!found) return null;
+    const before = tag;
+    const found = await getChanged<{ board: Board }>('/api/board', before);
+    // What was told meanwhile is not older, and what comes after it is told as well.
+    if (!found || tag !== before) return null;
     tag = found.tag;
     return found.document.board;
   });
@@ -121,7 +135,38 @@ export function start(onChange: () => void): void {
 
 /** Looks at everything again that is shown. */
 export function refresh(): void {
-  for (const one of [board, detail, graph, events, locks]) one.refresh();
+  board.refresh();
+  refreshView();
+}
+
+function refreshView(): void {
+  for (const one of [detail, graph, events, locks]) one.refresh();
+}
+
+let told = 0;
+
+/** Something has happened: how the board changes by it is about to be told. */
+export function awaitBoard(): void {
+  if (told === 0) told = window.setTimeout(() => ((told = 0), board.refresh()), TOLD_MS);
+  refreshView();
+}
+
+/** How the board has changed. */
+export function takeBoard(text: string): void {
+  window.clearTimeout(told);
+  told = 0;
+  const delta = JSON.parse(text) as Delta;
+  if (delta.to === tag) return;
+  const next = known.board && patched(known.board, tag, delta);
+  if (!next) return board.refresh();
+  tag = delta.to;
+  board.take(next);
+}
+
+/** Words of the server for whoever reads them: it names issues by their ids, people know them by their handles. */
+export function named(text: string): string {
+  const handles = new Map(known.board?.issues.map((card) => [card.id, card.handle]));
+  return text.replace(/(\blease )?\b([0-9A-HJKMNP-TV-Z]{26})\b(?!\/)/g, (all, lease: string | undefined, id: string) => handles.get(id) ?? (lease ? 'lease' : all));
 }
 
 export function setLine(line: Line, why = ''): void {

@@ -177,6 +177,7 @@ export interface ClaimEvent {
     readonly lease_id: string;
     readonly issue_id?: string;
     readonly resource?: string;
+    readonly pattern?: string;
     readonly agent_id: string;
     readonly worktree_id: string;
     readonly fence: number;
@@ -204,6 +205,7 @@ export interface Graph {
 
 export interface Lock {
   readonly door: string;
+  readonly kind: string;
   readonly place: string;
   readonly name: string;
   readonly title?: string;

@@ -4,6 +4,7 @@ use std::io::ErrorKind;
 
 use holdfast_door::{Clean, deliver};
 use holdfast_kernel::{Millis, Stamp};
+use holdfast_sys::os::is_unread;
 use holdfast_tracker::Session;
 use holdfast_tracker::error::{Error, Result};
 use holdfast_tracker::feed::{Feed, Happened, Kind, Traces};
@@ -69,7 +70,8 @@ pub fn run(context: &Context, typed: &cli::Watch) -> Result<Report> {
     let mut looks = 0;
     loop {
         let session = context.session()?;
-        if !teller.tell(&session, &happened)? || is_over(typed.secs, &begun, &session)? {
+        // Whoever listened may have heard enough, also where nothing happens.
+        if !teller.tell(&session, &happened)? || is_unread() || is_over(typed.secs, &begun, &session)? {
             // Everything was printed line by line.
             return Ok(Report::default().pieces(vec![Clean::default()]));
         }
@@ -88,7 +90,7 @@ pub fn run(context: &Context, typed: &cli::Watch) -> Result<Report> {
                 session.claims().view()?;
                 break feed.poll(&session)?;
             }
-            if is_over(typed.secs, &begun, &session)? {
+            if is_unread() || is_over(typed.secs, &begun, &session)? {
                 break Vec::new();
             }
         };

@@ -286,6 +286,42 @@ fn a_kind_of_agents_has_so_many_claims_and_no_more() {
     bench.run("ci:y", &["claim", "next"]).ok();
 }
 
+/// How many wait for a lock on a file.
+fn waiting_for(path: &Path) -> usize {
+    let inode = format!(":{} ", std::os::unix::fs::MetadataExt::ino(&std::fs::metadata(path).unwrap()));
+    let all = std::fs::read_to_string("/proc/locks").unwrap();
+    all.lines().filter(|line| line.contains("->") && line.contains(&inode)).count()
+}
+
+#[test]
+fn a_limit_is_counted_inside_the_grant_whatever_else_the_agent_has() {
+    let (bench, _) = ruled("[coordination.kinds.ci]\nmax_claims = 2\n");
+    let issues: Vec<String> = (0..6).map(|number| bench.issue(&format!("work {number}"))).collect();
+    // Paths do not count, and may be over once it is decided.
+    bench.run("ci:x", &["reserve", "add", "barn/**", "--ttl", "2"]).ok();
+    let lock = bench.control("locks/claims.lock");
+    let guard = std::fs::File::open(&lock).unwrap();
+    // Everybody can look, and nobody can write.
+    guard.lock_shared().unwrap();
+    let words = |number: usize| match number % 2 {
+        0 => vec!["claim", "acquire", issues[number].as_str()],
+        _ => vec!["claim", "next"],
+    };
+    let racers: Vec<_> = (0..6).map(|number| bench.spawn("ci:x", &words(number), &bench.repo())).collect();
+    holdfast_trial::until("six who wait for the same lock", || waiting_for(&lock) == 6);
+    let reserved = || bench.jit(&["--json", "reserve", "list"]).ok().json()["count"].as_u64();
+    holdfast_trial::until("the end of the reservation", || reserved() == Some(0));
+    guard.unlock().unwrap();
+    let won = racers.into_iter().map(|racer| racer.wait_with_output().unwrap());
+    assert_eq!(won.filter(|output| output.status.success()).count(), 2);
+    let refused = bench.run("ci:x", &["--json", "claim", "acquire", &issues[0], &issues[1], &issues[2]]);
+    assert_eq!(code(&refused), "LIMIT_REACHED");
+    assert_eq!(refused.json()["error"]["details"]["limit"], 2);
+    // What is held already is no claim more, and one's own claim in another place is not either.
+    let held = bench.leases().into_iter().find(|lease| lease["agent_id"] == "ci:x").unwrap();
+    bench.run("ci:x", &["claim", "acquire", held["issue_id"].as_str().unwrap()]).ok();
+}
+
 /// A repository and a clone of its origin that share their claims, in the engine that these words start.
 fn clones(engine: &[&str]) -> (Bench, std::path::PathBuf) {
     let rule = "[policy]\nforce_evict = \"approved\"\napprovers = [\"lead:*\"]\n";

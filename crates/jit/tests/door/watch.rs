@@ -117,3 +117,27 @@ fn a_damaged_log_ends_a_watch_and_says_so() {
     assert!(!ended.status.success(), "{said}");
     assert!(said.contains("error:") && said.contains("jit recover"), "{said}");
 }
+
+#[test]
+fn whoever_watches_ends_when_nobody_listens_also_if_nothing_happens() {
+    let bench = Bench::new();
+    bench.issue("one");
+    let (mut watcher, mut output) = watching(&bench, &["--json", "--since", "start"]);
+    assert!(line(&mut output).contains("issue.created"));
+    drop(output);
+    holdfast_trial::until("the end of the watch", || watcher.try_wait().unwrap().is_some());
+    assert!(watcher.wait().unwrap().success());
+}
+
+#[test]
+fn paths_that_are_reserved_are_named_by_their_pattern() {
+    let bench = Bench::new();
+    bench.jit(&["reserve", "add", "barn/**"]).ok();
+    let said = bench.jit(&["watch", "--since", "start", "--for", "0"]).ok().stdout;
+    let told = said.lines().find(|line| line.contains("claim.acquired")).unwrap_or_else(|| panic!("{said}"));
+    let words: Vec<&str> = told.split("  ").collect();
+    assert_eq!(words.get(1), Some(&"barn/**"), "{told}");
+    let said = bench.jit(&["watch", "--since", "start", "--for", "0", "--json"]).ok().stdout;
+    let told = said.lines().map(parsed).find(|one| one["kind"] == "claim").unwrap();
+    assert_eq!((&told["handle"], &told["event"]["payload"]["pattern"]), (&Value::Null, &"barn/**".into()));
+}

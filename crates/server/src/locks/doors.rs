@@ -9,7 +9,7 @@ use holdfast_tracker::durable;
 use holdfast_tracker::times::rfc3339;
 use serde_json::Value;
 
-use super::{Door, Entry, Found, LAST, Lock, Source};
+use super::{Door, Entry, Found, LAST, Lock, Source, What};
 
 /// Where a repository of `jvs` is told by, and a vault of `kc`.
 const JVS: &str = ".jvs";
@@ -54,6 +54,11 @@ impl Programs {
 
 fn text(value: &Value, path: &str) -> Option<String> {
     value.pointer(path).and_then(Value::as_str).map(ToOwned::to_owned)
+}
+
+/// What a door must say; a cell that it leaves empty would look like an answer.
+fn said(value: &Value, path: &str) -> String {
+    text(value, path).unwrap_or_else(|| "unknown".to_owned())
 }
 
 fn number(value: &Value, path: &str) -> Option<u64> {
@@ -109,6 +114,7 @@ pub(super) fn jvs(programs: &Programs, at: &Path, found: &mut Found) {
             Ok(status) if status.get("lock").is_none_or(Value::is_null) => {}
             Ok(status) => found.locks.push(Lock {
                 door: Door::Jvs,
+                kind: What::Worktree,
                 place: place.clone(),
                 name,
                 title: None,
@@ -117,7 +123,7 @@ pub(super) fn jvs(programs: &Programs, at: &Path, found: &mut Found) {
                 since: text(&status, "/lock/created_at"),
                 until: text(&status, "/lock/lease_expires_at"),
                 fence: number(&status, "/lock/fencing_token"),
-                state: text(&status, "/state").unwrap_or_default(),
+                state: said(&status, "/state"),
             }),
         }
     }
@@ -144,14 +150,15 @@ pub(super) fn ic(programs: &Programs, root: Option<&Path>, found: &mut Found) {
     let typed = root.map(shown);
     let mut words = vec!["--json", "lock", "list"];
     words.extend(typed.iter().flat_map(|root| ["--root", root.as_str()]));
-    let said = programs.ask("ic", root.unwrap_or_else(|| Path::new("/")), &words);
-    let problem = said.as_ref().err().cloned();
-    for lock in said.iter().flat_map(|said| each(said, "locks")) {
-        let part = |name| text(lock, name).unwrap_or_default();
+    let listed = programs.ask("ic", root.unwrap_or_else(|| Path::new("/")), &words);
+    let problem = listed.as_ref().err().cloned();
+    for lock in listed.iter().flat_map(|listed| each(listed, "locks")) {
+        let part = |name| said(lock, name);
         let word = part("/state");
         let is_dead = lock.get("alive") == Some(&Value::Bool(false));
         found.locks.push(Lock {
             door: Door::Ic,
+            kind: What::NamedLock,
             place: place.clone(),
             name: format!("{} {}", part("/name"), part("/scope")),
             title: None,
@@ -170,15 +177,16 @@ pub(super) fn ic(programs: &Programs, root: Option<&Path>, found: &mut Found) {
 /// The turns on the documents of a vault of `kc`.
 fn kc(programs: &Programs, vault: &Path, found: &mut Found) {
     let place = shown(vault);
-    let said = programs.ask("kc_cli", vault, &["lineage", "lock", "status", &place]);
-    let problem = said.as_ref().err().cloned();
-    for lock in said.iter().flat_map(|said| each(said, "locks")) {
+    let listed = programs.ask("kc_cli", vault, &["lineage", "lock", "status", &place]);
+    let problem = listed.as_ref().err().cloned();
+    for lock in listed.iter().flat_map(|listed| each(listed, "locks")) {
         let is_held = lock.get("held") == Some(&Value::Bool(true));
         let Some(owner) = text(lock, "/owner") else { continue };
         found.locks.push(Lock {
             door: Door::Kc,
+            kind: What::Turn,
             place: place.clone(),
-            name: text(lock, "/doc_id").unwrap_or_default(),
+            name: said(lock, "/doc_id"),
             title: None,
             issue_id: None,
             holder: Some(owner),

@@ -15,6 +15,7 @@ use holdfast_tracker::claims::lease::{
 use holdfast_tracker::claims::{Terms, reason};
 use holdfast_tracker::issues::Issues;
 use holdfast_tracker::keep::{self, Kept};
+use holdfast_tracker::names::Names;
 use holdfast_tracker::take::{self, Taken};
 use holdfast_tracker::writes::{Verdict, Writer};
 use holdfast_tracker::{Caller, Listener, Notice, Session};
@@ -135,10 +136,12 @@ fn change<T: Serialize>(
     let listener = Arc::clone(&heard) as Arc<dyn Listener>;
     let session = session(&Caller { listener, ..ask.caller.clone() })?;
     let document = act(&session)?;
-    let warnings = std::mem::take(&mut *heard.0.lock().unwrap_or_else(PoisonError::into_inner));
+    let mut warnings = std::mem::take(&mut *heard.0.lock().unwrap_or_else(PoisonError::into_inner));
     if warnings.is_empty() {
         return made(&document);
     }
+    let names = Names::new(ask.caller.clone());
+    warnings.iter_mut().for_each(|warning| *warning = names.put(warning));
     made(&Warned { document, warnings })
 }
 

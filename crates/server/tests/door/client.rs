@@ -152,11 +152,16 @@ pub(crate) struct Event {
 impl Events {
     /// Follows what happens, from a cursor if there is one.
     pub(crate) fn follow(client: &Client, cursor: Option<&str>) -> Self {
+        Self::follow_at(client, "/api/events", cursor)
+    }
+
+    /// The same at a path of one's own.
+    pub(crate) fn follow_at(client: &Client, path: &str, cursor: Option<&str>) -> Self {
         let mut stream = client.connect();
         let cursor = cursor.map(|cursor| format!("Last-Event-ID: {cursor}\r\n")).unwrap_or_default();
         let (address, bearer) = (&client.address, client.bearer());
         let text =
-            format!("GET /api/events HTTP/1.1\r\nHost: {address}\r\nAuthorization: {bearer}\r\n{cursor}\r\n");
+            format!("GET {path} HTTP/1.1\r\nHost: {address}\r\nAuthorization: {bearer}\r\n{cursor}\r\n");
         stream.write_all(text.as_bytes()).unwrap();
         let mut lines = BufReader::new(stream);
         let mut head = String::new();

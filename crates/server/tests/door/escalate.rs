@@ -107,6 +107,71 @@ fn end_server(bench: &Bench) {
     holdfast_sys::os::ask_to_end(u32::try_from(noted["pid"].as_u64().unwrap()).unwrap());
 }
 
+/// Somebody who watches and is killed when it is about to make something durable for the so-many-th time.
+fn dying(bench: &Bench, death: usize, words: &[&str]) -> Child {
+    let mut command = bench.dressed(Command::new("strace"));
+    let inject = format!("inject=fdatasync:signal=KILL:when={death}");
+    command.args(["-qq", "-f", "-o", "/dev/null", "-e", "trace=fdatasync", "-e", &inject]).args(words);
+    command.current_dir(bench.repo()).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    command.spawn().unwrap()
+}
+
+#[test]
+fn one_of_two_watchers_is_killed_inside_an_escalation_and_each_fires_once() {
+    if !has("strace") {
+        return println!("strace is not there");
+    }
+    let long = std::env::var_os("HOLDFAST_LONG").is_some();
+    let program = Bench::program();
+    let pool_words = [program.to_str().unwrap(), "dispatch", "-n", "1", "--", "true"];
+    for victim in [&[SERVER, "--json", "--agent-id", "person:ann"][..], &pool_words] {
+        let bench = Bench::new();
+        configure(&bench, &NOTE.replace("after_secs = 1", "after_secs = 0"));
+        let runs = counts_runs(&bench);
+        bench.git(&["add", "."], &bench.repo());
+        bench.git(&["commit", "-q", "-m", "rule"], &bench.repo());
+        let is_server = victim[0] == SERVER;
+        let (mut server, mut other) = (None, None);
+        if is_server {
+            other = Some(pool(&bench));
+        } else {
+            server = Some(bench.serve());
+        }
+        let mut deaths = 0;
+        for death in 1..=if long { 24 } else { 4 } {
+            let mut first = dying(&bench, death, victim);
+            let mut issues = Vec::new();
+            until("a death inside", || {
+                issues.push(claimed(&bench, &format!("death {death}, {}", issues.len())));
+                issues.len() >= 40 || first.try_wait().unwrap().is_some()
+            });
+            deaths += usize::from(first.try_wait().unwrap().is_some());
+            for issue in &issues {
+                until("the note", || notes(&bench, issue).len() == 1);
+                until("both on record", || events(&bench, issue, "escalation.fired") == 2);
+            }
+            let text = std::fs::read_to_string(&runs).unwrap_or_default();
+            for issue in &issues {
+                assert_eq!((notes(&bench, issue).len(), events(&bench, issue, "escalation.fired")), (1, 2));
+                let ran = text.lines().filter(|line| line.contains(issue.as_str())).count();
+                assert!(ran <= 1, "{death}: {text}");
+                bench.jit(&["claim", "release", issue]).ok();
+            }
+            if first.try_wait().unwrap().is_none() {
+                if is_server {
+                    end_server(&bench);
+                } else {
+                    holdfast_sys::os::ask_to_end(first.id());
+                }
+                first.wait().unwrap();
+            }
+        }
+        assert!(deaths > 2, "{deaths} deaths");
+        server.take().into_iter().for_each(crate::bench::Server::kill);
+        other.take().into_iter().for_each(kill);
+    }
+}
+
 #[test]
 fn wherever_a_watcher_dies_a_note_is_there_once_and_a_command_ran_at_most_once() {
     if !has("strace") {
@@ -117,12 +182,7 @@ fn wherever_a_watcher_dies_a_note_is_there_once_and_a_command_ran_at_most_once()
     let runs = counts_runs(&bench);
     for (deaths, death) in (1..100).enumerate() {
         let issue = claimed(&bench, &format!("death {death}"));
-        let mut command = bench.dressed(Command::new("strace"));
-        let inject = format!("inject=fdatasync:signal=KILL:when={death}");
-        command.args(["-qq", "-f", "-o", "/dev/null", "-e", "trace=fdatasync", "-e", &inject, SERVER]);
-        command.args(["--json", "--agent-id", "person:ann"]).current_dir(bench.repo());
-        let mut first =
-            command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        let mut first = dying(&bench, death, &[SERVER, "--json", "--agent-id", "person:ann"]);
         let is_done = || events(&bench, &issue, "escalation.done") == 2;
         let mut died = false;
         until("death or success", || {

@@ -1,9 +1,10 @@
 //! What happens reaches whoever follows: soon, once, and also if it was away.
 
+use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use holdfast_trial::until;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::bench::Bench;
 use crate::client::{Event, Events};
@@ -49,6 +50,58 @@ fn what_is_done_in_a_shell_is_told_within_a_second() {
     assert_eq!(kind(&happened(&mut events)), "issue.created");
     bench.jit(&["note", &issue, "look"]).ok();
     until("a note is noticed", || events.next().name == "changed");
+}
+
+/// A board, and what has changed since, put together as a page does it.
+fn put_together(board: &Value, delta: &Value) -> Value {
+    let id = |card: &Value| card["id"].as_str().unwrap().to_owned();
+    let cards = |board: &Value| board["issues"].as_array().unwrap().clone();
+    let mut all: BTreeMap<String, Value> = cards(board).into_iter().map(|card| (id(&card), card)).collect();
+    for gone in delta["gone"].as_array().unwrap() {
+        assert!(all.remove(gone.as_str().unwrap()).is_some(), "{gone} was not there");
+    }
+    all.extend(cards(&delta["board"]).into_iter().map(|card| (id(&card), card)));
+    let mut board = delta["board"].clone();
+    board["issues"] = all.into_values().collect();
+    board
+}
+
+#[test]
+fn a_board_put_together_of_what_has_changed_is_the_one_that_is_asked_for() {
+    let bench = Bench::new();
+    let issues: Vec<String> = (0..30).map(|number| bench.issue(&format!("issue {number}"))).collect();
+    let server = bench.serve();
+    let mut events = Events::follow_at(&server.client, "/api/events?board=1", None);
+    let first = server.get("/api/board");
+    let (mut tag, mut board) = (first.headers["etag"].clone(), first.ok()["board"].clone());
+    let folder = bench.repo().join(".jit/issues").join(&issues[9]);
+    let acts: [&dyn Fn(); 6] = [
+        &|| drop(bench.jit(&["claim", "acquire", &issues[3]]).ok()),
+        &|| drop(bench.jit(&["issue", "update", &issues[3], "--title", "another one"]).ok()),
+        &|| drop(bench.issue("one more")),
+        &|| std::fs::remove_dir_all(&folder).unwrap(),
+        &|| drop(bench.jit(&["claim", "release", &issues[3]]).ok()),
+        &|| drop(bench.jit(&["note", &issues[4], "look"]).ok()),
+    ];
+    for act in acts {
+        act();
+        let mut changed = 0;
+        until("the board that is asked for", || {
+            let event = events.next();
+            if event.name == "board" {
+                assert_eq!(event.data["from"], tag.as_str(), "each fits the one before");
+                board = put_together(&board, &event.data);
+                tag = event.data["to"].as_str().unwrap().to_owned();
+                changed += event.data["board"]["issues"].as_array().unwrap().len();
+            }
+            let asked = server.get("/api/board");
+            let same = asked.headers["etag"] == tag;
+            assert!(!same || asked.ok()["board"] == board);
+            same
+        });
+        assert!(changed < 10, "those alone that have changed: {changed}");
+    }
+    assert_eq!((&board["count"], board["issues"].as_array().unwrap().len()), (&json!(30), 30));
 }
 
 #[test]

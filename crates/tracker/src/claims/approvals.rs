@@ -109,7 +109,7 @@ impl Claims {
         let Leave { lease, by, request } = leave;
         let reason = request.as_ref().map_or_else(|| reason.clone(), |request| told(request, reason));
         let command = Command::Evict { lease: lease.id, by: by.clone(), reason };
-        let ended = match self.followed(&self.policy, &command)? {
+        let ended = match self.followed(&command)? {
             Answer::Evicted(lease) => lease,
             other => return Err(Error::unexpected("end a claim", &other)),
         };

@@ -124,6 +124,17 @@ impl Shown {
     }
 }
 
+impl Shown {
+    /// What it is on; [`Kind::All`] if that has no kind of its own.
+    #[must_use]
+    pub fn kind(&self) -> Kind {
+        let Some(name) = self.resource.as_deref() else { return Kind::Issue };
+        let kinds = [Kind::Branch, Kind::Approval, Kind::Escalation];
+        let named = kinds.into_iter().find(|kind| kind.prefixes().iter().any(|with| name.starts_with(with)));
+        if self.pattern.is_some() { Kind::Paths } else { named.unwrap_or(Kind::All) }
+    }
+}
+
 /// What a lease that is no claim is on, for programs. A pattern may look like anything, so it has a name of its own.
 #[must_use]
 pub fn named(lease: &Lease) -> String {
@@ -165,11 +176,19 @@ impl Kind {
     pub fn has(self, lease: &Lease) -> bool {
         match self {
             Self::Issue => IssueId::of(&lease.resource).is_some(),
-            Self::Branch => begins(lease, &["branch:"]),
             Self::Paths => lease.resource.pattern().is_some(),
-            Self::Approval => begins(lease, &[REQUEST, APPROVAL]),
-            Self::Escalation => begins(lease, &[ESCALATION]),
+            Self::Branch | Self::Approval | Self::Escalation => begins(lease, self.prefixes()),
             Self::All => true,
+        }
+    }
+
+    /// What the names begin with that leases of this kind are on, if they have names of their own.
+    const fn prefixes(self) -> &'static [&'static str] {
+        match self {
+            Self::Branch => &["branch:"],
+            Self::Approval => &[REQUEST, APPROVAL],
+            Self::Escalation => &[ESCALATION],
+            Self::Issue | Self::Paths | Self::All => &[],
         }
     }
 }

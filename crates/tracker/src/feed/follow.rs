@@ -1,12 +1,17 @@
 //! Following what happens: looking often costs little, and the repository is only opened when something has changed.
 
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use holdfast_kernel::{Millis, Stamp};
+
 use super::{Feed, Happened, Traces};
 use crate::caller::Caller;
 use crate::error::Result;
 use crate::session::Session;
 
-/// After how many looks the repository is looked at anew: it may have other worktrees, or be somewhere else.
-const ANEW: u32 = 25;
+/// After how long the repository is looked at anew, whatever was seen: it may be somewhere else.
+const ANEW: Millis = Millis::from_secs(5);
 
 /// Somebody who follows what happens.
 pub struct Follow {
@@ -14,7 +19,7 @@ pub struct Follow {
     feed: Feed,
     traces: Traces,
     seen: Traces,
-    looks: u32,
+    anew: Stamp,
     is_well: bool,
 }
 
@@ -26,7 +31,14 @@ impl Follow {
     pub fn start(session: &Session, caller: Caller) -> Result<Self> {
         let traces = Traces::of(session);
         let seen = traces.taken(session.sys());
-        Ok(Self { caller, feed: Feed::open(session)?, traces, seen, looks: 0, is_well: true })
+        let anew = session.sys().clock.now()?;
+        Ok(Self { caller, feed: Feed::open(session)?, traces, seen, anew, is_well: true })
+    }
+
+    /// The directories in which something changes when something happens.
+    #[must_use]
+    pub fn places(&self) -> BTreeSet<&Path> {
+        self.traces.places()
     }
 
     /// Where it is.
@@ -55,22 +67,23 @@ impl Follow {
     }
 
     fn poll(&mut self) -> Result<Option<Vec<Happened>>> {
-        self.looks += 1;
-        if self.looks >= ANEW || !self.is_well {
-            self.looks = 0;
+        let now = self.caller.sys.clock.now()?;
+        if now.since(&self.anew).forward() >= ANEW || !self.is_well {
             let session = Session::open(&self.caller)?;
             // Whatever can be seen of the claims has to be readable, too.
             session.claims().view()?;
-            self.traces = Traces::of(&session);
+            (self.traces, self.anew) = (Traces::of(&session), now);
         }
-        let seen = self.traces.taken(&self.caller.sys);
-        if self.seen == seen {
+        if self.seen == self.traces.taken(&self.caller.sys) {
             return Ok(None);
         }
         let session = Session::open(&self.caller)?;
+        // There may be other worktrees. What happens from here on is seen by the next look.
+        let traces = Traces::of(&session);
+        let seen = traces.taken(&self.caller.sys);
         session.claims().view()?;
         let happened = self.feed.poll(&session)?;
-        self.seen = seen;
+        (self.traces, self.seen) = (traces, seen);
         Ok(Some(happened))
     }
 }

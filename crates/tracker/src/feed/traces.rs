@@ -1,6 +1,7 @@
 //! What changes leave behind, to be looked at often and cheaply: whoever finds the same as before knows that nothing has
 //! happened through the tracker or through git.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use holdfast_git::Repository;
@@ -33,6 +34,16 @@ impl Traces {
             files.extend(["config.toml", "issues", "gates.json"].map(|name| data.join(name)));
         }
         Self { files, folders, found: Vec::new() }
+    }
+
+    /// The directories in which something changes when one of them does.
+    #[must_use]
+    pub fn places(&self) -> BTreeSet<&Path> {
+        self.files
+            .iter()
+            .filter_map(|file| file.parent())
+            .chain(self.folders.iter().map(PathBuf::as_path))
+            .collect()
     }
 
     /// The same, looked at now. What cannot be seen is not there.

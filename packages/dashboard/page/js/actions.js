@@ -1,7 +1,7 @@
 // What can be done, to whom it is offered, and what is asked first. Whether it is allowed is the server's to say.
 import { post, Refused } from './api.js';
 import { h, patch } from './dom.js';
-import { known, refresh } from './store.js';
+import { known, named, refresh } from './store.js';
 import { moment } from './time.js';
 import { STATE_WORDS } from './types.js';
 const REASON = { name: 'reason', label: 'Reason', kind: 'line' };
@@ -188,7 +188,7 @@ function paint(dialog, action, error) {
 }
 function refusal(error) {
     const hint = error instanceof Refused ? error.hint : undefined;
-    return h('div', { class: 'refusal', role: 'alert' }, h('strong', {}, error instanceof Error ? error.message : String(error)), hint && h('p', {}, hint));
+    return h('div', { class: 'refusal', role: 'alert' }, h('strong', {}, named(error instanceof Error ? error.message : String(error))), hint && h('p', {}, named(hint)));
 }
 function field(one) {
     const props = { name: one.name, required: !one.optional, autocomplete: 'off' };

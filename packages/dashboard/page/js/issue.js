@@ -3,7 +3,7 @@ import { addNote, button, claim, isOurs, judge, leaseButtons, move, open } from 
 import { h } from './dom.js';
 import { badge, bar, empty, issueLink, reasonWords, standingWords, when } from './parts.js';
 import { END_WORDS, spans } from './spans.js';
-import { clock, moment, now } from './time.js';
+import { clock, moment, now, span } from './time.js';
 import { STATES, STATE_WORDS } from './types.js';
 export function issue(detail, board) {
     const { shown } = detail;
@@ -11,7 +11,11 @@ export function issue(detail, board) {
     const about = `${one.handle} ${one.title}`;
     const ours = shown.lease !== null && isOurs(shown.lease);
     const standing = standingWords(shown.standing);
-    return h('article', { class: 'whole', key: one.id }, h('p', { class: 'dim' }, h('code', {}, one.handle), ` · ${one.type} · changed `, when(one.updated_at)), h('h1', {}, one.title), h('div', { class: 'marks', key: 'marks' }, badge(STATE_WORDS[one.state], `s-${one.state}`), one.priority !== 'normal' && badge(one.priority, one.priority === 'low' ? '' : 'warn'), standing && badge(standing, standing === 'landed' ? 'good' : 'warn'), one.labels.map((label) => badge(label, 'label')), one.assignee && badge(`for ${one.assignee}`)), shown.blocked_by.length > 0 && h('ul', { class: 'plain blocked', key: 'blocked' }, shown.blocked_by.map((reason) => h('li', {}, reasonWords(reason)))), holder(detail, about), h('div', { class: 'buttons', key: 'buttons' }, button('Add a note', () => open(addNote(one.id, about)), { class: '' }), ours && mover(one.id, about, one.state)), section('description', 'Description', one.description ? h('div', { class: 'text' }, one.description) : empty('There is no description.')), detail.gates.length > 0 && section('gates', 'Gates', detail.gates.map((gate) => gateRow(gate, one.id, ours))), section('notes', `Notes`, shown.notes.length === 0 ? empty('There are no notes.') : h('ol', { class: 'notes' }, shown.notes.map((note) => h('li', { key: note.id }, h('p', { class: 'dim' }, note.agent_id ?? 'somebody', ' · ', when(note.at)), h('div', { class: 'text' }, note.text))))), section('leases', 'Who held it', timeline(spans(detail.events, now()))), work(shown, board));
+    return h('article', { class: 'whole', key: one.id }, h('p', { class: 'dim' }, h('code', {}, one.handle), ` · ${one.type} · changed `, when(one.updated_at)), h('h1', {}, one.title), h('div', { class: 'marks', key: 'marks' }, badge(STATE_WORDS[one.state], `s-${one.state}`), one.priority !== 'normal' && badge(one.priority, one.priority === 'low' ? '' : 'warn'), standing && badge(standing, standing === 'landed' ? 'good' : 'warn'), one.labels.map((label) => badge(label, 'label')), one.assignee && badge(`for ${one.assignee}`)), shown.blocked_by.length > 0 && h('ul', { class: 'plain blocked', key: 'blocked' }, shown.blocked_by.map((reason) => h('li', {}, reasonWords(reason)))), holder(detail, about), h('div', { class: 'buttons', key: 'buttons' }, button('Add a note', () => open(addNote(one.id, about)), { class: '' }), ours && mover(one.id, about, one.state)), h('div', { class: 'halves', key: 'halves' }, h('div', { key: 'said' }, [
+        section('description', 'Description', one.description ? h('div', { class: 'text' }, one.description) : empty('There is no description.')),
+        detail.gates.length > 0 && section('gates', 'Gates', detail.gates.map((gate) => gateRow(gate, one.id, ours))),
+        section('notes', `Notes`, shown.notes.length === 0 ? empty('There are no notes.') : h('ol', { class: 'notes' }, shown.notes.map((note) => h('li', { key: note.id }, h('p', { class: 'dim' }, note.agent_id ?? 'somebody', ' · ', when(note.at)), h('div', { class: 'text' }, note.text))))),
+    ]), h('div', { key: 'done' }, [section('leases', 'Who held it', timeline(spans(detail.events, now()))), work(shown, board)])));
 }
 function section(id, title, ...children) {
     return h('section', { 'aria-labelledby': id, key: id }, h('h2', { id }, title), ...children);
@@ -22,7 +26,7 @@ function holder({ shown, at }, about) {
         const over = one.state === 'done' || one.state === 'rejected' || one.state === 'archived';
         return h('div', { class: 'holder', key: 'holder' }, h('p', { class: 'dim' }, 'Nobody holds it.'), !over && h('div', { class: 'buttons' }, button('Claim', () => open(claim(one.id, about)))));
     }
-    return h('div', { class: 'holder', key: 'holder' }, h('p', {}, 'Held by ', h('strong', {}, lease.agent_id), ' since ', when(lease.acquired_at), `, fence ${lease.fence}`, lease.stale && [' ', badge('stale', 'bad')], lease.worktree_gone && [' ', badge('worktree gone', 'bad')]), bar(lease, at), lease.reason && h('p', { class: 'dim' }, '“', lease.reason, '”'), h('div', { class: 'buttons' }, leaseButtons(lease)));
+    return h('div', { class: 'holder', key: 'holder' }, h('p', {}, 'Held by ', h('strong', {}, lease.agent_id), ' for ', h('time', { datetime: lease.acquired_at, title: moment(lease.acquired_at) }, span(now() - Date.parse(lease.acquired_at))), `, fence ${lease.fence}`, lease.stale && [' ', badge('stale', 'bad')], lease.worktree_gone && [' ', badge('worktree gone', 'bad')]), bar(lease, at), lease.reason && h('p', { class: 'dim' }, '“', lease.reason, '”'), h('div', { class: 'buttons' }, leaseButtons(lease)));
 }
 /** For whoever cannot drag: the same from the keyboard. */
 function mover(id, about, at) {

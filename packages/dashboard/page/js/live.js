@@ -20,7 +20,7 @@ export function follow(hear) {
     const lead = () => {
         last = { kind: 'away' };
         return listen((news) => {
-            last = news.kind === 'news' ? last : news;
+            last = news.kind === 'news' || news.kind === 'board' ? last : news;
             channel.postMessage(news);
             hear(news);
         });
@@ -58,10 +58,11 @@ function listen(hear) {
     let timer = 0;
     let stopped = false;
     const open = () => {
-        source = new EventSource('/api/events');
+        source = new EventSource('/api/events?board=1');
         source.onopen = () => hear({ kind: 'open' });
         for (const name of ['claim', 'issue', 'changed', 'anew'])
             source.addEventListener(name, () => hear({ kind: 'news' }));
+        source.addEventListener('board', ({ data }) => hear({ kind: 'board', text: String(data) }));
         source.addEventListener('well', () => hear({ kind: 'open' }));
         source.addEventListener('trouble', ({ data }) => hear({ kind: 'trouble', text: reason(String(data)) }));
         source.onerror = () => {

@@ -3,7 +3,7 @@ import { h } from './dom.js';
 import { badge, empty, issueLink, when } from './parts.js';
 import { refine } from './route.js';
 import { clock, now } from './time.js';
-const DOORS = { jit: 'claim', jvs: 'worktree', ic: 'named lock', kc: 'turn' };
+const DOORS = { jit: 'claims, reservations and branches', jvs: 'worktrees', ic: 'named locks', kc: 'turns' };
 export function locks_(locks, route) {
     const only = route.query.get('door') ?? '';
     const wanted = (one) => only === '' || one.door === only;
@@ -12,7 +12,7 @@ export function locks_(locks, route) {
     const silent = locks.sources.filter((source) => wanted(source) && source.no_audit);
     return [
         h('h1', {}, 'All locks'),
-        h('form', { class: 'filters' }, h('label', {}, h('span', { class: 'dim' }, 'Show'), h('select', { name: 'door', on: { change } }, h('option', { value: '', selected: only === '' }, 'everything'), Object.entries(DOORS).map(([door, word]) => h('option', { value: door, selected: door === only }, `${word}s (${door})`))))),
+        h('form', { class: 'filters' }, h('label', {}, h('span', { class: 'dim' }, 'Show'), h('select', { name: 'door', on: { change } }, h('option', { value: '', selected: only === '' }, 'everything'), Object.entries(DOORS).map(([door, word]) => h('option', { value: door, selected: door === only }, `${word} (${door})`))))),
         locks.sources.filter((source) => source.problem).map(missing),
         h('section', { 'aria-labelledby': 'held' }, h('h2', { id: 'held' }, 'Held', h('span', { class: 'count' }, held.length)), held.length === 0 ? empty('Nobody holds anything.') : table(held)),
         h('section', { 'aria-labelledby': 'audit' }, h('h2', { id: 'audit' }, 'What happened', h('span', { class: 'count' }, audit.length)), silent.map((source) => h('p', { class: 'dim', key: `silent ${source.place}` }, `Nothing of ${source.place}: ${source.no_audit}.`)), audit.length === 0 ? empty('Nothing has happened.') : h('table', { class: 'locks' }, head(['When', 'What', 'By', 'To', 'Where']), h('tbody', {}, audit.map(entry)))),
@@ -36,7 +36,7 @@ function table(all) {
 function row(one) {
     const left = one.until === null ? null : Date.parse(one.until) - now();
     const bad = one.state !== 'held';
-    return h('tr', { key: `${one.door} ${one.place} ${one.name} ${one.fence}` }, cell('Kind', badge(DOORS[one.door] ?? one.door, one.door === 'jit' ? 'held' : ''), bad && [' ', badge(one.state, 'warn')]), cell('What', one.issue_id ? issueLink(one.issue_id, one.name, one.title ?? null) : h('code', {}, one.name)), cell('Holder', one.holder ?? 'unknown'), cell('Since', one.since === null ? 'unknown' : when(one.since)), cell('Ends in', left === null ? 'no deadline' : left <= 0 ? 'over' : h('span', { class: 'num' }, clock(left))), cell('Fence', h('span', { class: 'num' }, one.fence ?? '–')), cell('Where', h('span', { class: 'dim', title: one.place }, one.place)));
+    return h('tr', { key: `${one.door} ${one.place} ${one.name} ${one.fence}` }, cell('Kind', badge(one.kind.replace('_', ' '), one.door === 'jit' ? 'held' : ''), bad && [' ', badge(one.state, 'warn')]), cell('What', one.issue_id ? issueLink(one.issue_id, one.name, one.title ?? null) : h('code', {}, one.name)), cell('Holder', one.holder ?? 'unknown'), cell('Since', one.since === null ? 'unknown' : when(one.since)), cell('Ends in', left === null ? 'no deadline' : left <= 0 ? 'over' : h('span', { class: 'num' }, clock(left))), cell('Fence', h('span', { class: 'num' }, one.fence ?? '–')), cell('Where', h('span', { class: 'dim', title: one.place }, one.place)));
 }
 function entry(one, number) {
     return h('tr', { key: `${one.at} ${one.event} ${number}` }, cell('When', when(one.at)), cell('What', h('code', {}, one.event)), cell('By', one.by ?? 'unknown'), cell('To', one.name ?? '–'), cell('Where', h('span', { class: 'dim', title: one.place }, one.place)));

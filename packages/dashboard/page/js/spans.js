@@ -13,7 +13,8 @@ function begin(event, came) {
     return {
         lease: payload.lease_id,
         subject,
-        handle: event.handle ?? subject,
+        isIssue: payload.issue_id !== undefined,
+        handle: event.handle ?? payload.pattern ?? subject,
         title: event.title ?? (payload.resource ? '' : 'an issue that is not here'),
         agent: payload.agent_id,
         worktree: payload.worktree_id,

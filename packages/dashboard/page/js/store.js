@@ -1,11 +1,14 @@
 // What the page knows: the board, and what the open view wants besides. A document replaces the one before as a whole or not
 // at all, and what is known stays when the server is away.
 import { Away, get, getChanged, Refused } from './api.js';
+import { patched } from './delta.js';
 import { now } from './time.js';
 export const known = { line: 'starting', why: '', board: null };
 const AGAIN_MS = 2000;
 /** Without any news it is asked all the same: a claim can end without anybody saying so. */
 const AT_LATEST_MS = 30_000;
+/** After news the board comes by itself; if it does not, it is asked for. */
+const TOLD_MS = 2000;
 /** Something that is fetched again when there is news, one request at a time, the last answer always being the newest. */
 class Fetched {
     changed;
@@ -34,6 +37,13 @@ class Fetched {
             return;
         }
         void this.#run(this.#load);
+    }
+    /** Takes what was told. */
+    take(value) {
+        this.value = value;
+        this.error = '';
+        heard();
+        this.changed();
     }
     async #run(load) {
         this.#running = true;
@@ -81,14 +91,14 @@ function failed(error) {
     else if (error instanceof Away)
         known.line = 'away';
     else if (error instanceof Refused && error.status >= 500)
-        [known.line, known.why, refusing] = ['trouble', error.message, true];
+        [known.line, known.why, refusing] = ['trouble', named(error.message), true];
     // What was refused would be refused again; whoever is away may come back at any moment.
     const soon = known.line === 'away' || known.line === 'trouble';
     window.clearTimeout(again);
     again = window.setTimeout(refresh, soon ? AGAIN_MS : AT_LATEST_MS);
     if (!(error instanceof Refused || error instanceof Away))
         return String(error);
-    return error instanceof Refused && error.hint ? `${error.message}. ${error.hint}` : error.message;
+    return named(error instanceof Refused && error.hint ? `${error.message} (${error.hint})` : error.message);
 }
 /** The server has answered. What the events told of is over when they say so. */
 function heard() {
@@ -100,8 +110,10 @@ export function start(onChange) {
     changed = onChange;
     window.setInterval(() => document.hidden || locks.refresh(), OTHERS_MS);
     board.want(async () => {
-        const found = await getChanged('/api/board', tag);
-        if (!found)
+        const before = tag;
+        const found = await getChanged('/api/board', before);
+        // What was told meanwhile is not older, and what comes after it is told as well.
+        if (!found || tag !== before)
             return null;
         tag = found.tag;
         return found.document.board;
@@ -109,8 +121,37 @@ export function start(onChange) {
 }
 /** Looks at everything again that is shown. */
 export function refresh() {
-    for (const one of [board, detail, graph, events, locks])
+    board.refresh();
+    refreshView();
+}
+function refreshView() {
+    for (const one of [detail, graph, events, locks])
         one.refresh();
+}
+let told = 0;
+/** Something has happened: how the board changes by it is about to be told. */
+export function awaitBoard() {
+    if (told === 0)
+        told = window.setTimeout(() => ((told = 0), board.refresh()), TOLD_MS);
+    refreshView();
+}
+/** How the board has changed. */
+export function takeBoard(text) {
+    window.clearTimeout(told);
+    told = 0;
+    const delta = JSON.parse(text);
+    if (delta.to === tag)
+        return;
+    const next = known.board && patched(known.board, tag, delta);
+    if (!next)
+        return board.refresh();
+    tag = delta.to;
+    board.take(next);
+}
+/** Words of the server for whoever reads them: it names issues by their ids, people know them by their handles. */
+export function named(text) {
+    const handles = new Map(known.board?.issues.map((card) => [card.id, card.handle]));
+    return text.replace(/(\blease )?\b([0-9A-HJKMNP-TV-Z]{26})\b(?!\/)/g, (all, lease, id) => handles.get(id) ?? (lease ? 'lease' : all));
 }
 export function setLine(line, why = '') {
     if (known.line === 'locked' && line !== 'live')

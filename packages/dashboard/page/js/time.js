@@ -36,10 +36,14 @@ export function ago(iso) {
     const ms = now() - Date.parse(iso);
     return ms < 1500 ? 'just now' : `${span(ms)} ago`;
 }
+// Made once: each takes longer to make than a page takes to be drawn.
+const TIME = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit', second: '2-digit' });
+const DAY = new Intl.DateTimeFormat(undefined, { month: 'short', day: 'numeric' });
 /** A moment of this place's day, with the date if it is not today's. */
 export function moment(at) {
     const date = new Date(at);
-    const time = date.toLocaleTimeString(undefined, { hour: '2-digit', minute: '2-digit', second: '2-digit' });
+    if (Number.isNaN(date.getTime()))
+        return String(at);
     const today = new Date(now()).toDateString() === date.toDateString();
-    return today ? time : `${date.toLocaleDateString(undefined, { month: 'short', day: 'numeric' })}, ${time}`;
+    return today ? TIME.format(date) : `${DAY.format(date)}, ${TIME.format(date)}`;
 }
