@@ -6,7 +6,7 @@ mod crowd;
 mod day;
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use crate::ground::{Contender, Failure, Ground, rounds, timed};
@@ -104,18 +104,29 @@ struct Site {
     plain: PathBuf,
     tracked: PathBuf,
     memory: PathBuf,
+    /// What is claimed by commands.
+    issue: String,
+}
+
+/// Makes an issue, and says which.
+fn issue_of(program: &Path, at: &Path) -> Result<String, Failure> {
+    let mut command = command(program, at);
+    let made = dressed(command.stdout(Stdio::piped())).args(["-q", "create", "one"]).output()?;
+    let issue = String::from_utf8(made.stdout)?.trim().to_owned();
+    if issue.is_empty() { Err("no issue could be made".into()) } else { Ok(issue) }
 }
 
 impl Site {
     fn new(ground: &Ground) -> Result<Self, Failure> {
         let folder = ground.folder("machines")?;
         let at = |name: &str| folder.join(name);
-        let site = Self {
+        let mut site = Self {
             program: shipped(ground, "jit")?,
             origin: at("origin.git"),
             plain: at("plain"),
             tracked: at("tracked"),
             memory: at("memory"),
+            issue: String::new(),
         };
         std::fs::create_dir_all(&site.memory)?;
         let origin = site.origin.to_string_lossy().into_owned();
@@ -128,6 +139,7 @@ impl Site {
         }
         site.jit(&["init"])?;
         site.jit(&["engine", "init", "git", "--ref", "refs/worktree/jit/commands"])?;
+        site.issue = issue_of(&site.program, &site.tracked)?;
         Ok(site)
     }
 
@@ -201,15 +213,8 @@ impl Site {
     }
 
     fn command(&self) -> Result<Duration, Failure> {
-        let issue = "01K8AAAAAADRAW000000000001";
-        if !self.tracked.join(".jit/issues").join(issue).exists() {
-            let line = format!("{{\"id\":\"{issue}\",\"title\":\"one\"}}\n");
-            std::fs::write(self.memory.join("issues.jsonl"), line)?;
-            let file = self.memory.join("issues.jsonl").to_string_lossy().into_owned();
-            self.jit(&["import", &file])?;
-        }
-        let took = timed(|| self.jit(&["claim", "acquire", issue]))?;
-        self.jit(&["claim", "release", issue])?;
+        let took = timed(|| self.jit(&["claim", "acquire", &self.issue]))?;
+        self.jit(&["claim", "release", &self.issue])?;
         Ok(took)
     }
 }

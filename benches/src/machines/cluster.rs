@@ -15,7 +15,7 @@ use holdfast_remote::{Settings, Shared};
 use holdfast_sys::Sys;
 use holdfast_trial::etcd::Cluster;
 
-use super::{COUNTER, crowd, day, taken};
+use super::{COUNTER, crowd, day, issue_of, taken};
 use crate::ground::{Contender, Failure, Ground, rounds, timed};
 use crate::landing::dressed;
 use crate::process::{command, shipped, succeed};
@@ -107,24 +107,22 @@ fn claim(ground: &Ground, folder: &Path, cluster: &Cluster) -> Result<Vec<Row>, 
 struct Commands {
     program: PathBuf,
     at: PathBuf,
+    issue: String,
 }
-
-const ISSUE: &str = "01K8AAAAAADRAW000000000001";
 
 impl Commands {
     /// One whose claims are in etcd, or its own.
     fn new(ground: &Ground, at: &Path, url: Option<&str>) -> Result<Self, Failure> {
         std::fs::create_dir_all(at)?;
-        let commands = Self { program: shipped(ground, "jit")?, at: at.to_path_buf() };
+        let mut commands =
+            Self { program: shipped(ground, "jit")?, at: at.to_path_buf(), issue: String::new() };
         succeed(dressed(&mut command("git", at)).args(["init", "-q", "-b", "main"]))?;
         succeed(dressed(&mut command("git", at)).args(["commit", "-q", "--allow-empty", "-m", "first"]))?;
         commands.jit(&["init"])?;
         if let Some(url) = url {
             commands.jit(&["engine", "init", "etcd", "--endpoints", url, "--namespace", "commands"])?;
         }
-        let issues = at.with_extension("jsonl");
-        std::fs::write(&issues, format!("{{\"id\":\"{ISSUE}\",\"title\":\"one\"}}\n"))?;
-        commands.jit(&["import", &issues.to_string_lossy()])?;
+        commands.issue = issue_of(&commands.program, at)?;
         Ok(commands)
     }
 
@@ -133,8 +131,8 @@ impl Commands {
     }
 
     fn claim(&self) -> Result<Duration, Failure> {
-        let took = timed(|| self.jit(&["claim", "acquire", ISSUE]))?;
-        self.jit(&["claim", "release", ISSUE])?;
+        let took = timed(|| self.jit(&["claim", "acquire", &self.issue]))?;
+        self.jit(&["claim", "release", &self.issue])?;
         Ok(took)
     }
 }
@@ -214,7 +212,7 @@ impl Bare {
     }
 
     fn txn(&mut self) -> Result<(), Failure> {
-        let value = "eA==".repeat(300);
+        let value = "eHh4".repeat(300);
         let body = format!(
             r#"{{"success":[{{"request_put":{{"key":"YmFyZQ==","value":"{value}"}}}},{{"request_put":{{"key":"YmFyZTI=","value":"{value}"}}}}]}}"#
         );

@@ -5,7 +5,6 @@ use std::path::PathBuf;
 use serde_json::{Value, json};
 
 use crate::code::Code;
-use crate::target::ORIGIN;
 
 /// How many files are named.
 const MOST_NAMED: usize = 20;
@@ -131,7 +130,10 @@ pub enum NotPushed {
     /// The remote does not take it, for another branch.
     Branch,
     /// The branch has commits there that are not here.
-    Behind,
+    Behind {
+        /// What brings them.
+        pull: String,
+    },
     /// A hook of this clone says no.
     Hook,
     /// Somebody else was granted the issue since.
@@ -144,19 +146,19 @@ pub enum NotPushed {
 impl NotPushed {
     const fn who(&self) -> &'static str {
         match self {
-            Self::Target | Self::Branch | Self::Behind => "the remote",
+            Self::Target | Self::Branch | Self::Behind { .. } => "the remote",
             Self::Hook => "a hook of this clone",
             Self::Displaced { .. } => "jit",
         }
     }
 
-    fn hint(&self, branch: &str) -> String {
+    fn hint(&self) -> String {
         match self {
             Self::Target => "jit config set landing.via review, if the branch takes no pushes".into(),
             Self::Branch => {
                 "git switch -c NAME and jit push, if only the branch of that name takes no pushes".into()
             }
-            Self::Behind => format!("git pull --rebase {ORIGIN} {branch}, then jit push"),
+            Self::Behind { pull } => format!("{pull}, then jit push"),
             Self::Hook => "mend what the hook names, then try again: nothing was pushed".into(),
             Self::Displaced { handle } => format!(
                 "jit issue show {handle} shows what became of it; if these commits are still wanted: \
@@ -213,7 +215,7 @@ impl LandError {
             Self::GateFailed { .. } => {
                 "mend it and run jit finish again: branch and claim are as they were".into()
             }
-            Self::PushRefused { kind, branch, .. } => kind.hint(branch),
+            Self::PushRefused { kind, .. } => kind.hint(),
             Self::NothingLanded(handle) => format!("jit reopen {handle}, without --revert"),
             Self::Landed(handle) => {
                 format!("jit start begins the next one; jit reopen {handle} opens it again")

@@ -78,8 +78,8 @@ pub fn push(session: &Session) -> Result<Pushed> {
     }
     let follows = onto.is_none_or(|onto| plumbing.base(&onto, &tip).is_ok_and(|base| base == Some(onto)));
     if !follows {
-        let why = "it has commits there that are not here".to_owned();
-        return Err(LandError::PushRefused { branch, why, kind: NotPushed::Behind }.into());
+        let (why, kind) = ("it has commits there that are not here".to_owned(), behind(&branch));
+        return Err(LandError::PushRefused { branch, why, kind }.into());
     }
     let target = Target::find(&session.caller, repository, session.config())?;
     let lands = target.is_some_and(|target| target.branch == branch);
@@ -96,7 +96,7 @@ fn fenced(shared: &SharedClaims, claims: &[Claim], along: &Along, lands: bool, b
     match shared.publish(claims, along, lands) {
         Err(StoreError::Shared { trouble: Trouble::Behind, .. }) => {
             let why = "somebody else pushed at the same moment".to_owned();
-            Err(refused(why, NotPushed::Behind).into())
+            Err(refused(why, behind(branch)).into())
         }
         Err(StoreError::Shared { trouble: Trouble::Refused, what }) => {
             Err(refused(what, NotPushed::Branch).into())
@@ -144,6 +144,10 @@ fn refuse_granted_since(session: &Session, issues: &Issues<'_>, id: IssueId, bra
     }
 }
 
+fn behind(branch: &str) -> NotPushed {
+    NotPushed::Behind { pull: format!("git pull --rebase {ORIGIN} {branch}") }
+}
+
 fn plain(session: &Session, plumbing: &Plumbing<'_>, branch: &str) -> Result<()> {
     let mut git = plumbing.remote_git()?;
     if let Some(agent) = session.known_agent() {
@@ -155,6 +159,6 @@ fn plain(session: &Session, plumbing: &Plumbing<'_>, branch: &str) -> Result<()>
     }
     let why = String::from_utf8_lossy(&said.stderr).trim().to_owned();
     // What git itself does not send, because it would replace what is there.
-    let kind = if why.contains("[rejected]") { NotPushed::Behind } else { NotPushed::Branch };
+    let kind = if why.contains("[rejected]") { behind(branch) } else { NotPushed::Branch };
     Err(LandError::PushRefused { branch: branch.to_owned(), why, kind }.into())
 }
