@@ -6,8 +6,12 @@
 pub mod args;
 pub mod bench;
 pub mod compiler;
+pub mod fixtures;
 pub mod fuzz;
+pub mod package;
+pub mod picture;
 pub mod programs;
+pub mod release;
 pub mod repository;
 pub mod site;
 pub mod suite;
