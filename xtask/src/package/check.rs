@@ -109,7 +109,7 @@ fn debian(target: &Path, made: &Made, deb: &Path) -> Result<String, String> {
             let inside = scratch.path().join("tmp/holdfast.deb");
             std::fs::copy(deb, &inside).map_err(|why| format!("{}: {why}", inside.display()))?;
             let install = "cd /root\ndpkg --install /tmp/holdfast.deb >/dev/null\ndpkg --verify holdfast";
-            let remove = "dpkg --remove holdfast >/dev/null\n! command -v jit";
+            let remove = "dpkg --remove holdfast >/dev/null\ntest ! -e /usr/bin/jit";
             let whole = format!("{}\n{UNITS}\n{remove}\n", script("/usr", &made.version, install));
             root::inside(scratch.path(), &whole)?;
             Ok("installed, used and removed in a fresh Debian".into())
