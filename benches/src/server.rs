@@ -1,5 +1,5 @@
 //! What whoever looks through `jit-server` waits for, and what it costs while nobody does: the board of ten thousand issues against
-//! the command, events to a hundred followers, memory, and the processor of a server that has nothing to do.
+//! the command, events and boards to a hundred followers, memory, the processor of a server that has nothing to do, and the page.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -25,6 +25,8 @@ const MEMORY_AT_MOST_KB: u64 = 100 << 10;
 /// Ticks of the processor, of which there are a hundred in a second.
 const IDLE: Duration = Duration::from_secs(10);
 const IDLE_AT_MOST: f64 = 0.002;
+const WEIGHT_AT_MOST: u64 = 60 << 10;
+const DASHBOARD: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../packages/dashboard");
 
 /// A server, which ends with this.
 struct Server {
@@ -55,8 +57,12 @@ pub(crate) fn run(ground: &Ground) -> Result<Vec<Row>, Failure> {
     let mut rows = boards(&server, &at, &jit)?;
     let issue = issue(&at)?;
     let news = server.follow()?;
-    rows.push(latency(&at, &issue, &jit, &news)?);
-    let memory = server.status("VmRSS:")?;
+    let (events, boards) = latency(&at, &issue, &jit, &news)?;
+    rows.extend([
+        told("a claim, from the log to 100 followers", events),
+        told("the same, to their boards", boards),
+    ]);
+    let memory = server.status("VmHWM:")?;
     rows.push(figure(
         "memory, 100 followers, 10 k issues",
         format!("{} MB", memory >> 10),
@@ -70,7 +76,38 @@ pub(crate) fn run(ground: &Ground) -> Result<Vec<Row>, Failure> {
         format!("{:.2} %", share * 100.0),
         ("≤ 0.2 %", share <= IDLE_AT_MOST),
     ));
+    rows.push(weight()?);
+    rows.extend(paint(&server, &at));
     Ok(rows)
+}
+
+/// What a browser loads once, compressed.
+fn weight() -> Result<Row, Failure> {
+    let page = Path::new(DASHBOARD).join("page");
+    let weighed = command("sh", &page)
+        .args(["-c", "find . -type f -exec sh -c 'gzip -9c \"$1\" | wc -c' sh {} \\;"])
+        .stdout(Stdio::piped())
+        .output()?;
+    let sizes = String::from_utf8(weighed.stdout)?;
+    let weight = sizes.lines().map(str::parse::<u64>).sum::<Result<u64, _>>()?;
+    let words = format!("{:.1} KB", weight as f64 / 1024.0);
+    Ok(figure("the page, compressed", words, ("≤ 60 KB", (1..=WEIGHT_AT_MOST).contains(&weight))))
+}
+
+/// How long a browser takes to show something, and to show the issues.
+fn paint(server: &Server, at: &Path) -> [Row; 2] {
+    let url = format!("http://{}/#token={}", server.address, server.token);
+    let mut node = command("node", Path::new(DASHBOARD));
+    node.args(["tests/paint.mjs", &url]).env("HOME", at).stdout(Stdio::piped());
+    let said = node.output().ok().filter(|said| said.status.success());
+    let said = said.map(|said| String::from_utf8_lossy(&said.stdout).into_owned()).unwrap_or_default();
+    let mut spans = said.split_whitespace().map(|ms| format!("{ms} ms"));
+    let works = ["something of the page is seen, 10 k issues", "its issues are seen, 10 k issues"];
+    works.map(|work| {
+        let none = || "not measured: needs Chromium, and npm ci in packages/dashboard".to_owned();
+        let ours = spans.next().unwrap_or_else(none);
+        Row { work: work.into(), peer: "–".into(), ours, ratio: None, aim: Aim::None }
+    })
 }
 
 /// The board after a change and without one, against the command.
@@ -104,27 +141,39 @@ fn boards(
     rows.into_iter().collect::<Option<Vec<Row>>>().ok_or_else(|| "nothing was measured".into())
 }
 
-/// From the moment that the log was written to the moment that a follower hears of it.
+/// What a follower hears: that something happened, or how the board has changed by it.
+enum Heard {
+    Claim(SystemTime),
+    Board(SystemTime),
+}
+
+/// From the moment that the log was written to the moments that followers hear of it, and have it on their boards.
 fn latency(
     at: &Path,
     issue: &str,
     jit: &dyn Fn(&[&str]) -> Result<(), Failure>,
-    news: &Receiver<SystemTime>,
-) -> Result<Row, Failure> {
-    let mut took = Vec::new();
+    news: &Receiver<Heard>,
+) -> Result<(Vec<Duration>, Vec<Duration>), Failure> {
+    let (mut claims, mut boards) = (Vec::new(), Vec::new());
     for number in 0..CLAIMS {
         jit(&["-q", "claim", if number % 2 == 0 { "acquire" } else { "release" }, issue])?;
         let written = std::fs::metadata(at.join(".git/jit/claims.jsonl"))?.modified()?;
-        for _ in 0..FOLLOWERS {
-            let heard = news.recv_timeout(Duration::from_secs(10))?;
-            took.push(heard.duration_since(written).unwrap_or_default());
+        for _ in 0..2 * FOLLOWERS {
+            match news.recv_timeout(Duration::from_secs(10))? {
+                Heard::Claim(heard) => claims.push(heard.duration_since(written)?),
+                Heard::Board(heard) => boards.push(heard.duration_since(written)?),
+            }
         }
     }
+    Ok((claims, boards))
+}
+
+fn told(work: &str, mut took: Vec<Duration>) -> Row {
     took.sort();
-    let share = |part: usize| took.get((took.len() - 1) * part / 100).copied().unwrap_or_default();
+    let share = |part: usize| took.get((took.len() - 1) * part / 100).copied().unwrap_or(Duration::MAX);
     let (half, most) = (share(50), share(99));
     let words = format!("{} (99 of 100: {})", time(half.as_secs_f64()), time(most.as_secs_f64()));
-    Ok(figure("a claim, from the log to 100 followers", words, ("99 of 100 ≤ 1 s", most <= LATENCY_AT_MOST)))
+    figure(work, words, ("99 of 100 ≤ 1 s", most <= LATENCY_AT_MOST))
 }
 
 fn figure(work: &str, ours: String, (words, met): (&str, bool)) -> Row {
@@ -171,11 +220,11 @@ impl Server {
         if whole.starts_with(b"HTTP/1.1 200") { Ok(()) } else { Err(format!("{path} was refused").into()) }
     }
 
-    /// Many who follow what happens; when each of them hears of a claim.
-    fn follow(&self) -> Result<Receiver<SystemTime>, Failure> {
+    /// Many who follow what happens, as a page does; when each of them hears of a claim, and has it on its board.
+    fn follow(&self) -> Result<Receiver<Heard>, Failure> {
         let (tell, heard) = channel();
         for _ in 0..FOLLOWERS {
-            let mut lines = self.ask("/api/events", "")?;
+            let mut lines = self.ask("/api/events?board=1", "")?;
             let mut line = String::new();
             while !line.starts_with(": here") {
                 line.clear();
@@ -185,8 +234,21 @@ impl Server {
             }
             let tell = tell.clone();
             std::thread::spawn(move || {
+                let mut expects = false;
                 for line in lines.lines().map_while(Result::ok) {
-                    if line == "event: claim" && tell.send(SystemTime::now()).is_err() {
+                    let now = SystemTime::now();
+                    let news = match line.as_str() {
+                        "event: claim" => {
+                            expects = true;
+                            Heard::Claim(now)
+                        }
+                        "event: board" if expects => {
+                            expects = false;
+                            Heard::Board(now)
+                        }
+                        _ => continue,
+                    };
+                    if tell.send(news).is_err() {
                         return;
                     }
                 }

@@ -11,6 +11,7 @@ mod delta;
 mod gatekeeper;
 mod guests;
 mod locks;
+mod message;
 mod metrics;
 mod openapi;
 mod pages;

@@ -1,7 +1,6 @@
 //! `/api/events`: what happens, to a follower that may be slow, may go away and may come back. Nobody waits for it: it has a
 //! few messages of room, and whoever falls too far behind is told to begin anew.
 
-use std::fmt::Write as _;
 use std::future::pending;
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,6 +16,7 @@ use tokio::sync::mpsc::{Sender, channel};
 use tokio::time::{Instant, interval_at};
 
 use crate::body::Answer;
+use crate::message::event;
 use crate::problem::Problem;
 use crate::query::Query;
 use crate::watch::{Follower, Told, Watch};
@@ -91,11 +91,6 @@ async fn board(boards: &mut Option<Receiver<Bytes>>) -> Bytes {
     }
 }
 
-/// How the board has changed, as all are told of it.
-pub(crate) fn changed(delta: &str) -> Bytes {
-    event("board", None, delta).into()
-}
-
 fn message(one: &Happened) -> String {
     let name = match one.kind {
         Kind::Claim => "claim",
@@ -107,14 +102,4 @@ fn message(one: &Happened) -> String {
 /// That the place of a follower is not known, so that it has to look at everything again.
 fn anew(cursor: &str) -> String {
     event("anew", Some(cursor), "{}")
-}
-
-/// One message. Neither a cursor nor a JSON document has the end of a line in it.
-fn event(name: &str, id: Option<&str>, data: &str) -> String {
-    let mut text = format!("event: {name}\n");
-    if let Some(id) = id {
-        let _ = writeln!(text, "id: {id}");
-    }
-    let _ = write!(text, "data: {data}\n\n");
-    text
 }

@@ -17,9 +17,9 @@ use tokio::sync::{broadcast, oneshot};
 
 use crate::body::Made;
 use crate::delta::Cards;
+use crate::message::event;
 use crate::metrics::{self, Tally};
 use crate::problem::{Own, Problem};
-use crate::stream;
 
 /// How often it is looked while somebody follows: where the system tells of changes, and where it does not. What another
 /// machine writes is told by none.
@@ -248,7 +248,7 @@ impl Watch {
         if let Some(before) = worked.as_ref().filter(|_| self.boards.receiver_count() > 0) {
             let delta = before.cards.delta(&cards, document, &before.tag, &tag);
             // Nobody may be there to hear it any more.
-            let _ = self.boards.send(stream::changed(&delta.map_err(bug)?));
+            let _ = self.boards.send(event("board", None, &delta.map_err(bug)?).into());
         }
         let made = Made { text: text.clone(), tag: Some(tag.clone()) };
         *worked = Some(Worked { traces, looked, at: now, ends_ms, text, tag, cards });

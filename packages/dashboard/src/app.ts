@@ -26,6 +26,9 @@ const $ = (selector: string) => document.querySelector(selector) as HTMLElement;
 
 // ---- showing
 
+/** After how many seconds bars run down where nobody works with the page. */
+const BESIDE = 5;
+
 let route: Route = here();
 let asked = '';
 let painted = 0;
@@ -71,7 +74,7 @@ function view(): Child {
     case 'board':
       return board ? h('div', { key: 'board' }, board_(board, route)) : waiting;
     case 'issue':
-      return h('div', { key: `issue ${route.id}` }, failed(detail.error), detail.value ? issue(detail.value, board) : detail.error ? notHere() : waiting);
+      return h('div', { key: `issue ${route.id}` }, !detail.value && detail.error && h('h1', {}, 'Not here'), failed(detail.error), detail.value ? issue(detail.value, board) : detail.error ? h('p', {}, h('a', { class: 'button', href: href('board') }, 'To the board')) : waiting);
     case 'graph':
       return h('div', { key: 'graph' }, failed(graph.error), graph.value ? graph_(graph.value, route) : !graph.error && waiting);
     case 'history':
@@ -81,11 +84,6 @@ function view(): Child {
     default:
       return [h('h1', {}, 'Not here'), empty('There is no such view.')];
   }
-}
-
-/** What is left where there is nothing to show. */
-function notHere(): Child {
-  return [h('h1', {}, 'Not here'), h('p', {}, h('a', { href: href('board') }, 'To the board'))];
 }
 
 /** Asks for what the view needs besides the board, when another one is opened. */
@@ -230,10 +228,13 @@ async function main(): Promise<void> {
     else if (news.kind === 'open') setLine('live');
     if (!document.hidden && news.kind !== 'away') refresh();
   });
-  // Bars run down and moments go by.
+  // Bars run down and moments go by: every second for whoever works with the page, less often in a window beside others.
+  let seconds = 0;
   window.setInterval(() => {
+    seconds += 1;
     const runs = route.view === 'now' ? (known.board?.agents.length ?? 0) > 0 : ['issue', 'locks'].includes(route.view);
-    if (!document.hidden && known.board && runs) paint();
+    if (document.hidden || !known.board || !runs) return;
+    if (document.hasFocus() || seconds % BESIDE === 0) paint();
   }, 1000);
 }
 

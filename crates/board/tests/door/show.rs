@@ -65,7 +65,9 @@ fn what_happens_in_a_shell_is_seen_and_keys_act() {
     terminal.press(&["1", "Down", "r"]);
     terminal.until("y/n");
     terminal.press(&["y"]);
-    terminal.until_that("why not", |seen| seen.contains("held by agent:c") && !seen.contains("y/n"));
+    let seen =
+        terminal.until_that("why not", |seen| seen.contains("held by agent:c") && !seen.contains("y/n"));
+    assert!(!seen.contains(&one), "people know its handle: {seen}");
     let status = bench.jit(&["--json", "claim", "status", "--issue", &one]).ok().json();
     assert_eq!(status["leases"][0]["agent_id"], "agent:c");
 }

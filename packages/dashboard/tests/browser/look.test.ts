@@ -5,7 +5,7 @@ import { mkdirSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { go, launch, open, sees, type Started, type Tab } from '../support/browsers.js';
+import { answer, go, isClosed, launch, open, openApart, openLocked, press, sees, type Started, type Tab } from '../support/browsers.js';
 import { orchard, type Orchard } from '../support/orchard.js';
 import { World } from '../support/world.js';
 
@@ -25,6 +25,12 @@ let world: World;
 let trees: Orchard;
 let browser: Started;
 let tab: Tab;
+/** A page that is refused something, which a browser complains about. */
+let busy: Tab;
+/** A repository in which nothing has happened, and a page that does not know the token. */
+let bare: World;
+let blank: Tab;
+let stranger: Tab;
 
 beforeAll(async () => {
   world = new World();
@@ -35,11 +41,16 @@ beforeAll(async () => {
   world.other('kc_cli', ['doc', 'add', vault, 'chapter-1']);
   world.other('kc_cli', ['lineage', 'lock', 'acquire', vault, 'chapter-1', 'bert']);
   tab = await open(browser, await world.serve('--also', vault, '--also', join(world.root, 'nowhere')));
+  busy = await openApart(browser, world.url);
+  bare = new World();
+  blank = await openApart(browser, await bare.serve());
+  stranger = await openLocked(browser, bare.url.replace(/#.*/, ''));
 });
 
 afterAll(async () => {
   await browser?.close();
   await world?.end();
+  await bare?.end();
 });
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
@@ -77,7 +88,7 @@ describe.each([
 ] as const)('%s at %i pixels', (scheme, width, height) => {
   const views = () =>
     [
-      ['now', '#/now', 'Needs a person'],
+      ['now', '#/now', 'agent:bert asks to evict agent:eli'],
       ['board', '#/board', 'In progress'],
       ['issue', `#/issue/${trees.press}`, 'Repair the cider press'],
       ['graph', '#/graph', 'also what is over'],
@@ -98,4 +109,69 @@ describe.each([
     }
     expect(complaints).toEqual([]);
   });
+
+  const fits = async (tab: Tab, name: string) => {
+    expect(await tab.page.evaluate(wide), name).toEqual([]);
+    expect(await barriers(tab), name).toEqual([]);
+    await picture(tab, `${name}-${scheme}-${width}`);
+  };
+
+  const resize = async ({ page }: Tab) => {
+    await page.emulateMediaFeatures([{ name: 'prefers-color-scheme', value: scheme }]);
+    await page.setViewport({ width, height });
+  };
+
+  // In between, only the views: what is left is the same parts.
+  if (width === 1280) return;
+
+  test('so does what is asked, and what is refused', async () => {
+    await resize(busy);
+    await go(busy.page, '#/now');
+    await press(busy.page, 'Keys', 'header');
+    await fits(busy, 'keys');
+    await busy.page.keyboard.press('Escape');
+    await isClosed(busy.page);
+    await press(busy.page, 'Approve');
+    await fits(busy, 'approve');
+    await busy.page.keyboard.press('Escape');
+    await isClosed(busy.page);
+    await go(busy.page, `#/issue/${trees.fence}`);
+    await press(busy.page, 'Claim');
+    // Longer than any claim may be.
+    await answer(busy.page, { ttl: '99999999' });
+    await busy.page.waitForSelector('dialog .refusal');
+    await fits(busy, 'refused');
+    await busy.page.keyboard.press('Escape');
+    await isClosed(busy.page);
+    await go(busy.page, '#/issue/01K8ZZZZZZ0000000000000001');
+    await sees(busy.page, 'there is no issue');
+    await fits(busy, 'no-issue');
+  });
+
+  test('so does what is empty, and what is locked', async () => {
+    await resize(blank);
+    const empty = [['now', 'Nobody holds'], ['board', 'There is no issue yet'], ['graph', 'No open issue depends'], ['history', 'Nobody'], ['locks', 'Nobody holds anything']] as const;
+    for (const [name, words] of empty) {
+      await go(blank.page, `#/${name}`);
+      await sees(blank.page, words);
+      await fits(blank, `empty-${name}`);
+    }
+    await resize(stranger);
+    await sees(stranger.page, 'Who are you?');
+    await fits(stranger, 'locked');
+    expect(blank.complaints).toEqual([]);
+  });
+});
+
+test('a server that is gone is said at every size', async () => {
+  await bare.kill();
+  for (const [scheme, width] of [['light', 390], ['dark', 390], ['light', 1920], ['dark', 1920]] as const) {
+    await blank.page.emulateMediaFeatures([{ name: 'prefers-color-scheme', value: scheme }]);
+    await blank.page.setViewport({ width, height: 800 });
+    await go(blank.page, '#/now');
+    await sees(blank.page, 'does not answer', '#banner');
+    expect(await blank.page.evaluate(wide)).toEqual([]);
+    expect(await barriers(blank)).toEqual([]);
+    await picture(blank, `away-${scheme}-${width}`);
+  }
 });

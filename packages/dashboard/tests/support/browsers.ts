@@ -63,6 +63,14 @@ export async function openApart({ browser }: Started, url: string): Promise<Tab>
   return watch(await context.newPage(), url, { width: 1280, height: 900 });
 }
 
+/** A page in a window of its own that nobody gave the token. */
+export async function openLocked({ browser }: Started, url: string): Promise<Tab> {
+  const context = await browser.createBrowserContext();
+  const page = await context.newPage();
+  await page.goto(url);
+  return { page, complaints: [] };
+}
+
 async function watch(page: Page, url: string, size: { width: number; height: number }): Promise<Tab> {
   const complaints: string[] = [];
   page.on('console', (message) => {

@@ -1,5 +1,7 @@
 // A day in an orchard: several agents, one that died, gates that failed, takeovers and evictions, for views and pictures.
 
+import { appendFileSync } from 'node:fs';
+import { join } from 'node:path';
 import type { World } from './world.js';
 
 export interface Orchard {
@@ -52,5 +54,55 @@ export async function orchard(world: World): Promise<Orchard> {
   world.jit(['claim', 'acquire', graft, '--ttl', '1200'], 'agent:dora', three);
   world.jit(['issue', 'update', graft, '--state', 'in_progress'], 'agent:dora', three);
   world.git(['worktree', 'remove', '--force', three]);
+  await farm(world);
   return { prune, graft, press, fence, cider };
+}
+
+const WORK: readonly (readonly [string, ...string[]])[] = [
+  ['Clean the gutters of the barn', '--label', 'barn'],
+  ['Sharpen the secateurs and the saws', '--label', 'tools', '--priority', 'low'],
+  ['Count the hives after the winter and write down which of them are weak', '--label', 'bees,spring'],
+  ['Fetch straw from the neighbour'],
+  ['Oil the hinges of the big gate', '--label', 'fences,tools,barn,autumn,rust', '--priority', 'low'],
+  ['Test the soil at the brook', '--label', 'trees', '--priority', 'high'],
+  ['Replace the pump', '--label', 'machines', '--priority', 'critical', '--description', 'It leaks.'],
+  ['Sow clover between the rows', '--label', 'spring'],
+  ['Paint the shutters'],
+  ['Stack the firewood', '--label', 'barn'],
+  ['Take the honey off', '--label', 'bees'],
+  ['Label the jars', '--label', 'bees'],
+  ['Sort the apples for the market', '--label', 'trees,market'],
+  ['Ask the market for a stall in October', '--label', 'market', '--priority', 'high'],
+  ['Mow the meadow before the fair'],
+  ['Mend the roof of the shed', '--label', 'barn', '--priority', 'high'],
+  ['Order rootstock for the nursery', '--label', 'trees'],
+  ['Teach the new hands how to prune', '--label', 'trees'],
+  ['Plan the rows of the nursery', '--label', 'trees,spring'],
+  ['Service the tractor', '--label', 'machines'],
+  ['Donaudampfschifffahrtsgesellschaftskapitänsmützenaufbewahrungsschrank_without_any_place_to_break'],
+  ['Write the report for the council'],
+  ['Wash the crates', '--label', 'market'],
+];
+
+/** Thirty issues in all, some of them done, two more agents, somebody who asks to evict one, and a gate that failed noticed. */
+async function farm(world: World): Promise<void> {
+  const issues = WORK.map(([title, ...more]) => world.issue(title, ...more));
+  for (const done of issues.slice(0, 6)) {
+    world.jit(['claim', 'acquire', done], 'agent:eli');
+    world.jit(['issue', 'update', done, '--state', 'done'], 'agent:eli');
+    world.jit(['claim', 'release', done], 'agent:eli');
+  }
+  const [pump = '', clover = ''] = issues.slice(6);
+  world.jit(['claim', 'acquire', pump, '--ttl', '7200'], 'agent:eli');
+  world.jit(['issue', 'update', pump, '--state', 'in_progress'], 'agent:eli');
+  world.jit(['claim', 'acquire', clover, '--ttl', '600'], 'agent:fay', world.worktree('meadow'));
+  world.git(['add', '.']);
+  world.git(['commit', '-q', '-m', 'a year on the farm']);
+  world.jit(['config', 'set', 'policy.force_evict', 'approved']);
+  appendFileSync(join(world.repo, '.jit', 'config.toml'), '\n[[policy.escalate]]\nwhen = "gate_failed"\nafter_secs = 0\nnote = "A gate failed: who looks at it?"\n');
+  try {
+    world.jit(['claim', 'force-evict', pump, '--reason', 'The water is needed tonight, and nobody answers.'], 'agent:bert');
+  } catch {
+    // It needs approval: that is what is looked at.
+  }
 }
