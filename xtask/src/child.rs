@@ -54,7 +54,9 @@ impl Child {
 
     /// Has whatever it builds be built in the way that [`Child::linting_cargo`] builds it, so that it need not be again.
     pub(crate) fn linting(self) -> Self {
+        // Cargo remembers what clippy was told by the environment, so it has to be in that of cargo itself.
         self.env("RUSTC_WORKSPACE_WRAPPER", compiler::name())
+            .env("CLIPPY_ARGS", "-D__CLIPPY_HACKERY__warnings__CLIPPY_HACKERY__")
     }
 
     /// With a variable in its environment.

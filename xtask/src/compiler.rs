@@ -34,9 +34,7 @@ pub fn is_meant(words: &[String]) -> bool {
 /// Does what the compiler would have done.
 #[must_use]
 pub fn stand_in(words: &[String]) -> ExitCode {
-    let mut clippy = Command::new("clippy-driver");
-    clippy.args(words).env("CLIPPY_ARGS", "-D__CLIPPY_HACKERY__warnings__CLIPPY_HACKERY__");
-    let done = run(&mut clippy).and_then(|()| match documented(words) {
+    let done = run(Command::new("clippy-driver").args(words)).and_then(|()| match documented(words) {
         Some(words) => run(Command::new("rustdoc").args(words)),
         None => Ok(()),
     });
