@@ -106,7 +106,7 @@ describe.each(['chromium', 'firefox'] as const)('%s', (engine: Engine) => {
     // What is left is counted from when it was looked, whatever the age of the board.
     await page.waitForFunction(() => {
       const [, minutes = 0, secs = 0] = /(\d+):(\d+) left of 5:00/.exec(document.querySelector('.holder .num')?.textContent ?? '') ?? [];
-      const since = /since (\d+) s ago/.exec(document.querySelector('.holder')?.textContent ?? '')?.[1];
+      const since = / for (\d+) s,/.exec(document.querySelector('.holder')?.textContent ?? '')?.[1];
       return since !== undefined && Number(since) >= 2 && Math.abs(Number(minutes) * 60 + Number(secs) + Number(since) - 300) <= 2;
     });
     await press(page, 'Renew');
