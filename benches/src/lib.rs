@@ -15,6 +15,7 @@ mod depth;
 mod fixture;
 mod group;
 mod hooks;
+mod install;
 mod issues;
 mod jit;
 mod jvs;
@@ -42,7 +43,7 @@ pub struct Bench {
 }
 
 /// All benchmarks, in the order of the table.
-pub const BENCHES: [Bench; 18] = [
+pub const BENCHES: [Bench; 19] = [
     Bench { name: "acquire", run: acquire::run },
     Bench { name: "group", run: group::run },
     Bench { name: "depth", run: depth::run },
@@ -61,4 +62,5 @@ pub const BENCHES: [Bench; 18] = [
     Bench { name: "simulation", run: simulation::run },
     Bench { name: "kc-turns", run: turns::run },
     Bench { name: "jvs", run: jvs::run },
+    Bench { name: "install", run: install::run },
 ];

@@ -6,6 +6,21 @@ cargo xtask demo               build jit and watch a pool at work, with a crash 
 cargo xtask test [--long]      every check and test; --long takes many times the seeds, cases and minutes
 cargo xtask bench [name]       every benchmark, or those whose name contains the word, as one table
 cargo xtask install [DIR]      build jit, jvs, kc_cli and ic as they are shipped, and put them where cargo would
+cargo xtask package [--check] [--again] [--to DIR] [--base-url URL] [--programs DIR]
+                               everything that a release consists of, in target/dist or DIR; --check installs and runs
+                               each; the formula for Homebrew needs the address where the files will be;
+                               with --programs those in DIR are packed instead of being built;
+                               --again builds once more in another directory, and compares every byte
+cargo xtask release [VERSION] --dry-run [--programs DIR]
+                               everything that a release needs, tried in a copy: versions, changelog, formats, what
+                               releases before have written, packages; the tree stays as it is
+cargo xtask fixtures           keep what the programs of this version write, for later ones to read
+cargo xtask picture            `jit demo` as a drawing that moves, docs/pictures/demo.svg
+cargo xtask mutants [AREA] [--shard K/N]
+                               change the kernel, the store or the tracker's writes in small ways, and see tests fail;
+                               needs cargo-mutants
+cargo xtask soak --hours N     agents, kills and faults on all engines, with other seeds each time; keeps the result in
+                               spec/track-record.md
 cargo xtask site [DIR]         the documentation as a site, in target/site/book or DIR; needs mdbook
 cargo xtask tidy               the rules of the house alone
 cargo xtask modules CRATE      which modules of crates/CRATE need which, in layers, and their cycles
@@ -36,6 +51,26 @@ pub enum Args {
         /// Where; none is where cargo puts programs.
         to: Option<String>,
     },
+    /// What a release consists of.
+    Package(Packages),
+    /// A release.
+    Release(Release),
+    /// What the programs of this version write.
+    Fixtures,
+    /// The demonstration as a drawing.
+    Picture,
+    /// Small changes that tests have to notice.
+    Mutants {
+        /// Where; none is everywhere.
+        area: Option<String>,
+        /// Which part of it.
+        shard: Option<String>,
+    },
+    /// Trials for a long time.
+    Soak {
+        /// For how many minutes.
+        minutes: u32,
+    },
     /// The documentation as a site.
     Site {
         /// Where it goes.
@@ -60,6 +95,30 @@ pub enum Args {
     },
     /// A hunt with the fuzzer.
     Fuzz(Hunt),
+}
+
+/// What a release consists of.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Packages {
+    /// Whether to install and run each.
+    pub check: bool,
+    /// Whether to build a second time and compare.
+    pub again: bool,
+    /// Where they go.
+    pub to: Option<String>,
+    /// Where the files of a release will be found, for what has to name it.
+    pub base_url: Option<String>,
+    /// Where programs are that were built before.
+    pub programs: Option<String>,
+}
+
+/// A release.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Release {
+    /// Its version; none is the one that comes next.
+    pub version: Option<String>,
+    /// Where programs are that were built before.
+    pub programs: Option<String>,
 }
 
 /// A hunt with the fuzzer.
@@ -91,6 +150,19 @@ impl Args {
             ["bench", name] if !name.starts_with('-') => Ok(Self::Bench { name: Some((*name).into()) }),
             ["install"] => Ok(Self::Install { to: None }),
             ["install", to] if !to.starts_with('-') => Ok(Self::Install { to: Some((*to).into()) }),
+            ["package", rest @ ..] => Packages::parse(rest).map(Self::Package),
+            ["release", rest @ ..] => Release::parse(rest).map(Self::Release),
+            ["fixtures"] => Ok(Self::Fixtures),
+            ["picture"] => Ok(Self::Picture),
+            ["mutants"] => Ok(Self::Mutants { area: None, shard: None }),
+            ["mutants", "--shard", shard] => Ok(Self::Mutants { area: None, shard: Some((*shard).into()) }),
+            ["mutants", area] if !area.starts_with('-') => {
+                Ok(Self::Mutants { area: Some((*area).into()), shard: None })
+            }
+            ["mutants", area, "--shard", shard] => {
+                Ok(Self::Mutants { area: Some((*area).into()), shard: Some((*shard).into()) })
+            }
+            ["soak", "--hours", hours] => minutes(hours).map(|minutes| Self::Soak { minutes }),
             ["site"] => Ok(Self::Site { to: None }),
             ["site", to] if !to.starts_with('-') => Ok(Self::Site { to: Some((*to).into()) }),
             ["tidy"] => Ok(Self::Tidy),
@@ -103,6 +175,65 @@ impl Args {
             ["fuzz", rest @ ..] => Hunt::parse(rest).map(Self::Fuzz),
             _ => Err(format!("`cargo xtask {}` is not understood", words.join(" "))),
         }
+    }
+}
+
+/// Hours, with a part of one after a point, in minutes.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "held within a year")]
+fn minutes(hours: &str) -> Result<u32, String> {
+    let hours: f64 = hours.parse().map_err(|_| format!("`{hours}` is no number of hours"))?;
+    if hours > 0.0 && hours < 8_760.0 {
+        Ok((hours * 60.0).ceil() as u32)
+    } else {
+        Err(format!("{hours} hours are not within a year"))
+    }
+}
+
+impl Packages {
+    fn parse(words: &[&str]) -> Result<Self, String> {
+        let mut asked = Self::default();
+        let mut words = words.iter();
+        while let Some(word) = words.next() {
+            let place = match *word {
+                "--check" => {
+                    asked.check = true;
+                    continue;
+                }
+                "--again" => {
+                    asked.again = true;
+                    continue;
+                }
+                "--to" => &mut asked.to,
+                "--base-url" => &mut asked.base_url,
+                "--programs" => &mut asked.programs,
+                other => return Err(format!("`{other}` is not understood here")),
+            };
+            let value = words.next().filter(|value| !value.starts_with('-'));
+            *place = Some((*value.ok_or_else(|| format!("{word} needs a value"))?).into());
+        }
+        Ok(asked)
+    }
+}
+
+impl Release {
+    fn parse(words: &[&str]) -> Result<Self, String> {
+        let mut asked = Self::default();
+        let mut dry = false;
+        let mut words = words.iter();
+        while let Some(word) = words.next() {
+            match *word {
+                "--dry-run" => dry = true,
+                "--programs" => {
+                    let value = words.next().filter(|value| !value.starts_with('-'));
+                    asked.programs = Some((*value.ok_or("--programs needs a value")?).into());
+                }
+                version if !version.starts_with('-') && asked.version.is_none() => {
+                    asked.version = Some(version.into());
+                }
+                other => return Err(format!("`{other}` is not understood here")),
+            }
+        }
+        if dry { Ok(asked) } else { Err("a release is only tried: cargo xtask release --dry-run".into()) }
     }
 }
 
@@ -150,6 +281,22 @@ mod tests {
         assert_eq!(parse("bench open"), Ok(Args::Bench { name: Some("open".into()) }));
         assert_eq!(parse("install"), Ok(Args::Install { to: None }));
         assert_eq!(parse("install bin"), Ok(Args::Install { to: Some("bin".into()) }));
+        assert_eq!(parse("package"), Ok(Args::Package(Packages::default())));
+        let base_url = Some("https://example.org".into());
+        let asked = Packages { check: true, to: Some("out".into()), base_url, ..Packages::default() };
+        assert_eq!(
+            parse("package --check --to out --base-url https://example.org"),
+            Ok(Args::Package(asked))
+        );
+        let asked = Release { version: Some("1.0.0".into()), programs: Some("bin".into()) };
+        assert_eq!(parse("release 1.0.0 --dry-run --programs bin"), Ok(Args::Release(asked)));
+        assert_eq!(parse("release --dry-run"), Ok(Args::Release(Release::default())));
+        assert_eq!(parse("fixtures"), Ok(Args::Fixtures));
+        assert_eq!(parse("picture"), Ok(Args::Picture));
+        let (area, shard) = (Some("kernel".into()), Some("1/4".into()));
+        assert_eq!(parse("mutants kernel --shard 1/4"), Ok(Args::Mutants { area, shard }));
+        assert_eq!(parse("mutants"), Ok(Args::Mutants { area: None, shard: None }));
+        assert_eq!(parse("soak --hours 0.05"), Ok(Args::Soak { minutes: 3 }));
         assert_eq!(parse("site"), Ok(Args::Site { to: None }));
         assert_eq!(parse("site out"), Ok(Args::Site { to: Some("out".into()) }));
         assert_eq!(parse("tidy"), Ok(Args::Tidy));
@@ -172,6 +319,16 @@ mod tests {
             "pages -v",
             "bench -v",
             "install -x",
+            "package --chekc",
+            "package --to",
+            "package --to --check",
+            "mutants -x",
+            "soak",
+            "soak --hours x",
+            "soak --hours -1",
+            "release",
+            "release 1.0.0",
+            "release --dry-run --programs",
             "modules",
             "modules -x",
             "fuzz --seconds",

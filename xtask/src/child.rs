@@ -62,6 +62,12 @@ impl Child {
         self
     }
 
+    /// Without a variable that this program was given.
+    pub(crate) fn without(mut self, name: &str) -> Self {
+        self.command.env_remove(name);
+        self
+    }
+
     /// Without showing what it prints.
     pub(crate) const fn quiet(mut self) -> Self {
         self.show = false;

@@ -5,10 +5,16 @@
 
 pub mod args;
 pub mod bench;
+pub mod fixtures;
 pub mod fuzz;
+pub mod mutants;
+pub mod package;
+pub mod picture;
 pub mod programs;
+pub mod release;
 pub mod repository;
 pub mod site;
+pub mod soak;
 pub mod suite;
 pub mod tidy;
 

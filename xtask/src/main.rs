@@ -4,7 +4,9 @@
 use std::process::ExitCode;
 
 use xtask::args::{Args, USAGE};
-use xtask::{bench, fuzz, programs, repository, site, suite, tidy};
+use xtask::{
+    bench, fixtures, fuzz, mutants, package, picture, programs, release, repository, site, soak, suite, tidy,
+};
 
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
@@ -25,6 +27,12 @@ fn main() -> ExitCode {
         Args::Test { long } => suite::run(&root, suite::Length::new(long)),
         Args::Bench { name } => bench::run(&root, name.as_deref()),
         Args::Install { to } => programs::install(&root, to.as_deref()),
+        Args::Package(asked) => package::run(&root, &asked),
+        Args::Release(asked) => release::run(&root, &asked),
+        Args::Fixtures => fixtures::run(&root),
+        Args::Picture => picture::run(&root),
+        Args::Mutants { area, shard } => mutants::run(&root, area.as_deref(), shard.as_deref()),
+        Args::Soak { minutes } => soak::run(&root, minutes),
         Args::Site { to } => site::run(&root, to.as_deref()),
         Args::Tidy => tidy::run(&root),
         Args::Modules { library } => tidy::modules::show(&root, &library),

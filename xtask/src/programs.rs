@@ -6,9 +6,10 @@
 use std::path::{Path, PathBuf};
 
 use crate::child::Child;
+use crate::tools;
 
 /// A package and its program.
-const PROGRAMS: [(&str, &str); 6] = [
+pub(crate) const PROGRAMS: [(&str, &str); 6] = [
     ("holdfast-jit", "jit"),
     ("holdfast-server", "jit-server"),
     ("holdfast-board", "jit-board"),
@@ -28,6 +29,53 @@ pub(crate) fn build(root: &Path) -> bool {
         let words = ["rustc", "--release", "--quiet", "--package", package, "--bin", program];
         Child::cargo(root, &[&words, inside].concat()).run().ok
     })
+}
+
+/// Builds all programs as they are packed, with nothing of this machine in them: whatever the compilers write of paths begins
+/// with a name that is everybody's, and no names of functions are kept. Says where the programs are.
+pub(crate) fn ship(root: &Path, triple: &str) -> Result<PathBuf, String> {
+    tools::cross(root, triple)?;
+    let maps = everybodys_names(root)?;
+    let flags = |flag: &str| -> Vec<String> {
+        maps.iter().map(|(own, name)| format!("{flag}={}={name}", own.display())).collect()
+    };
+    let mut rust = flags("--remap-path-prefix");
+    rust.extend(
+        ["-C", "target-feature=+crt-static", "-C", "relocation-model=static", "-C", "strip=symbols"]
+            .map(String::from),
+    );
+    let mut words = vec!["build", "--release", "--quiet", "--locked", "--target", triple];
+    words.extend(PROGRAMS.iter().flat_map(|(package, program)| ["--package", *package, "--bin", *program]));
+    // With a target named, what runs while it is built (macros, build scripts) gets none of these flags.
+    let built = Child::cargo(root, &words)
+        .env("CARGO_ENCODED_RUSTFLAGS", &rust.join("\u{1f}"))
+        .env("CFLAGS", &flags("-ffile-prefix-map").join(" "))
+        // What lints optimises a little less.
+        .without("RUSTC_WORKSPACE_WRAPPER");
+    if !built.run().ok {
+        return Err(format!("the programs do not build for {triple}"));
+    }
+    Ok(target(root).join(triple).join("release"))
+}
+
+/// The directories that compilers may name, and what they are called in what is shipped. The last one that fits is taken.
+fn everybodys_names(root: &Path) -> Result<Vec<(PathBuf, String)>, String> {
+    let said = |words: &[&str]| {
+        let rustc = std::env::var("RUSTC").unwrap_or_else(|_| "rustc".into());
+        Child::new(root, &rustc, words).quiet().run().out
+    };
+    let version = said(&["-vV"]);
+    let commit = version.lines().find_map(|line| line.strip_prefix("commit-hash: "));
+    let commit = commit.ok_or("rustc does not say which commit it is of")?;
+    let library = Path::new(said(&["--print", "sysroot"]).trim()).join("lib/rustlib/src/rust");
+    let cargo = cargo_home().ok_or("neither CARGO_HOME nor HOME is set")?;
+    let own = std::fs::canonicalize(root).map_err(|why| format!("{}: {why}", root.display()))?;
+    Ok(vec![
+        (cargo, "/usr/src/cargo".into()),
+        (library, format!("/rustc/{commit}")),
+        (target(root), "/usr/src/holdfast/target".into()),
+        (own, "/usr/src/holdfast".into()),
+    ])
 }
 
 /// Whether the C library can be linked into a program here. Cargo applies such a flag to everything or to one
@@ -82,12 +130,17 @@ fn debug(root: &Path, program: &str, cargo: fn(&Path, &[&str]) -> Child) -> Opti
 
 /// Where cargo puts what it builds.
 pub(crate) fn target(root: &Path) -> PathBuf {
-    std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from)
+    let named = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
+    std::path::absolute(&named).unwrap_or(named)
 }
 
 fn usual_place() -> Option<PathBuf> {
+    cargo_home().map(|cargo| cargo.join("bin"))
+}
+
+fn cargo_home() -> Option<PathBuf> {
     let home = || std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".cargo"));
-    std::env::var_os("CARGO_HOME").map(PathBuf::from).or_else(home).map(|cargo| cargo.join("bin"))
+    std::env::var_os("CARGO_HOME").map(PathBuf::from).or_else(home)
 }
 
 /// Puts one program in place. Whoever runs the one that was there goes on with that one.

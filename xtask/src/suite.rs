@@ -3,8 +3,8 @@
 
 mod memory;
 mod readme;
-mod steps;
-mod tally;
+pub(crate) mod steps;
+pub(crate) mod tally;
 mod together;
 mod transcript;
 

@@ -6,6 +6,7 @@ pub mod modules;
 
 mod changelog;
 mod contents;
+mod formats;
 mod layers;
 mod licences;
 mod manifests;
@@ -17,6 +18,7 @@ mod spdx;
 mod specification;
 mod text;
 mod tree;
+mod versions;
 mod words;
 
 use std::fmt;
@@ -53,7 +55,7 @@ impl fmt::Display for Finding {
 
 type Rule = (&'static str, fn(&Tree) -> Vec<Finding>);
 
-const RULES: [Rule; 21] = [
+const RULES: [Rule; 23] = [
     ("no file is too long", text::too_long),
     ("every source file says why it exists", text::without_header),
     ("nothing is left to do", words::left_to_do),
@@ -69,6 +71,8 @@ const RULES: [Rule; 21] = [
     ("the changelog has a place for what is next", changelog::shape),
     ("shell scripts stop at the first failure", shell::careless_scripts),
     ("versions and lints are the workspace's", manifests::own_ways),
+    ("one version everywhere", versions::others),
+    ("every format states its number", formats::unstated),
     ("dependencies point down", layers::upward),
     ("only doors talk to terminals", layers::chatty),
     ("modules form no cycle", modules::cycles),

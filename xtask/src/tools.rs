@@ -27,6 +27,10 @@ const DEBIAN: [Tool; 11] = [
     Tool { program: "Xvfb", package: "xvfb", purpose: "a screen for WebKit" },
 ];
 
+/// What the programs that are packed are built with; nothing else needs it.
+const MUSL: Tool =
+    Tool { program: "musl-gcc", package: "musl-tools", purpose: "programs with the C library in them" };
+
 /// Components of the Rust toolchain, with the words that show that they are there.
 const COMPONENTS: [(&str, &str); 2] = [("rustfmt", "fmt"), ("clippy", "clippy")];
 
@@ -55,6 +59,32 @@ fn component(root: &Path, (name, word): &(&str, &str)) -> Option<String> {
     }
     Child::new(root, "rustup", &["component", "add", name]).run();
     (!there()).then(|| format!("{name} is missing: rustup component add {name}"))
+}
+
+/// What a program for another kind of machine is built with: Rust's own library, and a compiler for the C in it.
+///
+/// # Errors
+/// What is missing and the line that brings it.
+pub(crate) fn cross(root: &Path, triple: &str) -> Result<(), String> {
+    let added = Child::new(root, "rustup", &["target", "add", triple]).quiet().run();
+    if !added.ok {
+        return Err(format!(
+            "Rust has no library for {triple} here: rustup target add {triple}\n{}",
+            added.err.trim()
+        ));
+    }
+    if triple.ends_with("-musl") && !is_there(MUSL.program) {
+        if is_root() && is_there("apt-get") {
+            apt(root, &[MUSL.package]);
+        }
+        if !is_there(MUSL.program) {
+            return Err(format!(
+                "{} is missing for {}: apt-get install {}",
+                MUSL.program, MUSL.purpose, MUSL.package
+            ));
+        }
+    }
+    Ok(())
 }
 
 fn missing() -> Vec<&'static Tool> {

@@ -320,7 +320,10 @@ fn store_hint(error: &holdfast_store::Error) -> Option<String> {
     use holdfast_store::Error as Store;
     match error {
         Store::Damaged { .. } => Some("ic lock clean removes it once it is older than 5 s".into()),
-        Store::Newer { .. } => Some("update this program".into()),
+        Store::Newer { .. } => Some(format!(
+            "ic {} is too old for it: install the version that wrote it",
+            env!("CARGO_PKG_VERSION")
+        )),
         Store::Unsupported { .. } => Some("ic lock acquire --help".into()),
         Store::Refused(_) | Store::Sys(_) | Store::Unwitnessed(_) | Store::Shared { .. } => None,
     }

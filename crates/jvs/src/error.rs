@@ -252,6 +252,10 @@ impl From<holdfast_sys::Error> for Error {
     }
 }
 
+/// Which program is too old for what is on disk.
+pub(crate) const TOO_OLD: &str =
+    concat!("jvs ", env!("CARGO_PKG_VERSION"), " is too old for it: install the version that wrote it");
+
 impl From<holdfast_store::Error> for Error {
     fn from(error: holdfast_store::Error) -> Self {
         use holdfast_store::Error as Store;
@@ -260,8 +264,7 @@ impl From<holdfast_store::Error> for Error {
             Store::Sys(error) => error.into(),
             Store::Damaged { .. } => Self::new(Class::DescriptorCorrupt, error.to_string())
                 .hint("look at the file; `jvs doctor --repair` sets a damaged lock aside"),
-            Store::Newer { .. } => Self::new(Class::FormatUnsupported, error.to_string())
-                .hint("use the version of jvs that wrote it"),
+            Store::Newer { .. } => Self::new(Class::FormatUnsupported, error.to_string()).hint(TOO_OLD),
             Store::Unsupported { .. } => Self::new(Class::ConsistencyUnavailable, error.to_string()),
             // Nothing here is kept in a register.
             Store::Shared { .. } => Self::internal(error.code()),

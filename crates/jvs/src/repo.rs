@@ -15,7 +15,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::config::{Config, Policy};
-use crate::error::{Class, Error, Result};
+use crate::error::{Class, Error, Result, TOO_OLD};
 use crate::guards::{Waits, Wanted, enter, patient};
 use crate::names::{OpId, WorktreeName};
 use crate::payload::Trees;
@@ -77,9 +77,8 @@ impl Repo {
             Ok(FORMAT) => {}
             Ok(version) => {
                 let said = format!("{} is in format {version}; this program knows {FORMAT}", root.display());
-                return Err(
-                    Error::new(Class::FormatUnsupported, said).hint("use the version of jvs that made it")
-                );
+                let hint = if version > FORMAT { TOO_OLD } else { "use the version of jvs that made it" };
+                return Err(Error::new(Class::FormatUnsupported, said).hint(hint));
             }
             Err(_) => return Err(Error::corrupt(&path, "it is no number")),
         }

@@ -335,7 +335,11 @@ fn store_text(error: &holdfast_store::Error) -> String {
         holdfast_store::Error::Damaged { .. } => {
             ": nothing was changed; put a backup of the vault in its place"
         }
-        holdfast_store::Error::Newer { .. } => ": nothing was changed; update this program",
+        holdfast_store::Error::Newer { .. } => concat!(
+            ": nothing was changed; kc_cli ",
+            env!("CARGO_PKG_VERSION"),
+            " is too old for it: install the version that wrote it"
+        ),
         holdfast_store::Error::Refused(_)
         | holdfast_store::Error::Sys(_)
         | holdfast_store::Error::Unsupported { .. }

@@ -10,6 +10,7 @@ mod edit;
 mod error;
 mod escalate;
 mod form;
+mod format;
 mod key;
 pub mod keys;
 mod layers;
@@ -39,6 +40,7 @@ pub use change::{Change, Places, Scope, reset, set};
 pub use error::Error;
 pub use escalate::{Act, Escalation};
 pub use form::{Choice, Form, TextForm};
+pub(crate) use format::too_old;
 pub use key::{Key, Schema, Section};
 pub use layers::{Origin, Setting};
 pub use problem::{Fault, Problem, ProblemKind, Problems};
@@ -50,8 +52,8 @@ pub use words::{
 };
 
 use keys::{
-    CONFIG, Coordination, Enforcement, Events, GlobalOperations, Kind, Landing, Locks, Policies, Run, Types,
-    Worktree,
+    CONFIG, Coordination, Enforcement, Events, GlobalOperations, Kind, Landing, Layout, Locks, Policies, Run,
+    Types, Worktree,
 };
 use layers::Settings;
 use source::Source;
@@ -104,6 +106,8 @@ pub struct Values {
     pub run: Run,
     /// Types of issues.
     pub types: Types,
+    /// How the files of the tracker are laid out.
+    pub layout: Layout,
 }
 
 /// What is configured, and where each value comes from.
@@ -127,10 +131,7 @@ impl Config {
     /// # Errors
     /// When a file cannot be read or says what cannot be; everything that is wrong is named.
     pub fn load(sys: &Sys, sources: &Sources) -> Result<Self, Error> {
-        match Self::examine(&sources.read(sys)?) {
-            (config, problems) if problems.is_empty() => Ok(config),
-            (_, problems) => Err(Error::Invalid(Problems(problems))),
-        }
+        Self::judged(&sources.read(sys)?)
     }
 
     /// Reads the configuration with these bytes, of a commit, in the place of the repository's file.
@@ -145,7 +146,15 @@ impl Config {
     ) -> Result<Self, Error> {
         let mut read = Sources { repository: None, ..sources.clone() }.read(sys)?;
         read.push(Source::of(Layer::Repository, path, bytes));
-        match Self::examine(&read) {
+        Self::judged(&read)
+    }
+
+    /// A layout of a later version comes before whatever else is not understood: it is the reason for that.
+    fn judged(sources: &[Source]) -> Result<Self, Error> {
+        if let Some((path, version)) = sources.iter().find_map(format::later) {
+            return Err(Error::Newer { path, version });
+        }
+        match Self::examine(sources) {
             (config, problems) if problems.is_empty() => Ok(config),
             (_, problems) => Err(Error::Invalid(Problems(problems))),
         }
@@ -173,6 +182,7 @@ impl Config {
             landing: Landing::read(value),
             run: Run::read(value),
             types: Types::read(value),
+            layout: Layout::read(value),
         };
         (Self { values, settings }, problems)
     }

@@ -443,7 +443,7 @@ fn store_hint(error: &holdfast_store::Error) -> Option<String> {
         Store::Damaged { .. } => {
             Some("jit recover --dry-run says what is wrong, jit recover repairs it".into())
         }
-        Store::Newer { .. } => Some("update this program".into()),
+        Store::Newer { .. } => Some(config::too_old()),
         Store::Unsupported { .. } | Store::Unwitnessed(_) => None,
         Store::Shared { trouble, .. } => Some(shared_hint(*trouble).into()),
     }

@@ -93,7 +93,7 @@ pub(super) fn simulation(root: &Path, length: Length) -> Outcome {
 }
 
 /// The first seed: from the commit, so that every commit tries other worlds and the same one can be tried again.
-fn first_seed(root: &Path) -> u32 {
+pub(crate) fn first_seed(root: &Path) -> u32 {
     let commit = Child::new(root, "git", &["rev-parse", "HEAD"]).quiet().run().out;
     u32::from_str_radix(commit.get(..8).unwrap_or_default(), 16).unwrap_or(0)
 }

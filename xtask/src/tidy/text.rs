@@ -28,7 +28,8 @@ pub(super) fn without_header(tree: &Tree) -> Vec<Finding> {
 
 fn silent(tree: &Tree, mark: &str, endings: &[&str]) -> Vec<Finding> {
     let says = |text: &str| {
-        let why = text.lines().next().and_then(|line| line.strip_prefix(mark)?.strip_prefix(' '));
+        let first = text.lines().find(|line| !line.starts_with("#!/"));
+        let why = first.and_then(|line| line.strip_prefix(mark)?.strip_prefix(' '));
         why.is_some_and(|why| !why.is_empty())
     };
     let what = format!("the first line is no `{mark}` comment that says why the file exists");
@@ -57,8 +58,13 @@ mod tests {
             Tree::of(&[("a.rs", "//! Why.\n"), ("b.rs", "use x;\n"), ("c.rs", "//! \nx"), ("d.rs", "")]);
         let found: Vec<String> = without_header(&tree).into_iter().map(|finding| finding.file).collect();
         assert_eq!(found, ["b.rs", "c.rs", "d.rs"]);
-        let tree =
-            Tree::of(&[("a.ts", "// Why.\n"), ("b.ts", "import x;\n"), ("c.mjs", "// \n"), ("d.js", "")]);
+        let tree = Tree::of(&[
+            ("a.ts", "// Why.\n"),
+            ("b.ts", "import x;\n"),
+            ("c.mjs", "// \n"),
+            ("d.js", ""),
+            ("e.js", "#!/usr/bin/env node\n// Why.\n"),
+        ]);
         let found: Vec<String> = without_header(&tree).into_iter().map(|finding| finding.file).collect();
         assert_eq!(found, ["b.ts", "c.mjs", "d.js"]);
     }

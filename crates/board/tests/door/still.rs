@@ -60,3 +60,14 @@ fn a_terminal_that_only_prints_is_given_a_still() {
     let colours = terminal.painted();
     assert!(!colours.contains("\x1b["), "{colours:?}");
 }
+
+#[test]
+fn a_repository_of_a_later_format_is_not_shown() {
+    let bench = Bench::new();
+    std::fs::write(bench.repo().join(".jit/config.toml"), "[repository]\nformat = 2\n").unwrap();
+    let refused = bench.jit(&["board", "--once"]).fails(10);
+    assert!(
+        refused.stderr.contains(concat!("jit ", env!("CARGO_PKG_VERSION"), " is too old for it")),
+        "{refused}"
+    );
+}

@@ -10,6 +10,7 @@ mod findings;
 mod hostile;
 mod order;
 mod output;
+mod releases;
 mod run;
 mod shell;
 mod shells;

@@ -176,7 +176,11 @@ fn a_log_of_a_later_version_is_called_that() {
                 let refused = bench.run("agent:b", &[&["--json"], command].concat()).fails(10);
                 let error = &refused.json()["error"];
                 assert_eq!(error["code"], "NEWER_FORMAT", "{command:?}: {refused}");
-                assert_eq!(error["hint"], "update this program");
+                let hint = format!(
+                    "jit {} is too old for it: install the version that wrote it",
+                    env!("CARGO_PKG_VERSION")
+                );
+                assert_eq!(error["hint"], hint.as_str());
             }
             assert_eq!(std::fs::read_to_string(&path).unwrap(), later, "nothing was touched");
         }

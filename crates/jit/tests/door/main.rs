@@ -46,6 +46,7 @@ mod names;
 mod notes;
 mod race;
 mod reads;
+mod releases;
 mod reserve;
 mod run;
 mod run_faults;

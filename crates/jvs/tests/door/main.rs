@@ -14,6 +14,7 @@ mod input;
 mod kill;
 mod lock;
 mod payload;
+mod releases;
 mod run;
 mod shells;
 mod snapshot;

@@ -25,6 +25,7 @@ mod kill;
 mod lineage;
 mod power;
 mod program;
+mod releases;
 mod rpc;
 mod schema;
 mod small;

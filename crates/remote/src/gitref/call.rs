@@ -162,10 +162,14 @@ fn make(sys: &Sys, access: &Access) -> Asked<()> {
         Unreachable(format!("the repository for steps cannot be made: {error}"))
     };
     let alternates = access.engine.join("objects/info/alternates");
-    match sys.files.stat(&alternates) {
-        Ok(_) => return Ok(()),
-        Err(error) if error.kind() == ErrorKind::NotFound => {}
-        Err(error) => return Err(failed(&error)),
+    let line = format!("{}\n", access.git_dir.join("objects").display());
+    match whole::read(sys, &alternates).map_err(|error| failed(&error))? {
+        Some(there) if there == line.as_bytes() => return Ok(()),
+        // The clone was moved: where its objects were, there is nothing.
+        Some(_) => {
+            return whole::replace(sys, &alternates, line.as_bytes(), 0o644).map_err(|error| failed(&error));
+        }
+        None => {}
     }
     let engine = access.engine.to_string_lossy().into_owned();
     let mut git = Git::in_dir(whole::parent(&access.engine))
@@ -176,13 +180,11 @@ fn make(sys: &Sys, access: &Access) -> Asked<()> {
     }
     let args = ["init", "--quiet", "--bare", "--object-format=sha1", "--template=", "--", &engine];
     git.run(&args).map_err(|error| failed(&error))?;
-    let objects = access.git_dir.join("objects");
     let info = whole::parent(&alternates);
     match sys.files.create_dir(info, 0o755) {
         Err(error) if error.kind() != ErrorKind::AlreadyExists => return Err(failed(&error)),
         _ => {}
     }
-    let line = format!("{}\n", objects.display());
     whole::replace(sys, &alternates, line.as_bytes(), 0o644).map_err(|error| failed(&error))
 }
 

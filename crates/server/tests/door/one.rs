@@ -87,3 +87,21 @@ fn who_acts_is_somebody_even_if_nobody_says() {
     let said: serde_json::Value = serde_json::from_str(&line).unwrap();
     assert_eq!(said["server"]["agent_id"], "person:annb");
 }
+
+/// Also when the later version comes while the server runs.
+#[test]
+fn a_repository_of_a_later_format_gets_no_server_and_no_answer() {
+    let bench = Bench::new();
+    let server = bench.serve();
+    std::fs::write(bench.repo().join(".jit/config.toml"), "[repository]\nformat = 2\n").unwrap();
+    let before = bench.snapshot();
+    let told = format!("jit {} is too old for it", env!("CARGO_PKG_VERSION"));
+    let asked = server.post("/api/issues", &serde_json::json!({ "title": "more" }));
+    assert_eq!(asked.refused(), (500, "NEWER_FORMAT".to_owned()));
+    assert!(asked.json().to_string().contains(&told), "{}", asked.json());
+    assert_eq!(bench.snapshot(), before);
+    server.kill();
+    let refused = Answer::from(bench.server_command(&[]).output().unwrap()).fails(10);
+    assert_eq!(refused.json()["error"]["code"], "NEWER_FORMAT");
+    assert!(refused.stderr.contains(&told), "{refused}");
+}

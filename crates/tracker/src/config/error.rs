@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use super::format::{FORMAT, too_old};
 use super::keys::AGENT;
 use super::problem::{Fault, Problems};
 use crate::code::Code;
@@ -15,6 +16,14 @@ pub enum Error {
     /// Files say what cannot be.
     #[error("{0}")]
     Invalid(Problems),
+    /// A later version laid out the repository. Nothing was read any further.
+    #[error("{} says that the repository has format {version}; jit {} reads format {FORMAT}", path.display(), env!("CARGO_PKG_VERSION"))]
+    Newer {
+        /// The file that says so.
+        path: PathBuf,
+        /// The number of the format.
+        version: u64,
+    },
     /// There is no such key.
     #[error("there is no configuration key {key}")]
     UnknownKey {
@@ -84,6 +93,7 @@ impl Error {
         match self {
             Self::Sys(_) => Code::Io,
             Self::Invalid(_) => Code::ConfigInvalid,
+            Self::Newer { .. } => Code::NewerFormat,
             Self::UnknownKey { .. } => Code::ConfigUnknownKey,
             Self::NotSet { .. } => Code::ConfigNotSet,
             Self::BadValue { .. } => Code::ConfigBadValue,
@@ -101,6 +111,7 @@ impl Error {
         match self {
             Self::Sys(_) => None,
             Self::Invalid(_) => Some("correct the file, then run `jit config validate`".to_owned()),
+            Self::Newer { .. } => Some(too_old()),
             Self::UnknownKey { key, .. } if key.starts_with("policy.escalate") => {
                 Some("it is a list of tables: write [[policy.escalate]] into the file by hand".to_owned())
             }

@@ -4,6 +4,7 @@
 use holdfast_kernel::Millis;
 
 use super::form::Form;
+use super::format::FORMAT;
 use super::key::{Key, Schema, Section, sections};
 use super::texts;
 use super::value::{Typed, Value};
@@ -179,6 +180,12 @@ sections! {
         hierarchy: Vec<String> = texts(&["milestone", "epic", "story", "task"]), Form::List(texts::TYPE);
     }
 
+    /// How the files of the tracker are laid out.
+    Layout at "repository" {
+        /// The number of the layout of `.jit/`; a program that does not know it reads and writes nothing there.
+        format: u64 = FORMAT, Form::Number { least: 1, most: FORMAT };
+    }
+
     /// Who works here.
     Agent at "agent" {
         /// The identity that claims are made under, unless `--agent-id` or `JIT_AGENT_ID` says otherwise.
@@ -213,6 +220,7 @@ pub static CONFIG: Schema = Schema(&[
     Landing::SECTION,
     Run::SECTION,
     Types::SECTION,
+    Layout::SECTION,
 ]);
 
 /// The keys of `agent.toml`.

@@ -2,6 +2,7 @@
 
 use holdfast_sys::Sys;
 
+use super::format;
 use super::key::{Key, Schema};
 use super::keys::{AGENT, CONFIG};
 use super::layers::{self, Origin, Settings};
@@ -59,7 +60,11 @@ pub fn get(config: &Config, agent: &AgentFile, name: &str) -> Result<Shown, Erro
 /// # Errors
 /// When the disk fails.
 pub fn validate(sys: &Sys, places: &Places) -> Result<Vec<Problem>, Error> {
-    let (_, mut problems) = Config::examine(&places.sources.read(sys)?);
+    let sources = places.sources.read(sys)?;
+    if let Some((path, version)) = sources.iter().find_map(format::later) {
+        return Err(Error::Newer { path, version });
+    }
+    let (_, mut problems) = Config::examine(&sources);
     problems.extend(AgentFile::examine(&AgentFile::sources(sys, places.agent.as_deref())?).1);
     Ok(problems)
 }
