@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
-use holdfast_git::Repository;
+use holdfast_git::{ObjectId, Repository};
 use holdfast_store::View;
 
 use super::layer::{Commit, Layer, Worktree, absent};
@@ -232,13 +232,23 @@ impl<'a> Layers<'a> {
 
     /// Reads the copy of a tip, unless its name says that it is one which is there already.
     fn read_tip(&self, id: IssueId, tip: &Tip<'_>, local: &Raw, into: &mut Raw) -> Same {
-        let Some(commit) = &tip.commit else { return Same::Head };
+        let Some(commit) = &tip.commit else {
+            return if self.head_tree(id).is_some() { Same::Head } else { Same::Nothing };
+        };
         let Some(tree) = commit.tree(id) else { return Same::Nothing };
         if local.tree() == Some(tree) {
             return Same::Local;
         }
         commit.read(id, &tree, into);
         Same::Nothing
+    }
+
+    /// The name of an issue's directory in the commit that this worktree is on.
+    fn head_tree(&self, id: IssueId) -> Option<ObjectId> {
+        match &self.head {
+            Head::Open(Some(commit)) => commit.tree(id),
+            Head::Never | Head::IfMissing(_) | Head::Open(None) => None,
+        }
     }
 
     /// Reads the commit's copy, unless its name says that it is the local one.
