@@ -1,4 +1,4 @@
-//! Runs the benchmarks whose name contains the word given, or all of them, and prints one table. The same
+//! Runs the benchmarks whose name contains one of the words given, or all of them, and prints one table. The same
 //! table goes to `target/bench.md`.
 
 use std::path::{Path, PathBuf};
@@ -9,13 +9,15 @@ use holdfast_benches::row::Row;
 use holdfast_benches::{BENCHES, Bench, table};
 
 fn main() -> ExitCode {
-    let wanted = std::env::args().nth(1).unwrap_or_default();
-    let chosen: Vec<&Bench> = BENCHES.iter().filter(|bench| bench.name.contains(&wanted)).collect();
-    if chosen.is_empty() {
+    let wanted: Vec<String> = std::env::args().skip(1).collect();
+    let has = |word: &String, bench: &Bench| bench.name.contains(word.as_str());
+    if let Some(word) = wanted.iter().find(|word| !BENCHES.iter().any(|bench| has(word, bench))) {
         let names: Vec<&str> = BENCHES.iter().map(|bench| bench.name).collect();
-        eprintln!("no benchmark has `{wanted}` in its name; there are: {}", names.join(", "));
+        eprintln!("no benchmark has `{word}` in its name; there are: {}", names.join(", "));
         return ExitCode::from(2);
     }
+    let is_wanted = |bench: &&Bench| wanted.is_empty() || wanted.iter().any(|word| has(word, bench));
+    let chosen: Vec<&Bench> = BENCHES.iter().filter(is_wanted).collect();
     match run(&chosen) {
         Ok(()) => ExitCode::SUCCESS,
         Err(why) => {

@@ -4,7 +4,7 @@
 pub const USAGE: &str = "\
 cargo xtask demo               build jit and watch a pool at work, with a crash and a takeover
 cargo xtask test [--long]      every check and test; --long takes many times the seeds, cases and minutes
-cargo xtask bench [name]       every benchmark, or those whose name contains the word, as one table
+cargo xtask bench [name...]    every benchmark, or those whose name contains one of the words, as one table
 cargo xtask install [DIR]      build jit, jvs, kc_cli and ic as they are shipped, and put them where cargo would
 cargo xtask package [--check] [--again] [--to DIR] [--base-url URL] [--programs DIR]
                                everything that a release consists of, in target/dist or DIR; --check installs and runs
@@ -38,8 +38,8 @@ pub enum Args {
     },
     /// Benchmarks.
     Bench {
-        /// Only those with this in their name.
-        name: Option<String>,
+        /// Only those with one of these in their name; all if there is none.
+        names: Vec<String>,
     },
     /// The programs, put in place.
     Install {
@@ -129,8 +129,9 @@ impl Args {
             ["demo"] => Ok(Self::Demo),
             ["test"] => Ok(Self::Test { long: false }),
             ["test", "--long"] => Ok(Self::Test { long: true }),
-            ["bench"] => Ok(Self::Bench { name: None }),
-            ["bench", name] if !name.starts_with('-') => Ok(Self::Bench { name: Some((*name).into()) }),
+            ["bench", names @ ..] if names.iter().all(|name| !name.starts_with('-')) => {
+                Ok(Self::Bench { names: names.iter().map(|name| (*name).to_owned()).collect() })
+            }
             ["install"] => Ok(Self::Install { to: None }),
             ["install", to] if !to.starts_with('-') => Ok(Self::Install { to: Some((*to).into()) }),
             ["package", rest @ ..] => Packages::parse(rest).map(Self::Package),
@@ -241,7 +242,10 @@ mod tests {
         assert_eq!(parse(""), Ok(Args::Help));
         assert_eq!(parse("test"), Ok(Args::Test { long: false }));
         assert_eq!(parse("test --long"), Ok(Args::Test { long: true }));
-        assert_eq!(parse("bench open"), Ok(Args::Bench { name: Some("open".into()) }));
+        assert_eq!(parse("bench open"), Ok(Args::Bench { names: vec!["open".into()] }));
+        let names = vec!["jit".into(), "hooks".into(), "issues".into()];
+        assert_eq!(parse("bench jit hooks issues"), Ok(Args::Bench { names }));
+        assert_eq!(parse("bench"), Ok(Args::Bench { names: Vec::new() }));
         assert_eq!(parse("install"), Ok(Args::Install { to: None }));
         assert_eq!(parse("install bin"), Ok(Args::Install { to: Some("bin".into()) }));
         assert_eq!(parse("package"), Ok(Args::Package(Packages::default())));

@@ -12,14 +12,12 @@ const BROWSER: &str = "browser";
 /// The name of the benchmark that runs the simulator, which is built as the tests build it: what it kills is unwound.
 const SIMULATION: &str = "simulation";
 
-/// Runs the benchmarks, or those with `name` in their name. The table is theirs.
+/// Runs the benchmarks with one of `words` in their name, or all if there is none. The table is theirs.
 #[must_use]
-pub fn run(root: &Path, name: Option<&str>) -> bool {
-    match name {
-        Some(BROWSER) => in_a_browser(root),
-        Some(_) => on_this_machine(root, name),
-        None => on_this_machine(root, name) && in_a_browser(root),
-    }
+pub fn run(root: &Path, words: &[String]) -> bool {
+    let ours: Vec<&str> = words.iter().map(String::as_str).filter(|word| *word != BROWSER).collect();
+    let (all, browser) = (words.is_empty(), ours.len() < words.len());
+    ((ours.is_empty() && !all) || on_this_machine(root, &ours)) && (!(all || browser) || in_a_browser(root))
 }
 
 /// What a lease costs a tab. Without a browser it says so.
@@ -33,14 +31,14 @@ fn in_a_browser(root: &Path) -> bool {
     }
 }
 
-fn on_this_machine(root: &Path, name: Option<&str>) -> bool {
-    let asks_for = |benchmark: &str| name.is_none_or(|name| benchmark.contains(name));
+fn on_this_machine(root: &Path, names: &[&str]) -> bool {
+    let asks_for = |benchmark: &str| names.is_empty() || names.iter().any(|name| benchmark.contains(name));
     let simulator = !asks_for(SIMULATION) || programs::in_development(root, "holdfast-sim").is_some();
     let floors = ["build", "--release", "--quiet", "--package", "holdfast-benches"];
     if !simulator || !Child::cargo(root, &floors).run().ok || !programs::build(root) {
         return false;
     }
     let words = ["run", "--release", "--quiet", "--package", "holdfast-benches", "--"];
-    let words: Vec<&str> = words.into_iter().chain(name).collect();
+    let words: Vec<&str> = words.into_iter().chain(names.iter().copied()).collect();
     Child::cargo(root, &words).run().ok
 }

@@ -28,7 +28,7 @@ fn main() -> ExitCode {
         }
         Args::Demo => programs::demo(&root),
         Args::Test { long } => suite::run(&root, suite::Length::new(long)),
-        Args::Bench { name } => bench::run(&root, name.as_deref()),
+        Args::Bench { names } => bench::run(&root, &names),
         Args::Install { to } => programs::install(&root, to.as_deref()),
         Args::Package(asked) => package::run(&root, &asked),
         Args::Release(asked) => release::run(&root, &asked),
