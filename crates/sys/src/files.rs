@@ -270,6 +270,13 @@ pub trait Folder: Send + Sync {
     /// # Errors
     /// When there is something else in its place, a link on the way, or the system cannot read.
     fn read(&self, path: &str, into: &mut Vec<u8>, limit: usize) -> Result<bool>;
+
+    /// What is known about a file or directory; none if there is none. `path` leads down from this directory; a link at
+    /// its end is not followed.
+    ///
+    /// # Errors
+    /// When the system cannot tell.
+    fn stat(&self, path: &str) -> Result<Option<Stat>>;
 }
 
 /// A folder that is nothing but its name.
@@ -300,6 +307,14 @@ impl<F: Files + ?Sized> Folder for PlainFolder<'_, F> {
         };
         handle.read_more(into, 0, limit.saturating_add(1))?;
         Ok(true)
+    }
+
+    fn stat(&self, path: &str) -> Result<Option<Stat>> {
+        match self.files.stat(&self.path.join(path)) {
+            Ok(stat) => Ok(Some(stat)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error),
+        }
     }
 }
 

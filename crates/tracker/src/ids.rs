@@ -45,6 +45,11 @@ const RANDOM: (usize, u32) = (16, 80);
 const AMONG_MANY: usize = 8;
 
 impl IssueId {
+    /// Its bits, which are ordered as ids are.
+    pub(crate) const fn bits(self) -> u128 {
+        self.0.get()
+    }
+
     /// The random part of its bits.
     const fn random(self) -> u128 {
         self.0.get() & ((1 << RANDOM.1) - 1)

@@ -2,11 +2,14 @@
 //! worktree, and what was last written in other worktrees, as one. Nothing here writes a byte.
 
 mod branches;
+mod cache;
+mod glance;
 mod issue;
 mod layer;
 mod layers;
 mod outline;
 mod raw;
+mod recorder;
 mod scan;
 mod seen;
 mod set;
@@ -30,9 +33,11 @@ use crate::notice::Notice;
 use crate::session::Session;
 use crate::workspace::{self, DATA};
 use layers::{Buffers, Layers};
+use scan::Scanner;
 use seen::Judge;
 
 pub use branches::{OnBranch, having};
+pub use glance::Glance;
 pub use issue::{Document, Issue};
 pub use layer::Layer;
 pub use layers::Scope;
@@ -253,6 +258,28 @@ impl<'a> Issues<'a> {
         Ok(self.look_at(&layers, ids, problems, &look))
     }
 
+    /// Shows every issue to `look` that needs no more than a glance, and collects what it keeps. What is remembered of an
+    /// issue that is still what it was saves reading it.
+    ///
+    /// # Errors
+    /// When git stands in the way.
+    pub fn glance<T: Send>(
+        &self,
+        scope: Scope,
+        look: impl Fn(&Glance<'_>) -> Option<T> + Sync,
+    ) -> Result<Scan<T>> {
+        let mut problems = Vec::new();
+        let mut layers = Layers::open(self.session, &self.view, scope, &mut problems)?;
+        let ids = layers.ids(&mut problems);
+        if scope == Scope::All {
+            let _ = self.handles.set(Handles::new(&ids));
+        }
+        layers.remember();
+        let (found, more) = self.scanner(&layers, &|| self.log_id()).glance(&ids, &look);
+        problems.extend(more);
+        Ok(Scan { found, ids, problems })
+    }
+
     /// Shows these issues to `look`, as far as they are there, and collects what it keeps.
     ///
     /// # Errors
@@ -274,10 +301,17 @@ impl<'a> Issues<'a> {
         mut problems: Vec<String>,
         look: &(dyn Fn(&Seen<'_>) -> Option<T> + Sync),
     ) -> Scan<T> {
-        let threads = self.session.sys().processes.threads();
-        let (found, more) = scan::scan(layers, &|| self.log_id(), &ids, threads, look);
+        let (found, more) = self.scanner(layers, &|| self.log_id()).scan(&ids, look);
         problems.extend(more);
         Scan { found, ids, problems }
+    }
+
+    const fn scanner<'s, 'l>(
+        &'s self,
+        layers: &'s Layers<'l>,
+        log: &'s (dyn Fn() -> Option<String> + Sync),
+    ) -> Scanner<'s, 'l> {
+        Scanner { session: self.session, layers, log }
     }
 
     /// Reads all issues.

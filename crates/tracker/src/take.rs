@@ -17,7 +17,7 @@ use crate::gone;
 use crate::ids::IssueId;
 use crate::issues::Issues;
 use crate::notice::Notice;
-use crate::queries::{Board, Claimed, Filter, can_be_worked_on, missing};
+use crate::queries::{Board, Claimed, Filter, Keep, can_be_worked_on, missing};
 use crate::session::Session;
 use crate::wait::Waits;
 use crate::writes::{Draft, Fresh, Writer};
@@ -276,7 +276,7 @@ fn candidates(
     dead: &[LeaseId],
     filter: &Filter,
 ) -> Result<Vec<IssueId>> {
-    let board: Board = Board::load(issues, Claimed::load(session)?.without(dead), filter, None)?;
+    let board: Board = Board::load(issues, Claimed::load(session)?.without(dead), filter, Keep::Nothing)?;
     issues.warn(&board.problems);
     Ok(board.available().iter().map(|node| node.id).collect())
 }

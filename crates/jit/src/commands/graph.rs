@@ -13,7 +13,7 @@ use holdfast_tracker::error::Result;
 use holdfast_tracker::ids::IssueId;
 use holdfast_tracker::issues::Issues;
 use holdfast_tracker::queries::graph::{Edges, Graph, GraphOutput, Way, roots};
-use holdfast_tracker::queries::{Board, Claimed, Filter};
+use holdfast_tracker::queries::{Board, Claimed, Filter, Keep};
 
 pub fn run(context: &Context, command: &Command) -> Result<Report> {
     let session = context.session()?;
@@ -28,7 +28,7 @@ pub fn run(context: &Context, command: &Command) -> Result<Report> {
 
 fn board(issues: &Issues<'_>) -> Result<Board> {
     let claimed = Claimed::or_none(issues.session())?;
-    let board = Board::load(issues, claimed, &Filter::default(), None)?;
+    let board = Board::load(issues, claimed, &Filter::default(), Keep::Nothing)?;
     issues.warn(&board.problems);
     Ok(board)
 }

@@ -14,7 +14,7 @@ use holdfast_tracker::claims::lease::left;
 use holdfast_tracker::error::{Error, Result};
 use holdfast_tracker::issues::Issues;
 use holdfast_tracker::land;
-use holdfast_tracker::queries::{Board, Claimed, Filter};
+use holdfast_tracker::queries::{Board, Claimed, Filter, Keep};
 use holdfast_tracker::reserve;
 
 /// What an agent must know, as one JSON object.
@@ -46,7 +46,7 @@ pub fn run(context: &Context, typed: &Prime) -> Result<Report> {
 /// What is known here.
 fn facts(session: &Session) -> Result<Facts> {
     let issues = Issues::new(session);
-    let board: Board = Board::load(&issues, Claimed::load(session)?, &Filter::default(), None)?;
+    let board: Board = Board::load(&issues, Claimed::load(session)?, &Filter::default(), Keep::Nothing)?;
     let agent = session.known_agent();
     let mut held = Vec::new();
     if agent.is_some() && session.has_identity()? {

@@ -46,7 +46,7 @@ fn board(context: &Context, session: &Session, filter: &Filter) -> Result<Board<
     let issues = Issues::new(session);
     let claimed = Claimed::load(session)?;
     let keep = |item: &Item<'_>| Clean::json(item);
-    let keep: Keep<'_, Clean> = if context.printer.is_json() { Some((Which::Open, &keep)) } else { None };
+    let keep = if context.printer.is_json() { Keep::Whole(Which::Open, &keep) } else { Keep::Nothing };
     let board = Board::load(&issues, claimed, filter, keep)?;
     issues.warn(&board.problems);
     Ok(board)

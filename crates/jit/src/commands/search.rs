@@ -20,8 +20,9 @@ pub fn run(context: &Context, typed: &Search) -> Result<Report> {
     let filter = typed.filters.parse()?;
     let session = context.session()?;
     let issues = Issues::new(&session);
-    let mut scan =
-        issues.scan(Scope::All, |seen| if filter.wants(seen) { words.find(&issues, seen) } else { None })?;
+    let mut scan = issues.scan(Scope::All, |seen| {
+        if filter.is_open() || filter.wants(&seen.glance()) { words.find(&issues, seen) } else { None }
+    })?;
     issues.warn(&scan.problems);
     sort(&mut scan.found);
     let total = scan.found.len();

@@ -20,7 +20,7 @@ use holdfast_tracker::error::Result;
 use holdfast_tracker::gone::is_gone;
 use holdfast_tracker::ids::IssueId;
 use holdfast_tracker::issues::{Issues, Standing, State};
-use holdfast_tracker::queries::{Board, Claimed, Filter};
+use holdfast_tracker::queries::{Board, Claimed, Filter, Keep};
 use holdfast_tracker::worktree::Entry;
 
 /// How many issues are shown that can be worked on.
@@ -71,7 +71,7 @@ pub fn run(context: &Context, claims: Fresh) -> Result<Report> {
     claims.ask(&session)?;
     let issues = Issues::new(&session);
     let claimed = Claimed::load(&session)?;
-    let board = Board::load(&issues, claimed, &Filter::default(), None)?;
+    let board = Board::load(&issues, claimed, &Filter::default(), Keep::Nothing)?;
     issues.warn(&board.problems);
     let worktrees = session.visible_worktrees();
     let agent_id = session.known_agent().map(|agent| agent.to_string());

@@ -7,7 +7,7 @@ use holdfast_tracker::claims::lease::{Shown, left};
 use holdfast_tracker::claims::wait;
 use holdfast_tracker::error::{Error, LandError, Result};
 use holdfast_tracker::ids::IssueId;
-use holdfast_tracker::issues::{Issue, Issues, Scope, Standing, State};
+use holdfast_tracker::issues::{Glance, Issue, Issues, Scope, Standing, State};
 use holdfast_tracker::land::{self, Apart, Asked, Begun, Briefing, How, Outcome, Wanted};
 use holdfast_tracker::notice::Notice;
 use holdfast_tracker::reserve;
@@ -270,12 +270,12 @@ fn land_all(context: &Context, session: &Session, with: &[IssueId]) -> Result<Ve
     let mut outcomes: Vec<Outcome> = Vec::new();
     loop {
         let issues = Issues::new(session);
-        let on_branch = |seen: &holdfast_tracker::issues::Seen<'_>| {
-            matches!(seen.standing, Standing::OnBranch { .. }).then_some((seen.id, seen.issue.state))
+        let on_branch = |issue: &Glance<'_>| {
+            matches!(issue.standing, Standing::OnBranch { .. }).then_some((issue.id, issue.state))
         };
         let (mut landed, mut stayed) = (Vec::new(), Vec::new());
         let mut warnings = Vec::new();
-        for (id, state) in issues.scan(Scope::All, on_branch)?.found {
+        for (id, state) in issues.glance(Scope::All, on_branch)?.found {
             if state == State::Gated && !is_passed(&issues, id)? {
                 continue;
             }

@@ -4,7 +4,7 @@ use holdfast_door::{Cell, Clean, Colour, Paint, grid};
 
 use super::colours::{priority_cell, standing_cell};
 use holdfast_tracker::ids::{Handles, IssueId};
-use holdfast_tracker::issues::{Priority, Seen, Standing, State};
+use holdfast_tracker::issues::{Glance, Priority, Standing, State};
 use holdfast_tracker::queries::{Claimed, Node};
 use holdfast_tracker::times::ago;
 
@@ -22,15 +22,15 @@ pub struct Row {
 impl Row {
     /// The line of an issue.
     #[must_use]
-    pub fn new(seen: &Seen<'_>) -> Self {
+    pub fn new(issue: &Glance<'_>) -> Self {
         Self {
-            id: seen.id,
-            state: seen.issue.state,
-            standing: seen.standing.clone(),
-            priority: seen.issue.priority,
-            labels: seen.labels.members().collect::<Vec<_>>().join(" ").into(),
-            updated_at: (*seen.issue.updated_at).into(),
-            title: (*seen.issue.title).into(),
+            id: issue.id,
+            state: issue.state,
+            standing: issue.standing.clone(),
+            priority: issue.priority,
+            labels: issue.labels.join(" ").into(),
+            updated_at: issue.updated_at.into(),
+            title: issue.title.into(),
         }
     }
 }

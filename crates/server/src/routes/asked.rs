@@ -2,14 +2,14 @@
 
 use holdfast_tracker::answers::board::agents as all_agents;
 use holdfast_tracker::answers::claims::{self as claims_answer, Wanted};
-use holdfast_tracker::answers::list::{self, Listed, Order};
+use holdfast_tracker::answers::list::{self, Each, Listed, Order};
 use holdfast_tracker::answers::{
     approvals, gates as gates_answer, pools, session, show, worktrees as all_worktrees,
 };
 use holdfast_tracker::claims::lease::Kind;
 use holdfast_tracker::issues::{Issues, Scope, Seen};
 use holdfast_tracker::queries::graph::{Graph, GraphOutput};
-use holdfast_tracker::queries::{Board, Claimed, Filter, Item};
+use holdfast_tracker::queries::{Board, Claimed, Filter, Item, Keep};
 use serde::Serialize;
 use serde_json::value::{RawValue, to_raw_value};
 
@@ -60,7 +60,7 @@ pub(super) fn issues(ask: &Ask) -> Result<Made, Problem> {
     let issues = Issues::new(&session);
     let claimed = Claimed::or_none(&session)?;
     let keep = |seen: &Seen<'_>| to_raw_value(&Item::new(&issues, seen, &claimed));
-    let Listed { found, more } = list::list(&issues, &claimed, Scope::All, &wanted, keep)?;
+    let Listed { found, more } = list::list(&issues, &claimed, Scope::All, &wanted, Each::Whole(&keep))?;
     let bug = |error| Problem::Own(Own::ServerInternal, format!("an issue has no JSON form: {error}"));
     let found = found.into_iter().collect::<Result<Vec<_>, _>>().map_err(bug)?;
     made(&Issue { count: found.len(), issues: found, more: Some(more).filter(|more| *more > 0) })
@@ -81,7 +81,7 @@ pub(super) fn gates(ask: &Ask) -> Result<Made, Problem> {
 pub(super) fn graph(ask: &Ask) -> Result<Made, Problem> {
     let session = session(&ask.caller)?;
     let issues = Issues::new(&session);
-    let board: Board = Board::load(&issues, Claimed::or_none(&session)?, &Filter::default(), None)?;
+    let board: Board = Board::load(&issues, Claimed::or_none(&session)?, &Filter::default(), Keep::Nothing)?;
     issues.warn(&board.problems);
     made(&GraphOutput { graph: Graph::whole(&board) })
 }

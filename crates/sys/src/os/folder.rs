@@ -4,11 +4,11 @@
 use std::path::{Path, PathBuf};
 
 use rustix::fd::{AsFd, OwnedFd};
-use rustix::fs::{Mode, OFlags};
+use rustix::fs::{AtFlags, Mode, OFlags};
 use rustix::io::Errno;
 
 use crate::files::unfit;
-use crate::{Error, Folder, Kind, Result};
+use crate::{Error, Folder, Kind, Result, Stat};
 
 /// What the first call reads at most: more than nearly every file that is read this way.
 const CHUNK: usize = 4 << 10;
@@ -83,6 +83,14 @@ impl Folder for OsFolder {
             Err(errno) => Err(self.why(path, errno)),
         }
     }
+
+    fn stat(&self, path: &str) -> Result<Option<Stat>> {
+        match rustix::fs::statat(&self.directory, path, AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(stat) => Ok(Some(super::files::known(&stat))),
+            Err(Errno::NOENT) => Ok(None),
+            Err(errno) => Err(Error::new("look at", &self.path.join(path), errno)),
+        }
+    }
 }
 
 #[cfg(target_os = "linux")]
@@ -145,6 +153,12 @@ mod tests {
             assert_eq!(refused.kind(), std::io::ErrorKind::InvalidData, "{path}");
         }
         assert!(OsFiles.folder(&at("home/linked")).is_err());
+        let kind = |path: &str| folder.stat(path).unwrap().map(|stat| stat.kind);
+        assert_eq!(
+            ["real", "real/file", "real/link"].map(kind),
+            [Kind::Directory, Kind::File, Kind::Symlink].map(Some)
+        );
+        assert_eq!((kind("linked"), kind("real/none")), (Some(Kind::Symlink), None));
     }
 
     #[test]

@@ -17,8 +17,8 @@ use crate::claims::queue;
 use crate::error::{Error, Result};
 use crate::feed::{Happened, Kind};
 use crate::ids::IssueId;
-use crate::issues::{Issues, Priority, Standing, State};
-use crate::queries::{Board, Claimed, Filter, Item, Node, Reason, Which};
+use crate::issues::{Glance, Issues, Priority, Standing, State};
+use crate::queries::{Board, Claimed, Filter, Keep, Node, Reason, Which};
 use crate::run::NEEDS_ATTENTION;
 use crate::run::pool;
 use crate::session::Session;
@@ -245,8 +245,14 @@ impl Renewals {
 pub fn look(session: &Session, renewals: Option<&Renewals>) -> Result<BoardOutput> {
     let issues = Issues::new(session);
     let claimed = Claimed::load(session)?;
-    let keep = |item: &Item<'_>| serde_json::value::to_raw_value(&card(item));
-    let board = Board::load(&issues, claimed, &Filter::default(), Some((Which::All, &keep)))?;
+    let keep = |issue: &Glance<'_>, claimed: &Claimed| {
+        serde_json::value::to_raw_value(&card(
+            issue,
+            (&issue.id.to_string(), &issues.handle(issue.id)),
+            claimed,
+        ))
+    };
+    let board = Board::load(&issues, claimed, &Filter::default(), Keep::Glance(Which::All, &keep))?;
     issues.warn(&board.problems);
     let worktrees = session.visible_worktrees();
     let agents = lanes(&issues, &board.claimed, &worktrees, renewals)?;
@@ -282,20 +288,20 @@ pub fn agents(session: &Session, renewals: Option<&Renewals>) -> Result<AgentsOu
     Ok(AgentsOutput { count: agents.len(), agents })
 }
 
-fn card<'a>(item: &'a Item<'a>) -> Card<'a> {
+fn card<'a>(issue: &'a Glance<'a>, (id, handle): (&'a str, &'a str), claimed: &'a Claimed) -> Card<'a> {
     Card {
-        id: &item.issue.id,
-        handle: &item.handle,
-        title: &item.issue.title,
-        kind: &item.issue.kind,
-        state: item.issue.state,
-        priority: item.issue.priority,
-        labels: &item.labels,
-        assignee: item.issue.assignee.as_deref(),
-        claimed_by: item.claimed_by,
-        standing: Some(item.standing).filter(|standing| **standing != Standing::Open),
-        gates: item.issue.gates.iter().map(String::as_str).collect(),
-        updated_at: &item.issue.updated_at,
+        id,
+        handle,
+        title: issue.title,
+        kind: issue.kind,
+        state: issue.state,
+        priority: issue.priority,
+        labels: &issue.labels,
+        assignee: issue.assignee,
+        claimed_by: claimed.holder(issue.id),
+        standing: Some(&issue.standing).filter(|standing| **standing != Standing::Open),
+        gates: issue.gates.clone(),
+        updated_at: issue.updated_at,
         blocked_by: None,
     }
 }

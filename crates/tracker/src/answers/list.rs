@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 
 use crate::error::{Error, Result};
-use crate::issues::{Issues, Priority, Scope, Seen};
+use crate::issues::{Glance, Issues, Priority, Scope, Seen};
 use crate::queries::{Claimed, Filter};
 
 /// In which order issues are listed.
@@ -75,6 +75,15 @@ pub struct Listed<T> {
     pub more: usize,
 }
 
+/// What is kept of each issue. Only who wants whole issues has every file read.
+#[derive(Clone, Copy)]
+pub enum Each<'a, T> {
+    /// What can be told at a glance.
+    Glance(&'a (dyn Fn(&Glance<'_>) -> T + Sync)),
+    /// What takes the whole issue, such as its JSON.
+    Whole(&'a (dyn Fn(&Seen<'_>) -> T + Sync)),
+}
+
 /// The issues that are wanted; `keep` says what is kept of each.
 ///
 /// # Errors
@@ -84,19 +93,20 @@ pub fn list<T: Send>(
     claimed: &Claimed,
     scope: Scope,
     wanted: &Wanted,
-    keep: impl Fn(&Seen<'_>) -> T + Sync,
+    keep: Each<'_, T>,
 ) -> Result<Listed<T>> {
-    let is_own = |seen: &Seen<'_>| {
+    let is_own = |issue: &Glance<'_>| {
         let Some(agent) = wanted.whose.as_deref() else { return true };
-        claimed.holder(seen.id) == Some(agent) || seen.issue.assignee.as_deref() == Some(agent)
+        claimed.holder(issue.id) == Some(agent) || issue.assignee == Some(agent)
     };
-    let scan = issues.scan(scope, |seen| {
-        let issue = &seen.issue;
-        (wanted.filter.wants(seen) && is_own(seen)).then(|| {
-            let (created, updated) = (&*issue.created_at, &*issue.updated_at);
-            (rank(wanted.order, issue.priority, created, updated, &issue.title), keep(seen))
-        })
-    })?;
+    let ranked = |issue: &Glance<'_>| {
+        (wanted.filter.wants(issue) && is_own(issue))
+            .then(|| rank(wanted.order, issue.priority, issue.created_at, issue.updated_at, issue.title))
+    };
+    let scan = match keep {
+        Each::Glance(keep) => issues.glance(scope, |issue| Some((ranked(issue)?, keep(issue))))?,
+        Each::Whole(keep) => issues.scan(scope, |seen| Some((ranked(&seen.glance())?, keep(seen))))?,
+    };
     issues.warn(&scan.problems);
     let mut found = scan.found;
     if wanted.order.is_some() {

@@ -7,9 +7,9 @@ use crate::claims::queue;
 use crate::config::When;
 use crate::error::{NotLanded, Result};
 use crate::ids::IssueId;
-use crate::issues::{FinishedNote, Issues, Standing};
+use crate::issues::{FinishedNote, Glance, Issues, Standing};
 use crate::notes::{self, Note};
-use crate::queries::{Board, Claimed, Filter, Item, Node, Which};
+use crate::queries::{Board, Claimed, Filter, Keep, Node, Which};
 use crate::session::Session;
 use crate::times::{millis, span};
 use crate::writes::{Verdict, results_of};
@@ -49,11 +49,11 @@ pub(super) fn all(session: &Session, kinds: &[When], now: &Stamp) -> Result<Vec<
         return Ok(found);
     }
     let issues = Issues::new(session);
-    let keep = |item: &Item<'_>| Kept {
-        gates: item.issue.gates.clone(),
-        conflict: item.issue.conflict.as_deref().map(ToOwned::to_owned),
+    let keep = |issue: &Glance<'_>, _: &Claimed| Kept {
+        gates: issue.gates.iter().map(ToString::to_string).collect(),
+        conflict: issue.conflict.map(ToOwned::to_owned),
     };
-    let board = Board::load(&issues, claimed, &Filter::default(), Some((Which::All, &keep)))?;
+    let board = Board::load(&issues, claimed, &Filter::default(), Keep::Glance(Which::All, &keep))?;
     let of_notes = kinds.contains(&When::Conflicts) || kinds.contains(&When::GateFailed);
     let noted = if of_notes { notes::all(session)? } else { std::collections::BTreeMap::new() };
     for node in &board.nodes {

@@ -6,10 +6,12 @@ use std::path::{Path, PathBuf};
 
 use holdfast_git::objects::Mode;
 use holdfast_git::{ObjectId, Objects, Repository};
-use holdfast_sys::{Folder, Kind};
+use holdfast_sys::{Folder, Identity, Kind};
 
 use super::LONGEST;
+use super::cache::{self, Cache, Entry, Signature, Signatures};
 use super::raw::{FILES, Raw};
+use crate::durable;
 use crate::ids::IssueId;
 use crate::session::Session;
 use crate::workspace::{self, DATA};
@@ -38,6 +40,8 @@ pub(super) struct Worktree<'a> {
     folder: Box<dyn Folder + 'a>,
     ids: Vec<IssueId>,
     listed: bool,
+    identity: Identity,
+    cache: Option<Cache>,
 }
 
 impl<'a> Worktree<'a> {
@@ -53,10 +57,61 @@ impl<'a> Worktree<'a> {
             }
             Err(error) => return absent(&error, problems),
         }
-        match files.folder(&home) {
-            Ok(folder) => Some(Self { home, folder, ids: Vec::new(), listed: false }),
-            Err(error) => absent(&error, problems),
+        let open = || -> holdfast_sys::Result<Self> {
+            let (folder, identity) = (files.folder(&home)?, files.stat(&home)?.identity);
+            Ok(Self { home, folder, ids: Vec::new(), listed: false, identity, cache: None })
+        };
+        open().map(Some).unwrap_or_else(|error| absent(&error, problems))
+    }
+
+    /// Has what is remembered in a file at hand. What cannot be used is not there.
+    pub(super) fn remember(&mut self, session: &Session, path: &Path) {
+        let bytes = durable::read(session.sys(), path, cache::LONGEST).ok().flatten();
+        self.cache = bytes.and_then(|bytes| Cache::read(bytes, self.identity));
+    }
+
+    /// Which directory it is.
+    pub(super) const fn identity(&self) -> Identity {
+        self.identity
+    }
+
+    /// How the directory and the files of an issue look; none where that cannot be told.
+    pub(super) fn signatures(&self, id: IssueId) -> Option<Signatures> {
+        let mut path = id.to_string();
+        let directory = Signature::of(&self.folder.stat(&path).ok()??, Kind::Directory)?;
+        let above = path.len();
+        let mut files = [None; FILES.len()];
+        for (name, file) in FILES.iter().zip(&mut files) {
+            path.truncate(above);
+            path.extend(["/", name]);
+            if let Some(stat) = self.folder.stat(&path).ok()? {
+                *file = Some(Signature::of(&stat, Kind::File)?);
+            }
         }
+        Some(Signatures { directory, files })
+    }
+
+    /// What is remembered of an issue, whether that is still so or not.
+    pub(super) fn remembered(&self, id: IssueId) -> Option<Entry<'_>> {
+        self.cache.as_ref()?.find(id)
+    }
+
+    /// Whether what is remembered of an issue is still so.
+    pub(super) fn is_fresh(&self, id: IssueId) -> bool {
+        let Some(known) = self.remembered(id).and_then(|entry| entry.signatures()) else { return false };
+        let is = |path: &str, kind, known| {
+            let stat = self.folder.stat(path).ok().flatten();
+            stat.and_then(|stat| Signature::of(&stat, kind)) == Some(known)
+        };
+        let mut path = id.to_string();
+        let above = path.len();
+        // A directory that is what it was has the files that it had, and no others.
+        is(&path, Kind::Directory, known.directory)
+            && FILES.iter().zip(known.files).all(|(name, file)| {
+                path.truncate(above);
+                path.extend(["/", name]);
+                file.is_none_or(|file| is(&path, Kind::File, file))
+            })
     }
 
     /// Lists what is there. Whatever has no id for a name is named; names with a dot are work in progress.

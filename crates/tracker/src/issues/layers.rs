@@ -2,12 +2,13 @@
 //! which of them counts is decided in [`super::seen`].
 
 use std::ffi::OsString;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use holdfast_git::{ObjectId, Repository};
 use holdfast_store::View;
 
+use super::cache::{Entry, Told};
 use super::layer::{Commit, Layer, Worktree, absent};
 use super::raw::Raw;
 use super::standing::{Landing, Tips};
@@ -18,6 +19,40 @@ use crate::target::Target;
 
 /// Where marks of deleted issues are, below `.jit/`.
 const DELETED: &str = "deleted";
+
+/// Where it is remembered what directories have, below the control plane, and in what git keeps of a linked worktree.
+pub(super) const CACHES: &str = "lists";
+const LINKED: &str = "jit-list";
+
+/// How many of the layers are directories.
+pub(super) const DIRECTORIES: usize = 3;
+
+/// Which of the directories have an issue, and in which of them it is still what is remembered.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(super) struct Freshness {
+    pub(super) has: [bool; DIRECTORIES],
+    pub(super) fresh: [bool; DIRECTORIES],
+}
+
+impl Freshness {
+    /// Says that a directory has the issue, and whether as it is remembered.
+    fn set(&mut self, number: usize, fresh: bool) {
+        let places = self.has.get_mut(number).zip(self.fresh.get_mut(number));
+        if let Some((has, is_fresh)) = places {
+            (*has, *is_fresh) = (true, fresh);
+        }
+    }
+
+    /// Whether a directory has the issue as it is remembered.
+    pub(super) fn is_fresh(self, number: usize) -> bool {
+        self.fresh.get(number).copied().unwrap_or(false)
+    }
+
+    /// Whether a directory has the issue otherwise than it is remembered.
+    pub(super) fn is_stale(self, number: usize) -> bool {
+        self.has.get(number).copied().unwrap_or(false) && !self.is_fresh(number)
+    }
+}
 
 /// How far to look.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -83,6 +118,21 @@ pub(super) struct Buffers {
     head: Raw,
     main: Raw,
     shared: Raw,
+    /// The tips that have what this worktree has, and what the commit has that it is on.
+    at_local: Tips,
+    at_head: Tips,
+}
+
+impl Buffers {
+    /// What one of the layers that are directories holds.
+    pub(super) const fn of(&self, layer: Layer) -> Option<&Raw> {
+        match layer {
+            Layer::Local => Some(&self.local),
+            Layer::Main => Some(&self.main),
+            Layer::Shared => Some(&self.shared),
+            Layer::Head | Layer::Target | Layer::Remote => None,
+        }
+    }
 }
 
 impl<'a> Layers<'a> {
@@ -160,6 +210,96 @@ impl<'a> Layers<'a> {
         ids
     }
 
+    /// The layers that are directories and may be remembered, each with its place among those and where its cache is.
+    fn directories(&self) -> [(Layer, Option<&Worktree<'a>>); DIRECTORIES] {
+        [
+            (Layer::Local, self.local.as_ref()),
+            (Layer::Main, self.main.as_ref()),
+            (Layer::Shared, self.shared.as_ref()),
+        ]
+    }
+
+    /// A layer that is a directory.
+    pub(super) fn directory(&self, number: usize) -> Option<(Layer, &Worktree<'a>)> {
+        let (layer, worktree) = self.directories().into_iter().nth(number)?;
+        Some((layer, worktree?))
+    }
+
+    /// Where it is remembered what a layer has. Of a linked worktree that is where git keeps what is its own: it goes
+    /// when the worktree goes.
+    pub(super) fn cache_of(&self, layer: Layer) -> Option<PathBuf> {
+        let control = || self.session.control().join(CACHES);
+        match layer {
+            Layer::Local if self.session.is_linked() => {
+                self.session.repository().map(|repository| repository.git_dir().join(LINKED))
+            }
+            Layer::Local | Layer::Main => Some(control().join("main")),
+            Layer::Shared => Some(control().join("shared")),
+            Layer::Head | Layer::Target | Layer::Remote => None,
+        }
+    }
+
+    /// Has what is remembered of the directories at hand.
+    pub(super) fn remember(&mut self) {
+        for layer in [Layer::Local, Layer::Main, Layer::Shared] {
+            let path = self.cache_of(layer);
+            let worktree = match layer {
+                Layer::Local => &mut self.local,
+                Layer::Main => &mut self.main,
+                _ => &mut self.shared,
+            };
+            if let (Some(worktree), Some(path)) = (worktree, path) {
+                worktree.remember(self.session, &path);
+            }
+        }
+    }
+
+    /// Which of the directories have an issue, and in which of them it is still what is remembered.
+    pub(super) fn freshness(&self, id: IssueId) -> Freshness {
+        let mut found = Freshness::default();
+        for (number, (_, worktree)) in self.directories().into_iter().enumerate() {
+            if let Some(worktree) = worktree.filter(|worktree| worktree.may_have(id)) {
+                found.set(number, worktree.is_fresh(id));
+            }
+        }
+        found
+    }
+
+    /// An issue of which all copies are the same and one is remembered; none if that takes a closer look.
+    pub(super) fn alone(&self, id: IssueId, freshness: Freshness) -> Option<(Told<'_>, Layer, Tips)> {
+        if self.is_gone(id) || freshness.has != freshness.fresh {
+            return None;
+        }
+        let mut known: Option<(Entry<'_>, Layer)> = None;
+        let mut tree = None;
+        for (number, (layer, worktree)) in self.directories().into_iter().enumerate() {
+            let Some(worktree) = worktree.filter(|_| freshness.is_fresh(number)) else { continue };
+            let entry = worktree.remembered(id)?;
+            let own = entry.tree()?;
+            if *tree.get_or_insert(own) != own {
+                return None;
+            }
+            known.get_or_insert((entry, layer));
+        }
+        let ((entry, layer), tree) = (known?, tree?);
+        let head = self.head_tree(id);
+        if head.is_some_and(|head| head != tree) {
+            return None;
+        }
+        let mut tips = Tips::default();
+        for tip in &self.tips {
+            let there = tip.commit.as_ref().map_or(head, |commit| commit.tree(id));
+            match there {
+                Some(there) if there == tree => tips = tips.and(tip.tips),
+                Some(_) => return None,
+                None => {}
+            }
+        }
+        // What this worktree does not have itself is known from the commit that it is on, if that has it.
+        let layer = if layer != Layer::Local && head.is_some() { Layer::Head } else { layer };
+        Some((entry.told()?, layer, tips))
+    }
+
     fn is_deleted(&self, id: IssueId) -> bool {
         self.deleted.binary_search(&id).is_ok()
     }
@@ -175,13 +315,19 @@ impl<'a> Layers<'a> {
         buffers: &'b mut Buffers,
         problems: &mut Vec<String>,
     ) -> Vec<Copy<'b>> {
-        let Buffers { target, remote, local, head, main, shared } = buffers;
+        self.fill(id, buffers, problems);
+        self.distinct(buffers)
+    }
+
+    /// Reads every copy of an issue.
+    pub(super) fn fill(&self, id: IssueId, buffers: &mut Buffers, problems: &mut Vec<String>) {
+        let Buffers { target, remote, local, head, main, shared, at_local, at_head } = buffers;
         [&mut *local, &mut *head, &mut *main, &mut *shared, &mut *target, &mut *remote]
             .into_iter()
             .for_each(Raw::clear);
-        let (mut at_head, mut at_local) = (Tips::default(), Tips::default());
+        (*at_head, *at_local) = (Tips::default(), Tips::default());
         if self.is_gone(id) {
-            return Vec::new();
+            return;
         }
         if let Some(worktree) = &self.local {
             worktree.read(id, local);
@@ -198,27 +344,31 @@ impl<'a> Layers<'a> {
             for tip in &self.tips {
                 let into = if tip.layer == Layer::Target { &mut *target } else { &mut *remote };
                 match self.read_tip(id, tip, local, into) {
-                    Same::Local => at_local = at_local.and(tip.tips),
-                    Same::Head => at_head = at_head.and(tip.tips),
+                    Same::Local => *at_local = at_local.and(tip.tips),
+                    Same::Head => *at_head = at_head.and(tip.tips),
                     Same::Nothing => {}
                 }
             }
         }
         // What HEAD has and is the local copy was not read again.
         if head.is_empty() {
-            at_local = at_local.and(at_head);
+            *at_local = at_local.and(*at_head);
         }
+    }
+
+    /// Those of the copies that differ.
+    pub(super) fn distinct<'b>(&self, buffers: &'b Buffers) -> Vec<Copy<'b>> {
         let tip_of = |layer| {
             let tip = self.tips.iter().find(|tip| tip.layer == layer && tip.commit.is_some());
             tip.map_or_else(Tips::default, |tip| tip.tips)
         };
         let all = [
-            Copy { layer: Layer::Local, raw: local, tips: at_local },
-            Copy { layer: Layer::Head, raw: head, tips: at_head },
-            Copy { layer: Layer::Main, raw: main, tips: Tips::default() },
-            Copy { layer: Layer::Shared, raw: shared, tips: Tips::default() },
-            Copy { layer: Layer::Target, raw: target, tips: tip_of(Layer::Target) },
-            Copy { layer: Layer::Remote, raw: remote, tips: tip_of(Layer::Remote) },
+            Copy { layer: Layer::Local, raw: &buffers.local, tips: buffers.at_local },
+            Copy { layer: Layer::Head, raw: &buffers.head, tips: buffers.at_head },
+            Copy { layer: Layer::Main, raw: &buffers.main, tips: Tips::default() },
+            Copy { layer: Layer::Shared, raw: &buffers.shared, tips: Tips::default() },
+            Copy { layer: Layer::Target, raw: &buffers.target, tips: tip_of(Layer::Target) },
+            Copy { layer: Layer::Remote, raw: &buffers.remote, tips: tip_of(Layer::Remote) },
         ];
         let mut copies: Vec<Copy<'b>> = Vec::with_capacity(all.len());
         for copy in all.into_iter().filter(|copy| !copy.raw.is_empty()) {

@@ -11,7 +11,7 @@ use super::layers::Copy;
 use super::outline::Outline;
 use super::raw::{DEPS, ISSUE, LABELS, Part, Raw};
 use super::set::{Set, Union};
-use super::standing::{Landing, Standing, Tips};
+use super::standing::{Finish, Landing, Standing, Tips};
 use super::state::State;
 use crate::ids::IssueId;
 
@@ -121,7 +121,7 @@ impl Judge<'_> {
         let (landed, same) = (landed.fold(Tips::default(), Tips::and), *same);
         let (layer, bytes, issue, _) = sound.into_iter().next()?;
         let standing = match self.landing {
-            Some(landing) => landing.of(id, &issue, layer, landed, same),
+            Some(landing) => landing.of(id, Finish::of(&issue), layer, landed, same),
             None => Standing::alone(issue.state),
         };
         Some((layer, bytes, issue, standing))

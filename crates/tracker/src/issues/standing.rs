@@ -129,6 +129,20 @@ impl FinishedNote {
     }
 }
 
+/// As much of an issue as says whether its work is finished, and under which grant.
+#[derive(Clone, Copy)]
+pub(super) struct Finish<'a> {
+    pub(super) state: State,
+    pub(super) fence: Option<u64>,
+    pub(super) fence_log: Option<&'a str>,
+}
+
+impl<'a> Finish<'a> {
+    pub(super) fn of(issue: &'a Outline<'_>) -> Self {
+        Self { state: issue.state, fence: issue.fence, fence_log: issue.fence_log.as_deref() }
+    }
+}
+
 /// What finished work is judged with. Everything is looked at when it is first needed, and once.
 pub(super) struct Landing<'a> {
     session: &'a Session,
@@ -163,7 +177,7 @@ impl<'a> Landing<'a> {
     pub(super) fn of(
         &self,
         id: IssueId,
-        issue: &Outline<'_>,
+        issue: Finish<'_>,
         layer: Layer,
         landed: Tips,
         same: Tips,
@@ -186,7 +200,7 @@ impl<'a> Landing<'a> {
 
     /// How done work stands where the target has no issues: nothing has to land, unless it is on a branch that was begun
     /// for it and will bring the first ones.
-    fn untracked(&self, id: IssueId, issue: &Outline<'_>) -> Standing {
+    fn untracked(&self, id: IssueId, issue: Finish<'_>) -> Standing {
         let begun =
             || durable::is_dir(self.session.sys(), &self.session.control().join(STARTED)).unwrap_or(false);
         match begun().then(|| self.branch(id, issue)).flatten() {
@@ -200,7 +214,7 @@ impl<'a> Landing<'a> {
     }
 
     /// How work stands that the target does not have.
-    fn elsewhere(&self, id: IssueId, issue: &Outline<'_>, layer: Layer) -> Standing {
+    fn elsewhere(&self, id: IssueId, issue: Finish<'_>, layer: Layer) -> Standing {
         if let Some(branch) = self.branch(id, issue).or_else(|| self.judged_branch(id, issue)) {
             return Standing::OnBranch { branch };
         }
@@ -212,32 +226,26 @@ impl<'a> Landing<'a> {
     }
 
     /// The branch that has the issue in this state, at this fence.
-    fn branch(&self, id: IssueId, issue: &Outline<'_>) -> Option<String> {
+    fn branch(&self, id: IssueId, issue: Finish<'_>) -> Option<String> {
         self.branch_at(id, issue, issue.state, issue.fence)
     }
 
     /// The branch that has the work of an issue whose gates somebody judged elsewhere.
-    fn judged_branch(&self, id: IssueId, issue: &Outline<'_>) -> Option<String> {
+    fn judged_branch(&self, id: IssueId, issue: Finish<'_>) -> Option<String> {
         let note = FinishedNote::read(self.session, id)?;
-        let is_this = Some(note.fence) == issue.fence && Some(&*note.fence_log) == issue.fence_log.as_deref();
+        let is_this = Some(note.fence) == issue.fence && Some(&*note.fence_log) == issue.fence_log;
         let work = note.work.filter(|_| is_this)?;
         self.branch_at(id, issue, State::Gated, Some(work))
     }
 
-    fn branch_at(
-        &self,
-        id: IssueId,
-        issue: &Outline<'_>,
-        state: State,
-        fence: Option<u64>,
-    ) -> Option<String> {
+    fn branch_at(&self, id: IssueId, issue: Finish<'_>, state: State, fence: Option<u64>) -> Option<String> {
         let text = id.to_string();
         let has = |branch: &&Branch| {
             branch.finished.iter().any(|finished| {
                 finished.issue == text
                     && finished.state == state
                     && finished.fence == fence
-                    && finished.fence_log.as_deref() == issue.fence_log.as_deref()
+                    && finished.fence_log.as_deref() == issue.fence_log
             })
         };
         // One that builds on it has it too; the one that was begun for it has nothing else.
@@ -263,7 +271,7 @@ impl<'a> Landing<'a> {
     }
 
     /// Whether a worktree still has what it wrote.
-    fn is_kept(&self, id: IssueId, issue: &Outline<'_>, layer: Layer) -> bool {
+    fn is_kept(&self, id: IssueId, issue: Finish<'_>, layer: Layer) -> bool {
         if matches!(layer, Layer::Local | Layer::Main) {
             return true;
         }
@@ -276,16 +284,18 @@ impl<'a> Landing<'a> {
             let bytes = durable::read(self.session.sys(), &path, LONGEST).ok().flatten().unwrap_or_default();
             let copy = serde_json::from_slice::<Outline<'_>>(&bytes).ok();
             copy.is_some_and(|copy| {
-                copy.state == issue.state && copy.fence == issue.fence && copy.fence_log == issue.fence_log
+                copy.state == issue.state
+                    && copy.fence == issue.fence
+                    && copy.fence_log.as_deref() == issue.fence_log
             })
         })
     }
 
     /// Whether what a worktree has counts: its lease lives, or was given back. Where nothing is noted, it was written
     /// without a lease or by an earlier version, and counts.
-    fn counts(&self, id: IssueId, issue: &Outline<'_>) -> bool {
+    fn counts(&self, id: IssueId, issue: Finish<'_>) -> bool {
         let Some(note) = FinishedNote::read(self.session, id) else { return true };
-        if Some(note.fence) != issue.fence || Some(&*note.fence_log) != issue.fence_log.as_deref() {
+        if Some(note.fence) != issue.fence || Some(&*note.fence_log) != issue.fence_log {
             return true;
         }
         note.released || self.is_in_force(id, note.fence)

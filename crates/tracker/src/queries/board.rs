@@ -8,7 +8,7 @@ use super::{Claimed, Filter, Item};
 use crate::config::Satisfied;
 use crate::error::{Error, Result};
 use crate::ids::{Handles, IssueId};
-use crate::issues::{Issues, Priority, Scope, Seen, Standing, State};
+use crate::issues::{Glance, Issues, Priority, Scope, Seen, Standing, State};
 use crate::writes::{Results, results_of};
 
 /// What a board knows of an issue.
@@ -77,8 +77,16 @@ pub enum Reason {
     },
 }
 
-/// What to keep of issues that are wanted, such as their JSON, and of which; none if nothing more is needed.
-pub type Keep<'a, K> = Option<(Which, &'a (dyn Fn(&Item<'_>) -> K + Sync))>;
+/// What to keep of issues that are wanted, and of which. Only who wants whole issues has every file read.
+#[derive(Clone, Copy)]
+pub enum Keep<'a, K> {
+    /// Nothing more.
+    Nothing,
+    /// What can be told at a glance.
+    Glance(Which, &'a (dyn Fn(&Glance<'_>, &Claimed) -> K + Sync)),
+    /// What takes the whole issue, such as its JSON.
+    Whole(Which, &'a (dyn Fn(&Item<'_>) -> K + Sync)),
+}
 
 /// Which issues something is kept of.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -87,6 +95,12 @@ pub enum Which {
     Open,
     /// All.
     All,
+}
+
+impl Which {
+    fn takes<K>(self, node: &Node<K>) -> bool {
+        node.wanted && (self == Self::All || !node.state.is_over())
+    }
 }
 
 /// All issues at once.
@@ -111,8 +125,20 @@ impl<K: Send> Board<K> {
     /// # Errors
     /// When git stands in the way.
     pub fn load(issues: &Issues<'_>, claimed: Claimed, filter: &Filter, keep: Keep<'_, K>) -> Result<Self> {
-        let mut scan =
-            issues.scan(Scope::All, |seen| Some(Node::new(issues, seen, &claimed, filter, keep)))?;
+        let node = |glance: &Glance<'_>| Node::new(glance, &claimed, filter);
+        let mut scan = match keep {
+            Keep::Nothing => issues.glance(Scope::All, |glance| Some(node(glance)))?,
+            Keep::Glance(which, keep) => issues.glance(Scope::All, |glance| {
+                let mut node = node(glance);
+                node.kept = which.takes(&node).then(|| keep(glance, &claimed));
+                Some(node)
+            })?,
+            Keep::Whole(which, keep) => issues.scan(Scope::All, |seen| {
+                let mut node = node(&seen.glance());
+                node.kept = which.takes(&node).then(|| keep(&Item::new(issues, seen, &claimed)));
+                Some(node)
+            })?,
+        };
         for node in scan.found.iter_mut().filter(|node| !node.gates.is_empty()) {
             let gates = node.gates.iter().cloned().collect();
             // A judgement that cannot be read leaves its gate open.
@@ -192,38 +218,23 @@ impl<K: Send> Board<K> {
 }
 
 impl<K> Node<K> {
-    fn new(
-        issues: &Issues<'_>,
-        seen: &Seen<'_>,
-        claimed: &Claimed,
-        filter: &Filter,
-        keep: Keep<'_, K>,
-    ) -> Self {
-        let issue = &seen.issue;
-        let wanted = filter.wants(seen);
-        let kept = match keep {
-            Some((which, keep)) if wanted && (which == Which::All || !issue.state.is_over()) => {
-                Some(keep(&Item::new(issues, seen, claimed)))
-            }
-            _ => None,
-        };
-        let gates =
-            if issue.state == State::Gated { issue.gates.iter().cloned().collect() } else { Box::default() };
+    fn new(issue: &Glance<'_>, claimed: &Claimed, filter: &Filter) -> Self {
+        let gated = issue.state == State::Gated;
         Self {
-            id: seen.id,
-            title: (*issue.title).into(),
+            id: issue.id,
+            title: issue.title.into(),
             state: issue.state,
             priority: issue.priority,
-            labels: seen.labels.members().collect::<Vec<_>>().join(" ").into(),
-            updated_at: (*issue.updated_at).into(),
-            assignee: seen.issue.assignee.as_deref().map(Into::into),
-            deps: deps(seen).into(),
-            gates,
-            workable: is_workable(seen, claimed),
-            standing: seen.standing.clone(),
-            unsure: seen.unsure,
-            wanted,
-            kept,
+            labels: issue.labels.join(" ").into(),
+            updated_at: issue.updated_at.into(),
+            assignee: issue.assignee.map(Into::into),
+            deps: issue.deps.iter().filter_map(|dep| IssueId::parse(dep)).collect(),
+            gates: issue.gates.iter().filter(|_| gated).map(ToString::to_string).collect(),
+            workable: is_workable(issue, claimed),
+            standing: issue.standing.clone(),
+            unsure: issue.unsure,
+            wanted: filter.wants(issue),
+            kept: None,
         }
     }
 }
@@ -231,10 +242,9 @@ impl<K> Node<K> {
 /// Whether the state of an issue lets it be worked on by whoever gets it: it is ready, or somebody has begun
 /// under a lease of this repository. If nobody holds it any more, that work was left behind by an agent that
 /// is gone, and without this it would be offered to nobody ever again.
-fn is_workable(seen: &Seen<'_>, claimed: &Claimed) -> bool {
-    let issue = &seen.issue;
-    let begun = issue.fence.is_some() && issue.fence_log.as_deref() == claimed.log.as_deref();
-    let lost = seen.standing == Standing::Lost;
+fn is_workable(issue: &Glance<'_>, claimed: &Claimed) -> bool {
+    let begun = issue.fence.is_some() && issue.fence_log == claimed.log.as_deref();
+    let lost = issue.standing == Standing::Lost;
     issue.state == State::Ready || lost || (issue.state == State::InProgress && begun)
 }
 
@@ -244,7 +254,7 @@ fn is_workable(seen: &Seen<'_>, claimed: &Claimed) -> bool {
 /// # Errors
 /// When that cannot be told.
 pub fn can_be_worked_on(issues: &Issues<'_>, claimed: &Claimed, id: IssueId) -> Result<bool> {
-    let look = |seen: &Seen<'_>| (is_workable(seen, claimed), seen.unsure, deps(seen));
+    let look = |seen: &Seen<'_>| (is_workable(&seen.glance(), claimed), seen.unsure, deps(seen));
     let (workable, unsure, deps) = match issues.see(id, Scope::All, look) {
         Err(Error::NoIssue(_)) => return Ok(false),
         seen => seen?,

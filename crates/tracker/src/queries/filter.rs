@@ -4,7 +4,7 @@ use holdfast_kernel::Stamp;
 
 use crate::error::{Error, Result};
 use crate::ids::IssueId;
-use crate::issues::{Priority, Seen, State, typed};
+use crate::issues::{Glance, Priority, State, typed};
 
 /// Which issues are wanted.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -103,17 +103,16 @@ impl Filter {
 
     /// Whether an issue is wanted.
     #[must_use]
-    pub fn wants(&self, seen: &Seen<'_>) -> bool {
-        let issue = &seen.issue;
+    pub fn wants(&self, issue: &Glance<'_>) -> bool {
         (self.states.is_empty() || self.states.contains(&issue.state))
             && (self.priorities.is_empty() || self.priorities.contains(&issue.priority))
-            && (self.assignee.is_none() || self.assignee.as_deref() == issue.assignee.as_deref())
-            && self.labels.iter().all(|label| seen.labels.contains(label))
+            && (self.assignee.is_none() || self.assignee.as_deref() == issue.assignee)
+            && self.labels.iter().all(|label| issue.is_labelled(label))
             && (self.kinds.is_empty() || self.kinds.iter().any(|kind| **kind == *issue.kind))
             && self
                 .since
                 .is_none_or(|since| issue.updated_at.parse::<jiff::Timestamp>().is_ok_and(|at| at >= since))
-            && (self.parent.is_none() || self.parent.as_deref() == issue.parent.as_deref())
-            && !self.unwanted.iter().any(|label| seen.labels.contains(label))
+            && (self.parent.is_none() || self.parent.as_deref() == issue.parent)
+            && !self.unwanted.iter().any(|label| issue.is_labelled(label))
     }
 }

@@ -67,9 +67,9 @@ impl Writer<'_> {
     /// The parts that are there and not over, by title.
     fn open_parts(&self, parent: IssueId) -> Result<BTreeMap<String, Vec<IssueId>>> {
         let text = parent.to_string();
-        let scan = self.issues.scan(Scope::All, |seen| {
-            let is_part = seen.issue.parent.as_deref() == Some(text.as_str());
-            (is_part && !seen.issue.state.is_over()).then(|| (seen.issue.title.to_string(), seen.id))
+        let scan = self.issues.glance(Scope::All, |issue| {
+            let is_part = issue.parent == Some(text.as_str());
+            (is_part && !issue.state.is_over()).then(|| (issue.title.to_owned(), issue.id))
         })?;
         let mut parts: BTreeMap<String, Vec<IssueId>> = BTreeMap::new();
         for (title, id) in scan.found {

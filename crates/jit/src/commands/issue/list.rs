@@ -9,10 +9,10 @@ use crate::output::pieces::listed;
 use crate::output::rows::{Row, Rows};
 use crate::output::{Form, Report};
 use holdfast_tracker::Session;
-use holdfast_tracker::answers::list::{Listed, Wanted, list};
+use holdfast_tracker::answers::list::{Each, Listed, Wanted, list};
 use holdfast_tracker::error::Result;
 use holdfast_tracker::ids::IssueId;
-use holdfast_tracker::issues::{Issues, Scope};
+use holdfast_tracker::issues::{Glance, Issues, Scope, Seen};
 use holdfast_tracker::queries::{Claimed, Filter, Item};
 
 /// What is kept of an issue, for the form that is wanted.
@@ -88,11 +88,15 @@ pub fn run(context: &Context, session: &Session, scope: Scope, typed: &ListFilte
     let issues = Issues::new(session);
     let claimed = Claimed::or_none(session)?;
     let wanted = Wanted { filter, whose, order: typed.sort.map(Into::into), most: Some(typed.most(context)) };
-    let Listed { found, more } = list(&issues, &claimed, scope, &wanted, |seen| match form {
-        Form::Json => Kept::Json(Clean::json(&Item::new(&issues, seen, &claimed))),
-        Form::Brief => Kept::Id(seen.id),
-        Form::Text => Kept::Row(Row::new(seen)),
-    })?;
+    let object = |seen: &Seen<'_>| Kept::Json(Clean::json(&Item::new(&issues, seen, &claimed)));
+    let id = |issue: &Glance<'_>| Kept::Id(issue.id);
+    let row = |issue: &Glance<'_>| Kept::Row(Row::new(issue));
+    let each = match form {
+        Form::Json => Each::Whole(&object),
+        Form::Brief => Each::Glance(&id),
+        Form::Text => Each::Glance(&row),
+    };
+    let Listed { found, more } = list(&issues, &claimed, scope, &wanted, each)?;
     let (mut objects, mut brief, mut rows) = (Vec::new(), String::new(), Vec::new());
     for kept in found {
         match kept {

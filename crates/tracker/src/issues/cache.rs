@@ -1,0 +1,396 @@
+//! What is remembered of the issues in a directory, so that a list need not open every file. It is made of the files and
+//! can be deleted at any time. An entry counts only where the issue's directory and each of its files is still exactly
+//! what it was: the same inode, length and times, each of them asked for every time.
+//!
+//! A file that was changed while the entry was made could look the same afterwards, if it was changed twice within one
+//! tick of the clock. So nothing is remembered that was changed since the new cache was begun: its own file says when
+//! that was, by the clock of the file system, and every later change has a later time.
+
+use holdfast_git::ObjectId;
+use holdfast_sys::{Identity, Kind, Stat};
+
+use super::glance::Glance;
+use super::raw::Raw;
+use super::set::Set;
+use super::standing::{Finish, Standing};
+use super::state::{Priority, State};
+use crate::ids::IssueId;
+use crate::issues::Outline;
+
+/// What the file begins with: its name, and its version.
+const MAGIC: &[u8; 8] = b"jitlist1";
+
+/// More than any number of issues needs.
+pub(super) const LONGEST: usize = 1 << 30;
+
+/// The length of the hash of everything behind it.
+const HASH: usize = 32;
+
+/// The length of a line of the table: an id, and where its entry begins.
+const LINE: usize = 16 + 4;
+
+/// A text that is not there.
+const NONE: u32 = u32::MAX;
+
+/// What tells whether a file or directory is still what it was.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Signature([u8; Signature::LEN]);
+
+impl Signature {
+    const LEN: usize = 48;
+
+    /// The signature of a file or a directory; none where the machine does not tell enough.
+    pub(super) fn of(stat: &Stat, kind: Kind) -> Option<Self> {
+        let times = stat.times.filter(|_| stat.kind == kind)?;
+        let (modified, changed) = (times.modified, times.changed);
+        let mut bytes = [0; Self::LEN];
+        let parts = [
+            stat.identity.inode,
+            stat.len,
+            modified.0.cast_unsigned(),
+            modified.1.cast_unsigned(),
+            changed.0.cast_unsigned(),
+            changed.1.cast_unsigned(),
+        ];
+        for (room, part) in bytes.chunks_exact_mut(8).zip(parts) {
+            room.copy_from_slice(&part.to_le_bytes());
+        }
+        Some(Self(bytes))
+    }
+
+    /// When anything about it was last changed.
+    fn changed(&self) -> Option<(i64, i64)> {
+        let mut reader = Reader { bytes: &self.0, at: 4 * 8 };
+        Some((reader.number()?.cast_signed(), reader.number()?.cast_signed()))
+    }
+}
+
+/// An issue's directory and its files, as they were; a file that is not there has none.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Signatures {
+    pub(super) directory: Signature,
+    pub(super) files: [Option<Signature>; 3],
+}
+
+impl Signatures {
+    /// Whether everything was last changed before then.
+    pub(super) fn are_older_than(&self, then: (i64, i64)) -> bool {
+        let mut all = self.files.iter().flatten().chain([&self.directory]);
+        all.all(|one| one.changed().is_some_and(|changed| changed < then))
+    }
+}
+
+/// What is remembered of the issues in one directory.
+pub(super) struct Cache {
+    bytes: Vec<u8>,
+    table: usize,
+    count: usize,
+}
+
+impl Cache {
+    /// What a file remembers of this directory; none if it is another's, of another version, or not whole.
+    pub(super) fn read(bytes: Vec<u8>, home: Identity) -> Option<Self> {
+        let mut reader = Reader { bytes: &bytes, at: 0 };
+        if reader.take(MAGIC.len())? != MAGIC {
+            return None;
+        }
+        let hash = reader.take(HASH)?;
+        if blake3::hash(bytes.get(reader.at..)?).as_bytes() != hash {
+            return None;
+        }
+        if reader.text()?? != env!("CARGO_PKG_VERSION") {
+            return None;
+        }
+        let known = Identity { device: reader.number()?, inode: reader.number()? };
+        let count = usize::try_from(reader.short()?).ok()?;
+        let table = reader.at;
+        reader.take(count.checked_mul(LINE)?)?;
+        (known == home).then_some(Self { bytes, table, count })
+    }
+
+    /// What is remembered of an issue, if that is still so.
+    pub(super) fn find(&self, id: IssueId) -> Option<Entry<'_>> {
+        let (mut low, mut high) = (0, self.count);
+        while low < high {
+            let middle = low.midpoint(high);
+            let (found, at) = self.line(middle)?;
+            match found.cmp(&id.bits()) {
+                std::cmp::Ordering::Less => low = middle + 1,
+                std::cmp::Ordering::Greater => high = middle,
+                std::cmp::Ordering::Equal => return Some(Entry { id, bytes: self.bytes.get(at..)? }),
+            }
+        }
+        None
+    }
+
+    fn line(&self, number: usize) -> Option<(u128, usize)> {
+        let mut reader = Reader { bytes: &self.bytes, at: self.table + number * LINE };
+        let id = u128::from_le_bytes(reader.take(16)?.try_into().ok()?);
+        Some((id, usize::try_from(reader.short()?).ok()?))
+    }
+}
+
+/// What is remembered of one issue.
+#[derive(Clone, Copy)]
+pub(super) struct Entry<'a> {
+    id: IssueId,
+    bytes: &'a [u8],
+}
+
+/// What an entry says beside how things looked.
+pub(super) struct Told<'a>(Glance<'a>);
+
+impl<'a> Entry<'a> {
+    /// How the directory and the files looked.
+    pub(super) fn signatures(&self) -> Option<Signatures> {
+        Reader { bytes: self.bytes, at: 0 }.signatures()
+    }
+
+    /// The name that git gives to the issue's directory.
+    pub(super) fn tree(&self) -> Option<ObjectId> {
+        let mut reader = Reader { bytes: self.bytes, at: 0 };
+        reader.signatures()?;
+        reader.tree()
+    }
+
+    /// The bytes of the entry, to be kept in the next cache.
+    fn whole(&self) -> Option<&'a [u8]> {
+        let mut reader = Reader { bytes: self.bytes, at: 0 };
+        reader.told(self.id)?;
+        self.bytes.get(..reader.at)
+    }
+
+    /// What it says of the issue, before anybody has judged how its work stands.
+    pub(super) fn told(&self) -> Option<Told<'a>> {
+        Reader { bytes: self.bytes, at: 0 }.told(self.id)
+    }
+}
+
+impl<'a> Told<'a> {
+    /// As much as says whether the work is finished.
+    pub(super) const fn finish(&self) -> Finish<'a> {
+        let Glance { state, fence, fence_log, .. } = self.0;
+        Finish { state, fence, fence_log }
+    }
+
+    /// The issue, whose work stands so.
+    pub(super) fn standing(mut self, standing: Standing) -> Glance<'a> {
+        if standing == Standing::Lost {
+            self.0.state = State::InProgress;
+        }
+        self.0.standing = standing;
+        self.0
+    }
+}
+
+/// A cache that is being made.
+pub(super) struct Maker {
+    entries: Vec<(IssueId, Vec<u8>)>,
+}
+
+/// An entry for what was read of an issue; none if there is anything in it that has to be looked at each time.
+pub(super) fn entry(signatures: &Signatures, raw: &Raw, id: IssueId) -> Option<Vec<u8>> {
+    let tree = raw.tree()?;
+    let there = signatures.files.iter().map(Option::is_some);
+    if !there.eq(raw.parts().iter().map(|part| part.there)) {
+        return None;
+    }
+    let issue: Outline<'_> = serde_json::from_slice(raw.issue.content()?).ok()?;
+    if IssueId::parse(&issue.id) != Some(id) {
+        return None;
+    }
+    let (labels, deps) = (Set::read(&raw.labels.bytes).ok()?, Set::read(&raw.deps.bytes).ok()?);
+    let mut into = Writer(Vec::with_capacity(512));
+    into.signatures(signatures);
+    into.0.push(u8::try_from(tree.as_bytes().len()).ok()?);
+    into.0.extend_from_slice(tree.as_bytes());
+    into.0.push(position(&State::ALL, issue.state)?);
+    into.0.push(position(&Priority::ALL, issue.priority)?);
+    into.0.push(u8::from(issue.fence.is_some()));
+    into.0.extend_from_slice(&issue.fence.unwrap_or(0).to_le_bytes());
+    let texts = [Some(&issue.title), Some(&issue.kind), Some(&issue.created_at), Some(&issue.updated_at)];
+    let more = [&issue.conflict, &issue.parent, &issue.assignee, &issue.fence_log].map(Option::as_ref);
+    for text in texts.into_iter().chain(more) {
+        into.text(text.map(|text| &**text))?;
+    }
+    into.list(&mut issue.gates.iter().map(String::as_str))?;
+    into.list(&mut labels.members())?;
+    into.list(&mut deps.members())?;
+    Some(into.0)
+}
+
+fn position<T: PartialEq>(all: &[T], one: T) -> Option<u8> {
+    all.iter().position(|each| *each == one).and_then(|at| u8::try_from(at).ok())
+}
+
+impl Maker {
+    /// A cache without entries.
+    pub(super) const fn new() -> Self {
+        Self { entries: Vec::new() }
+    }
+
+    /// Keeps what an earlier cache has.
+    pub(super) fn keep(&mut self, entry: &Entry<'_>) {
+        self.entries.extend(entry.whole().map(|bytes| (entry.id, bytes.to_vec())));
+    }
+
+    /// Adds entries that were made.
+    pub(super) fn add(&mut self, entries: Vec<(IssueId, Vec<u8>)>) {
+        self.entries.extend(entries);
+    }
+
+    /// The file; none if it would be too long for its numbers.
+    pub(super) fn file(mut self, home: Identity) -> Option<Vec<u8>> {
+        self.entries.sort_unstable_by_key(|(id, _)| *id);
+        self.entries.dedup_by_key(|(id, _)| *id);
+        let mut into = Writer(MAGIC.to_vec());
+        into.0.extend_from_slice(&[0; HASH]);
+        into.text(Some(env!("CARGO_PKG_VERSION")))?;
+        into.0.extend_from_slice(&home.device.to_le_bytes());
+        into.0.extend_from_slice(&home.inode.to_le_bytes());
+        into.0.extend_from_slice(&u32::try_from(self.entries.len()).ok()?.to_le_bytes());
+        let mut at = into.0.len() + self.entries.len() * LINE;
+        for (id, bytes) in &self.entries {
+            into.0.extend_from_slice(&id.bits().to_le_bytes());
+            into.0.extend_from_slice(&u32::try_from(at).ok()?.to_le_bytes());
+            at += bytes.len();
+        }
+        into.0.reserve(at - into.0.len());
+        for (_, bytes) in &self.entries {
+            into.0.extend_from_slice(bytes);
+        }
+        let start = MAGIC.len() + HASH;
+        let hash = blake3::hash(into.0.get(start..)?);
+        into.0.get_mut(MAGIC.len()..start)?.copy_from_slice(hash.as_bytes());
+        Some(into.0).filter(|bytes| bytes.len() <= LONGEST)
+    }
+}
+
+struct Writer(Vec<u8>);
+
+impl Writer {
+    fn signatures(&mut self, signatures: &Signatures) {
+        self.0.extend_from_slice(&signatures.directory.0);
+        for file in &signatures.files {
+            self.0.push(u8::from(file.is_some()));
+            self.0.extend_from_slice(file.as_ref().map_or(&[][..], |file| &file.0));
+        }
+    }
+
+    fn text(&mut self, text: Option<&str>) -> Option<()> {
+        let length = text.map_or(Some(NONE), |text| u32::try_from(text.len()).ok())?;
+        self.0.extend_from_slice(&length.to_le_bytes());
+        self.0.extend_from_slice(text.unwrap_or("").as_bytes());
+        Some(())
+    }
+
+    fn list(&mut self, texts: &mut dyn Iterator<Item = &str>) -> Option<()> {
+        let texts: Vec<&str> = texts.collect();
+        self.0.extend_from_slice(&u32::try_from(texts.len()).ok()?.to_le_bytes());
+        texts.into_iter().try_for_each(|text| self.text(Some(text)))
+    }
+}
+
+struct Reader<'a> {
+    bytes: &'a [u8],
+    at: usize,
+}
+
+impl<'a> Reader<'a> {
+    fn take(&mut self, length: usize) -> Option<&'a [u8]> {
+        let end = self.at.checked_add(length)?;
+        let taken = self.bytes.get(self.at..end)?;
+        self.at = end;
+        Some(taken)
+    }
+
+    fn byte(&mut self) -> Option<u8> {
+        self.take(1)?.first().copied()
+    }
+
+    fn short(&mut self) -> Option<u32> {
+        self.take(4)?.try_into().ok().map(u32::from_le_bytes)
+    }
+
+    fn number(&mut self) -> Option<u64> {
+        self.take(8)?.try_into().ok().map(u64::from_le_bytes)
+    }
+
+    fn signature(&mut self) -> Option<Signature> {
+        self.take(Signature::LEN)?.try_into().ok().map(Signature)
+    }
+
+    fn signatures(&mut self) -> Option<Signatures> {
+        let directory = self.signature()?;
+        let mut files = [None; 3];
+        for file in &mut files {
+            if self.byte()? != 0 {
+                *file = Some(self.signature()?);
+            }
+        }
+        Some(Signatures { directory, files })
+    }
+
+    fn tree(&mut self) -> Option<ObjectId> {
+        let length = self.byte()?;
+        ObjectId::from_bytes(self.take(length.into())?)
+    }
+
+    /// A text, or that there is none.
+    fn text(&mut self) -> Option<Option<&'a str>> {
+        match self.short()? {
+            NONE => Some(None),
+            length => {
+                let bytes = self.take(usize::try_from(length).ok()?)?;
+                std::str::from_utf8(bytes).ok().map(Some)
+            }
+        }
+    }
+
+    fn list(&mut self) -> Option<Vec<&'a str>> {
+        let count = self.short()?;
+        let mut texts = Vec::new();
+        for _ in 0..count {
+            texts.push(self.text()??);
+        }
+        Some(texts)
+    }
+
+    fn told(&mut self, id: IssueId) -> Option<Told<'a>> {
+        self.signatures()?;
+        self.tree()?;
+        let state = *State::ALL.get(usize::from(self.byte()?))?;
+        let priority = *Priority::ALL.get(usize::from(self.byte()?))?;
+        let (has_fence, fence) = (self.byte()? != 0, self.number()?);
+        let (title, kind, created_at, updated_at) =
+            (self.text()??, self.text()??, self.text()??, self.text()??);
+        let (conflict, parent, assignee, fence_log) =
+            (self.text()?, self.text()?, self.text()?, self.text()?);
+        let (gates, labels, deps) = (self.list()?, self.list()?, self.list()?);
+        let fence = has_fence.then_some(fence);
+        let (unsure, standing) = (false, Standing::Open);
+        let glance = Glance {
+            id,
+            title,
+            kind,
+            state,
+            priority,
+            conflict,
+            parent,
+            assignee,
+            gates,
+            created_at,
+            updated_at,
+            fence,
+            fence_log,
+            labels,
+            deps,
+            unsure,
+            standing,
+        };
+        Some(Told(glance))
+    }
+}
+
+#[cfg(test)]
+mod tests;

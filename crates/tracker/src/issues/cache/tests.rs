@@ -1,0 +1,134 @@
+use holdfast_sys::{Identity, Kind, Stat, Times};
+use proptest::prelude::*;
+
+use super::{Cache, Maker, Signature, Signatures, entry};
+use crate::ids::IssueId;
+use crate::issues::raw::{Part, Raw};
+use crate::issues::standing::Standing;
+
+const HOME: Identity = Identity { device: 7, inode: 9 };
+const ID: &str = "01K742SG0000067JZ1WHCK43EQ";
+
+fn looks(changed: i64) -> Signatures {
+    let stat = |kind, inode| Stat {
+        kind,
+        identity: Identity { device: 7, inode },
+        len: 5,
+        mode: 0o644,
+        owner: 0,
+        modified_ms: 1,
+        times: Some(Times { modified: (1, 2), changed: (changed, 4) }),
+    };
+    let of = |kind, inode| Signature::of(&stat(kind, inode), kind).unwrap();
+    Signatures {
+        directory: of(Kind::Directory, 1),
+        files: [Some(of(Kind::File, 2)), None, Some(of(Kind::File, 3))],
+    }
+}
+
+fn part(text: &str) -> Part {
+    Part { there: true, bytes: text.into(), problem: None }
+}
+
+fn raw() -> Raw {
+    let issue = format!(
+        r#"{{"id":"{ID}","title":"a \"b\" é","state":"done","priority":"high","parent":"p","gates":["g","h"],
+            "description":"left out","created_at":"a","updated_at":"b","fence":7,"fence_log":"L"}}"#
+    );
+    let deps = format!(r#"{{"id":"1","op":"add","value":"{ID}","at":"x"}}"#);
+    Raw { issue: part(&issue), labels: Part::default(), deps: part(&deps) }
+}
+
+fn file() -> Vec<u8> {
+    let id = IssueId::parse(ID).unwrap();
+    let mut maker = Maker::new();
+    maker.add(vec![(id, entry(&looks(3), &raw(), id).unwrap())]);
+    maker.file(HOME).unwrap()
+}
+
+#[test]
+fn it_tells_what_was_written_down() {
+    let cache = Cache::read(file(), HOME).unwrap();
+    let id = IssueId::parse(ID).unwrap();
+    let found = cache.find(id).unwrap();
+    assert_eq!(found.signatures(), Some(looks(3)));
+    assert_eq!(found.tree(), raw().tree());
+    let issue = found.told().unwrap().standing(Standing::Landed);
+    assert_eq!((issue.title, issue.parent, issue.fence), ("a \"b\" é", Some("p"), Some(7)));
+    assert_eq!((issue.gates, issue.labels, issue.deps), (vec!["g", "h"], vec![], vec![ID]));
+    assert!(cache.find(IssueId::parse("01K742SG0000067JZ1WHCK43ER").unwrap()).is_none());
+    // What was kept from one cache to the next is the same.
+    let mut maker = Maker::new();
+    maker.keep(&found);
+    assert_eq!(maker.file(HOME).unwrap(), file());
+}
+
+#[test]
+fn what_another_directory_had_is_not_believed() {
+    assert!(Cache::read(file(), Identity { inode: 10, ..HOME }).is_none());
+    assert!(Cache::read(file(), Identity { device: 8, ..HOME }).is_none());
+}
+
+#[test]
+fn what_was_changed_since_is_not_written_down() {
+    assert!(looks(3).are_older_than((3, 5)));
+    assert!(!looks(3).are_older_than((3, 4)));
+    assert!(!looks(9).are_older_than((3, 4)));
+}
+
+#[test]
+fn what_cannot_be_read_is_not_written_down() {
+    let id = IssueId::parse(ID).unwrap();
+    let is_kept = |change: fn(&mut Raw)| {
+        let mut raw = raw();
+        change(&mut raw);
+        entry(&looks(3), &raw, id).is_some()
+    };
+    assert!(is_kept(|_| {}));
+    assert!(!is_kept(|raw| raw.issue = part("{}")));
+    assert!(!is_kept(|raw| raw.deps = part("<<<<<<<")));
+    assert!(!is_kept(|raw| raw.deps.spoil("no".into())));
+    // A file came or went while it was read.
+    assert!(!is_kept(|raw| raw.labels = part("")));
+    assert!(!is_kept(|raw| raw.deps = Part::default()));
+    let other = IssueId::parse("01K742SG0000067JZ1WHCK43ER").unwrap();
+    assert!(entry(&looks(3), &raw(), other).is_none());
+}
+
+proptest! {
+    /// A file that is torn, or that anything was changed in, is no cache.
+    #[test]
+    fn what_is_not_whole_is_not_believed(at in any::<prop::sample::Index>(), by in 1u8.., cut in any::<bool>()) {
+        let mut bytes = file();
+        let at = at.index(bytes.len());
+        if cut {
+            bytes.truncate(at);
+        } else {
+            bytes[at] ^= by;
+        }
+        prop_assert!(Cache::read(bytes, HOME).is_none());
+    }
+
+    /// Whatever stands behind a right hash is read without harm.
+    #[test]
+    fn hostile_bytes_do_no_harm(
+        changes in proptest::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..20),
+    ) {
+        let mut bytes = file();
+        let start = super::MAGIC.len() + super::HASH;
+        for (at, to) in changes {
+            let at = start + at.index(bytes.len() - start);
+            bytes[at] = to;
+        }
+        let hash = *blake3::hash(&bytes[start..]).as_bytes();
+        bytes[super::MAGIC.len()..start].copy_from_slice(&hash);
+        if let Some(cache) = Cache::read(bytes, HOME) {
+            for id in [ID, "01K742SG0000067JZ1WHCK43ER", "00000000000000000000000000"] {
+                if let Some(found) = cache.find(IssueId::parse(id).unwrap()) {
+                    let _ = (found.signatures(), found.tree(), found.told());
+                    Maker::new().keep(&found);
+                }
+            }
+        }
+    }
+}

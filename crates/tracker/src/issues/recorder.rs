@@ -1,0 +1,68 @@
+//! Whoever writes down what is remembered of a directory. Nobody waits for it, nothing is flushed, and nothing is said if
+//! it cannot be done: the next one tries again.
+
+use std::path::{Path, PathBuf};
+
+use holdfast_sys::{Handle, Identity, Open};
+
+use super::cache::{Entry, Maker, Signatures};
+use crate::ids::IssueId;
+use crate::session::Session;
+
+/// A cache that was begun: its file is there, beside the place that it will take.
+pub(super) struct Recorder {
+    path: PathBuf,
+    beside: PathBuf,
+    handle: Box<dyn Handle>,
+    begun: (i64, i64),
+}
+
+impl Recorder {
+    /// Begins a cache; none where it cannot be written, or the control plane is not there: whoever only looks makes none.
+    pub(super) fn begin(session: &Session, path: &Path) -> Option<Self> {
+        let (sys, access) = (session.sys(), session.access().ok()?);
+        let (above, name) = (path.parent()?, path.file_name()?.to_string_lossy());
+        if !crate::durable::is_dir(sys, session.control()).ok()? {
+            return None;
+        }
+        // Most often it is there.
+        let _ = sys.files.create_dir(above, access.directory());
+        let beside = above.join(format!(".{name}.new-{:032x}", sys.entropy.nonce().ok()?));
+        let handle = sys.files.open(&beside, Open::New { mode: access.file() }).ok()?;
+        let begun = handle.stat().ok().and_then(|stat| stat.times).map(|times| times.changed);
+        match begun {
+            Some(begun) => Some(Self { path: path.to_path_buf(), beside, handle, begun }),
+            None => {
+                let _ = sys.files.remove_file(&beside);
+                None
+            }
+        }
+    }
+
+    /// Whether something that looks so may be remembered: it was not changed since this was begun.
+    pub(super) fn takes(&self, looks: &Signatures) -> bool {
+        looks.are_older_than(self.begun)
+    }
+
+    /// Puts the cache in its place.
+    pub(super) fn finish<'e>(
+        self,
+        session: &Session,
+        home: Identity,
+        kept: impl Iterator<Item = Entry<'e>>,
+        entries: Vec<(IssueId, Vec<u8>)>,
+    ) {
+        let mut maker = Maker::new();
+        kept.for_each(|entry| maker.keep(&entry));
+        maker.add(entries);
+        let files = &session.sys().files;
+        let put = || {
+            let bytes = maker.file(home)?;
+            self.handle.write_all_at(&bytes, 0).ok()?;
+            files.rename(&self.beside, &self.path).ok()
+        };
+        if put().is_none() {
+            let _ = files.remove_file(&self.beside);
+        }
+    }
+}

@@ -1,0 +1,358 @@
+//! What is remembered of issues changes no answer: every list is the one that reading all files gives, whatever was
+//! changed behind the program's back, and whatever the cache is.
+#![expect(clippy::disallowed_methods, reason = "tests start git and look at files behind the program's back")]
+#![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test that cannot go on shall stop")]
+
+use std::fs::{self, File, FileTimes};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Arc;
+
+use holdfast_git::Environment;
+use holdfast_sys::Sys;
+use holdfast_tracker::issues::{Issues, Scope};
+use holdfast_tracker::{Caller, Session, Silent};
+use proptest::prelude::*;
+
+const COUNT: usize = 40;
+
+/// A repository with a linked worktree.
+struct Place {
+    _scratch: tempfile::TempDir,
+    main: PathBuf,
+    linked: PathBuf,
+}
+
+impl Place {
+    fn new() -> Self {
+        let scratch = tempfile::tempdir().unwrap();
+        let (main, linked) = (scratch.path().join("main"), scratch.path().join("linked"));
+        fs::create_dir(&main).unwrap();
+        git(&main, &["init", "-q", "-b", "main"]);
+        let place = Self { _scratch: scratch, main, linked };
+        for number in 0..COUNT {
+            place.write(Where::Main, number, "ready", "first");
+        }
+        fs::create_dir_all(place.main.join(".git/jit")).unwrap();
+        place.commit(Where::Main);
+        git(&place.main, &["worktree", "add", "-q", "-b", "linked", place.linked.to_str().unwrap()]);
+        place
+    }
+
+    fn data(&self, at: Where) -> PathBuf {
+        match at {
+            Where::Main => self.main.join(".jit"),
+            Where::Linked => self.linked.join(".jit"),
+            Where::Shared => self.main.join(".git/jit"),
+        }
+    }
+
+    fn issue(&self, at: Where, number: usize) -> PathBuf {
+        self.data(at).join("issues").join(id(number))
+    }
+
+    /// Writes an issue anew, as editors and git do: another file in its place.
+    fn write(&self, at: Where, number: usize, state: &str, title: &str) {
+        let home = self.issue(at, number);
+        fs::create_dir_all(&home).unwrap();
+        let beside = home.join(".new");
+        fs::write(&beside, text(number, state, title)).unwrap();
+        fs::rename(&beside, home.join("issue.json")).unwrap();
+    }
+
+    fn commit(&self, at: Where) {
+        let root = if at == Where::Linked { &self.linked } else { &self.main };
+        git(root, &["add", "-A"]);
+        git(root, &["commit", "-q", "--allow-empty", "-m", "work"]);
+    }
+
+    fn caches(&self) -> [PathBuf; 3] {
+        let lists = self.main.join(".git/jit/lists");
+        [lists.join("main"), lists.join("shared"), self.main.join(".git/worktrees/linked/jit-list")]
+    }
+
+    /// Waits until what is changed from now on has a later time than everything that is there.
+    fn tick(&self) {
+        let changed = || {
+            let path = self.main.join(".git/probe");
+            fs::write(&path, "").unwrap();
+            let at = fs::metadata(&path).unwrap();
+            fs::remove_file(&path).unwrap();
+            (at.ctime(), at.ctime_nsec())
+        };
+        let first = changed();
+        while changed() <= first {
+            std::thread::yield_now();
+        }
+    }
+
+    /// What lists say in a worktree: with what is remembered, and without.
+    fn answers(&self, root: &Path) -> [(Vec<String>, Vec<String>); 2] {
+        let session = Session::open(&caller(root)).unwrap();
+        let issues = Issues::new(&session);
+        let quick = issues.glance(Scope::All, |issue| Some(format!("{issue:?}"))).unwrap();
+        let issues = Issues::new(&session);
+        let slow = issues.scan(Scope::All, |seen| Some(format!("{:?}", seen.glance()))).unwrap();
+        assert_eq!(quick.ids, slow.ids);
+        [(quick.found, quick.problems), (slow.found, slow.problems)]
+    }
+
+    fn check(&self) {
+        for root in [&self.main, &self.linked] {
+            let [quick, slow] = self.answers(root);
+            assert_eq!(quick, slow, "{}", root.display());
+        }
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Where {
+    Main,
+    Linked,
+    Shared,
+}
+
+fn id(number: usize) -> String {
+    format!("01K742SG0000067JZ1WHCK4{:03}", number + 100)
+}
+
+fn text(number: usize, state: &str, title: &str) -> String {
+    let id = id(number);
+    format!(
+        r#"{{"id":"{id}","title":"{title}","state":"{state}","created_at":"2026-01-01T00:00:00Z","updated_at":"2026-01-02T00:00:00Z"}}"#
+    )
+}
+
+fn git(dir: &Path, args: &[&str]) {
+    let done = tried(dir, args);
+    assert!(done.status.success(), "git {args:?}: {}", String::from_utf8_lossy(&done.stderr));
+}
+
+fn tried(dir: &Path, args: &[&str]) -> std::process::Output {
+    let mut git = Command::new("git");
+    git.current_dir(dir).args(["-c", "gc.auto=0", "-c", "user.name=t", "-c", "user.email=t@example.org"]);
+    git.args(args).output().unwrap()
+}
+
+fn caller(root: &Path) -> Caller {
+    Caller {
+        sys: Sys::os(),
+        start: root.to_path_buf(),
+        git: Environment::empty(holdfast_sys::os::effective_user()),
+        author_date: None,
+        typed_agent: None,
+        agent: Some("agent:a".into()),
+        publishes: false,
+        etcd_password: None,
+        etcd_token: None,
+        config_home: None,
+        cache_home: None,
+        listener: Arc::new(Silent),
+    }
+}
+
+#[derive(Clone, Debug)]
+enum Step {
+    /// Another file in the place of an issue's.
+    Replace(Where, usize, &'static str),
+    /// Other content of the same length in the same file, with its old time.
+    InPlace(Where, usize),
+    /// A file of labels comes, or goes.
+    Labels(Where, usize),
+    /// What an issue depends on cannot be read.
+    Spoil(Where, usize),
+    Remove(Where, usize),
+    MarkDeleted(Where, usize),
+    /// So many that what is remembered is written anew.
+    Many(Where, &'static str),
+    Commit(Where),
+    /// The linked worktree goes where main is, or main takes what the linked worktree has.
+    Follow,
+    Merge,
+    /// The cache is gone, cut, damaged, or another's.
+    NoCache(usize),
+    Cut(usize, prop::sample::Index),
+    Damage(usize, prop::sample::Index),
+    Swap,
+    Tick,
+}
+
+impl Step {
+    fn go(&self, place: &Place) {
+        match self {
+            Self::Replace(at, number, state) => place.write(*at, *number, state, "replaced"),
+            Self::InPlace(at, number) => {
+                let path = place.issue(*at, *number).join("issue.json");
+                let Ok(before) = fs::metadata(&path) else { return };
+                let text = fs::read_to_string(&path).unwrap();
+                let (from, to) = if text.contains("\"ready\"") {
+                    ("\"ready\"", "\"gated\"")
+                } else {
+                    ("\"gated\"", "\"ready\"")
+                };
+                fs::write(&path, text.replace(from, to)).unwrap();
+                let times = FileTimes::new().set_modified(before.modified().unwrap());
+                File::options().write(true).open(&path).unwrap().set_times(times).unwrap();
+            }
+            Self::Labels(at, number) => {
+                let path = place.issue(*at, *number).join("labels.or-set.jsonl");
+                if fs::remove_file(&path).is_err() && path.parent().unwrap().exists() {
+                    fs::write(&path, "{\"id\":\"1\",\"op\":\"add\",\"value\":\"ui\",\"at\":\"x\"}\n")
+                        .unwrap();
+                }
+            }
+            Self::Spoil(at, number) => {
+                let home = place.issue(*at, *number);
+                if home.exists() {
+                    fs::write(home.join("deps.or-set.jsonl"), "<<<<<<< ours\n").unwrap();
+                }
+            }
+            Self::Remove(at, number) => drop(fs::remove_dir_all(place.issue(*at, *number))),
+            Self::MarkDeleted(at, number) => {
+                let marks = place.data(*at).join("deleted");
+                fs::create_dir_all(&marks).unwrap();
+                fs::write(marks.join(id(*number)), "").unwrap();
+            }
+            Self::Many(at, state) => {
+                (0..COUNT / 2).for_each(|number| place.write(*at, number, state, "many"))
+            }
+            Self::Commit(at) => place.commit(*at),
+            Self::Follow => git(&place.linked, &["reset", "-q", "--hard", "main"]),
+            Self::Merge => {
+                if !tried(&place.main, &["merge", "-q", "linked"]).status.success() {
+                    let _ = tried(&place.main, &["merge", "--abort"]);
+                }
+            }
+            Self::NoCache(which) => drop(fs::remove_file(&place.caches()[*which])),
+            Self::Cut(which, at) => place.tamper(*which, |bytes| bytes.truncate(at.index(bytes.len() + 1))),
+            Self::Damage(which, at) => place.tamper(*which, |bytes| {
+                if !bytes.is_empty() {
+                    let at = at.index(bytes.len());
+                    bytes[at] ^= 1;
+                }
+            }),
+            Self::Swap => {
+                let [main, shared, linked] = place.caches();
+                for (from, to) in [(&linked, &shared), (&main, &linked), (&shared, &main)] {
+                    let _ = fs::copy(from, to);
+                }
+            }
+            Self::Tick => place.tick(),
+        }
+    }
+}
+
+impl Place {
+    fn tamper(&self, which: usize, change: impl FnOnce(&mut Vec<u8>)) {
+        let path = &self.caches()[which];
+        if let Ok(mut bytes) = fs::read(path) {
+            change(&mut bytes);
+            fs::write(path, bytes).unwrap();
+        }
+    }
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    let at = || prop::sample::select(vec![Where::Main, Where::Linked, Where::Shared]);
+    let worktree = || prop::sample::select(vec![Where::Main, Where::Linked]);
+    let state = || prop::sample::select(vec!["ready", "done", "gated", "backlog"]);
+    let index = any::<prop::sample::Index>;
+    prop_oneof![
+        (at(), 0..COUNT, state()).prop_map(|(at, number, state)| Step::Replace(at, number, state)),
+        (at(), 0..COUNT).prop_map(|(at, number)| Step::InPlace(at, number)),
+        (at(), 0..COUNT).prop_map(|(at, number)| Step::Labels(at, number)),
+        (at(), 0..COUNT).prop_map(|(at, number)| Step::Spoil(at, number)),
+        (at(), 0..COUNT).prop_map(|(at, number)| Step::Remove(at, number)),
+        (at(), 0..COUNT).prop_map(|(at, number)| Step::MarkDeleted(at, number)),
+        (at(), state()).prop_map(|(at, state)| Step::Many(at, state)),
+        worktree().prop_map(Step::Commit),
+        Just(Step::Follow),
+        Just(Step::Merge),
+        (0usize..3).prop_map(Step::NoCache),
+        (0usize..3, index()).prop_map(|(which, at)| Step::Cut(which, at)),
+        (0usize..3, index()).prop_map(|(which, at)| Step::Damage(which, at)),
+        Just(Step::Swap),
+        Just(Step::Tick),
+        Just(Step::Tick),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: if std::env::var_os("HOLDFAST_LONG").is_some() { 400 } else { 12 }, ..ProptestConfig::default() })]
+
+    #[test]
+    fn what_is_remembered_changes_no_answer(steps in proptest::collection::vec(step(), 1..24)) {
+        let place = Place::new();
+        place.tick();
+        place.check();
+        for step in &steps {
+            step.go(&place);
+            place.check();
+            place.check();
+        }
+    }
+}
+
+/// Changes what a cache says, and makes it whole again.
+fn forge(path: &Path) {
+    let mut bytes = fs::read(path).unwrap();
+    let at = bytes.windows(5).position(|part| part == b"first").unwrap();
+    bytes[at..at + 5].copy_from_slice(b"other");
+    let hash = *blake3::hash(&bytes[40..]).as_bytes();
+    bytes[8..40].copy_from_slice(&hash);
+    fs::write(path, bytes).unwrap();
+}
+
+#[test]
+fn an_issue_that_did_not_change_is_not_read() {
+    let place = Place::new();
+    place.tick();
+    place.check();
+    let [main, _, linked] = place.caches();
+    for (root, cache) in [(&place.main, &main), (&place.linked, &linked)] {
+        forge(cache);
+        let [(quick, _), (slow, _)] = place.answers(root);
+        assert_eq!(quick.iter().filter(|issue| issue.contains("other")).count(), 1, "{}", root.display());
+        assert!(slow.iter().all(|issue| !issue.contains("other")));
+    }
+    [main, linked].iter().for_each(|cache| fs::remove_file(cache).unwrap());
+    place.check();
+}
+
+#[test]
+fn what_was_changed_a_moment_ago_is_not_remembered() {
+    let place = Place::new();
+    place.tick();
+    // Written while the clock stands still, as far as anybody can tell: every one of them might change again.
+    for round in 0..20 {
+        let state = if round % 2 == 0 { "gated" } else { "ready" };
+        (0..COUNT).for_each(|number| place.write(Where::Main, number, state, "again"));
+        place.answers(&place.main);
+        (0..COUNT).for_each(|number| Step::InPlace(Where::Main, number).go(&place));
+        place.check();
+    }
+}
+
+#[test]
+fn whoever_looks_makes_no_control_plane() {
+    let place = Place::new();
+    fs::remove_dir_all(place.main.join(".git/jit")).unwrap();
+    place.tick();
+    place.check();
+    assert!(!place.main.join(".git/jit").exists());
+    assert!(place.caches().iter().all(|path| !path.exists()));
+}
+
+#[test]
+fn nothing_is_left_beside_a_cache_that_cannot_be_put_in_its_place() {
+    let place = Place::new();
+    let [main, ..] = place.caches();
+    // A directory of that name is in the way.
+    fs::create_dir_all(main.join("in the way")).unwrap();
+    place.tick();
+    place.check();
+    let left: Vec<_> =
+        fs::read_dir(main.parent().unwrap()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!(left, ["main"]);
+}
