@@ -1,11 +1,11 @@
 //! One question to the tracker: where it is asked, what is configured there, who asks, and the claims. It is opened
 //! once per command; whatever only some commands need is worked out when it is first asked for, and once.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use holdfast_git::Repository;
+use holdfast_git::{ObjectId, Repository};
 use holdfast_kernel::{Holder, Lease, LeaseId, Name, Tags};
 use holdfast_store::{View, liveness};
 use holdfast_sys::{ProcessId, Sys};
@@ -17,6 +17,7 @@ use crate::config::Config;
 use crate::control::{self, Access};
 use crate::error::{Error, Result};
 use crate::home;
+use crate::ids::IssueId;
 use crate::notice::Notice;
 use crate::workspace::{Ground, Workspace};
 use crate::worktree::{self, Record};
@@ -42,7 +43,12 @@ pub struct Session {
     has_guardian: OnceLock<()>,
     mark: OnceLock<String>,
     warned: Mutex<BTreeSet<LeaseId>>,
+    main_data: OnceLock<Option<PathBuf>>,
+    commits: Mutex<BTreeMap<ObjectId, Option<Committed>>>,
 }
+
+/// The issues that a commit has, each with the name of its directory, in their order.
+pub(crate) type Committed = Arc<[(IssueId, ObjectId)]>;
 
 impl Session {
     /// A question that is asked where issues are tracked.
@@ -86,6 +92,8 @@ impl Session {
             has_guardian: OnceLock::new(),
             mark: OnceLock::new(),
             warned: Mutex::default(),
+            main_data: OnceLock::new(),
+            commits: Mutex::default(),
         })
     }
 
@@ -149,7 +157,22 @@ impl Session {
     /// # Errors
     /// When git stands in the way.
     pub fn main_data(&self) -> Result<Option<PathBuf>> {
-        self.workspace.main_data(&self.caller)
+        once(&self.main_data, || self.workspace.main_data(&self.caller)).cloned()
+    }
+
+    /// The issues that a commit has, which never changes: they are looked up once.
+    pub(crate) fn issues_of(
+        &self,
+        commit: ObjectId,
+        look: impl FnOnce() -> holdfast_git::Result<Option<Committed>>,
+    ) -> holdfast_git::Result<Option<Committed>> {
+        let known = || self.commits.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(issues) = known().get(&commit) {
+            return Ok(issues.clone());
+        }
+        let issues = look()?;
+        known().insert(commit, issues.clone());
+        Ok(issues)
     }
 
     /// Where linked worktrees hand over what they have written; none where nothing is shared.

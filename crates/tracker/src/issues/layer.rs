@@ -3,6 +3,7 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use holdfast_git::objects::Mode;
 use holdfast_git::{ObjectId, Objects, Repository};
@@ -13,7 +14,7 @@ use super::cache::{self, Cache, Entry, Signature, Signatures};
 use super::raw::{FILES, Raw};
 use crate::durable;
 use crate::ids::IssueId;
-use crate::session::Session;
+use crate::session::{Committed, Session};
 use crate::workspace::{self, DATA};
 
 /// Where a copy is. Among equals the first counts.
@@ -174,15 +175,17 @@ pub(super) struct Commit<'a> {
     pub(super) id: ObjectId,
     /// What it is called in a message.
     called: String,
-    objects: Objects<'a>,
-    issues: Vec<(IssueId, ObjectId)>,
+    session: &'a Session,
+    repository: &'a Repository,
+    objects: OnceLock<Objects<'a>>,
+    issues: Committed,
 }
 
 impl<'a> Commit<'a> {
     /// The issues in the commit that HEAD is on; none on a branch without one.
     pub(super) fn open(
         session: &'a Session,
-        repository: &Repository,
+        repository: &'a Repository,
         problems: &mut Vec<String>,
     ) -> Option<Self> {
         let found = match workspace::head_commit(&session.caller, repository) {
@@ -196,7 +199,7 @@ impl<'a> Commit<'a> {
     /// The issues in a commit that is called so.
     pub(super) fn at(
         session: &'a Session,
-        repository: &Repository,
+        repository: &'a Repository,
         (id, called): (ObjectId, &str),
         problems: &mut Vec<String>,
     ) -> Option<Self> {
@@ -216,10 +219,21 @@ impl<'a> Commit<'a> {
 
     fn find(
         session: &'a Session,
-        repository: &Repository,
+        repository: &'a Repository,
         id: ObjectId,
         called: &str,
     ) -> holdfast_git::Result<Option<Self>> {
+        let issues = session.issues_of(id, || Self::list(session, repository, id))?;
+        let called = called.to_owned();
+        Ok(issues.map(|issues| Self { id, called, session, repository, objects: OnceLock::new(), issues }))
+    }
+
+    /// The issues that a commit has, in their order; none if it has no place for them.
+    fn list(
+        session: &Session,
+        repository: &Repository,
+        id: ObjectId,
+    ) -> holdfast_git::Result<Option<Committed>> {
         let objects = workspace::objects(&session.caller, repository)?;
         let tree = objects.commit(&id)?.tree;
         let home = objects.entry(&tree, format!("{DATA}/issues").as_bytes())?;
@@ -231,7 +245,17 @@ impl<'a> Commit<'a> {
         })?;
         // Git sorts trees; whoever pushed this one need not have used git.
         issues.sort_unstable();
-        Ok(Some(Self { id, called: called.to_owned(), objects, issues }))
+        Ok(Some(issues.into()))
+    }
+
+    fn objects(&self) -> holdfast_git::Result<&Objects<'a>> {
+        match self.objects.get() {
+            Some(objects) => Ok(objects),
+            None => {
+                let opened = workspace::objects(&self.session.caller, self.repository)?;
+                Ok(self.objects.get_or_init(|| opened))
+            }
+        }
     }
 
     pub(super) fn ids(&self) -> impl Iterator<Item = IssueId> {
@@ -246,14 +270,15 @@ impl<'a> Commit<'a> {
 
     pub(super) fn read(&self, id: IssueId, tree: &ObjectId, into: &mut Raw) {
         into.clear();
-        let entries = match self.objects.tree(tree) {
-            Ok(entries) => entries,
+        let found = self.objects().and_then(|objects| Ok((objects, objects.tree(tree)?)));
+        let (objects, entries) = match found {
+            Ok(found) => found,
             Err(error) => return into.issue.spoil(format!("{}: {error}", self.name(id, ""))),
         };
         for (name, part) in FILES.iter().zip(into.parts_mut()) {
             let Some(entry) = entries.iter().find(|entry| entry.name == name.as_bytes()) else { continue };
             match entry.mode {
-                Mode::File | Mode::Executable => match self.objects.blob(&entry.id, LONGEST) {
+                Mode::File | Mode::Executable => match objects.blob(&entry.id, LONGEST) {
                     Ok(bytes) => (part.bytes, part.there) = (bytes, true),
                     Err(error) => part.spoil(format!("{}: {error}", self.name(id, name))),
                 },
