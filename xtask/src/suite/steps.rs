@@ -46,7 +46,7 @@ const ON_DISK: &str = "package(holdfast-sys) | package(holdfast-store) | package
                        package(holdfast-kc) | package(holdfast-ic)";
 
 /// Every test of the workspace. Most of them make small repositories and wait for the disk more than for anything else:
-/// unless a long run is wanted, these have their files in memory, and run four at a time.
+/// unless a long run is wanted, these have their files in memory, and run beside those that are about the disk and wait for it.
 pub(super) fn tests(root: &Path, length: Length) -> Outcome {
     let start = first_seed(root).to_string();
     println!(
@@ -74,12 +74,16 @@ pub(super) fn tests(root: &Path, length: Length) -> Outcome {
     let memory = if length.cases.is_none() { Memory::new(root) } else { None };
     let Some(memory) = memory else { return tally::outcome(&run(&words, None)) };
     let others = format!("not ({ON_DISK})");
-    let in_memory = ["--test-threads", "4", "--filterset", &others];
-    let on_disk = ["--profile", "disk", "--filterset", ON_DISK];
-    tally::sum(&[
-        run(&[&words[..], &in_memory].concat(), Some(memory.path())),
-        run(&[&words[..], &on_disk].concat(), None),
-    ])
+    let in_memory = ["--test-threads", "3", "--filterset", &others];
+    let on_disk = ["--profile", "disk", "--test-threads", "2", "--filterset", ON_DISK];
+    std::thread::scope(|scope| {
+        let on_disk = scope.spawn(|| run(&[&words[..], &on_disk].concat(), None));
+        let in_memory = run(&[&words[..], &in_memory].concat(), Some(memory.path()));
+        match on_disk.join() {
+            Ok(on_disk) => tally::sum(&[in_memory, on_disk]),
+            Err(panic) => std::panic::resume_unwind(panic),
+        }
+    })
 }
 
 /// Random schedules, crashes and clocks over the real media, with every assertion on.
