@@ -100,9 +100,8 @@ impl<'a> Place<'a> {
         }
         self.write_results(&content.results, &Local::default())?;
         let building = self.hidden(&issues)?;
-        durable::make_dirs(self.sys, &building, self.directory_mode)?;
         let built = self
-            .build(&building, content)
+            .build(&building, content, true)
             .and_then(|()| Ok(self.sys.files.rename_new(&building, &issues.join(self.id.to_string()))?));
         match built {
             Ok(()) => {
@@ -120,8 +119,18 @@ impl<'a> Place<'a> {
         }
     }
 
-    fn build(&self, building: &Path, content: &Content) -> Result<()> {
-        Ok(durable::replace_all(self.sys, &self.fresh(building, content)?, self.file_mode)?)
+    /// Builds an issue, durably if that is wanted, but for the name of the directory that it is built in: that one it will
+    /// lose.
+    fn build(&self, building: &Path, content: &Content, lasting: bool) -> Result<()> {
+        self.sys.files.create_dir(building, self.directory_mode)?;
+        for (path, bytes) in self.fresh(building, content)? {
+            let file = self.sys.files.open(&path, Open::New { mode: self.file_mode })?;
+            file.write_all_at(bytes, 0)?;
+            if lasting {
+                file.sync()?;
+            }
+        }
+        if lasting { Ok(self.sys.files.sync_dir(building)?) } else { Ok(()) }
     }
 
     /// The files of an issue that is made, in the directory that it is built in.
@@ -142,10 +151,7 @@ impl<'a> Place<'a> {
     /// before all of them are flushed, and only then does it [get its name](Self::reveal).
     pub(super) fn build_unseen(&self, content: &Content) -> Result<PathBuf> {
         let building = self.hidden(&self.issues()?)?;
-        self.sys.files.create_dir(&building, self.directory_mode)?;
-        for (path, bytes) in self.fresh(&building, content)? {
-            self.sys.files.open(&path, Open::New { mode: self.file_mode })?.write_all_at(bytes, 0)?;
-        }
+        self.build(&building, content, false)?;
         Ok(building)
     }
 
