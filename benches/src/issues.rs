@@ -18,13 +18,13 @@ const MIDDLE: (usize, &str) = (10_000, "10 k");
 const LARGE: (usize, &str) = (100_000, "100 k");
 
 const STATUS_AT_MOST: f64 = 1.0;
+const REMEMBERED_AT_MOST: f64 = 0.3;
 const GROWTH_AT_MOST: f64 = 12.0;
 const WRITE_AT_MOST: f64 = 1.2;
 const DONE_AT_MOST: f64 = 3.0;
-const COLD_AT_MOST: f64 = 3.0;
-const LINKED_AT_MOST: f64 = 2.0;
+const COLD_AT_MOST: f64 = 2.0;
 const VALIDATE_AT_MOST: f64 = 3.0;
-const MEMORY_AT_MOST: u64 = 200 << 20;
+const MEMORY_AT_MOST: u64 = 100 << 20;
 
 /// Where a Linux machine can be told to forget what it has read; only its administrator may.
 const FORGET: &str = "/proc/sys/vm/drop_caches";
@@ -34,14 +34,20 @@ pub(crate) fn run(ground: &Ground) -> Result<Vec<Row>, Failure> {
     let middle = Repository::new(ground, MIDDLE)?;
     let large = Repository::new(ground, LARGE)?;
     let mut rows = Vec::new();
+    for repository in [&middle, &large] {
+        for question in LISTS {
+            rows.push(warm(repository, question, REMEMBERED_AT_MOST)?);
+        }
+    }
     for question in middle.questions() {
-        rows.push(warm(&middle, &question)?);
+        rows.push(warm(&middle, &question, STATUS_AT_MOST)?);
     }
     for (question, larger) in middle.questions().into_iter().zip(large.questions()) {
         rows.push(growth((&middle, question.as_slice()), (&large, larger.as_slice()))?);
     }
     rows.extend(writes(&small, &large)?);
     rows.push(linked(&middle)?);
+    rows.push(linked(&large)?);
     rows.push(compare(
         ("validate all, 10 k issues", "query all"),
         ROUNDS,
@@ -56,6 +62,9 @@ pub(crate) fn run(ground: &Ground) -> Result<Vec<Row>, Failure> {
     }
     Ok(rows)
 }
+
+/// The questions that need no more of an issue than is remembered of it.
+const LISTS: [&[&str]; 4] = [&["query", "available"], &["status"], &["prime"], &["claim", "next"]];
 
 /// A repository that issues are tracked in.
 struct Repository {
@@ -78,6 +87,18 @@ impl Repository {
         succeed(git(&made.at).args(["commit", "-qm", "issues"]))?;
         succeed(git(&made.at).args(["gc", "-q"]))?;
         succeed(git(&made.at).arg("status"))?;
+        // The first write makes the control plane, in which it is remembered what was read.
+        succeed(&mut made.jit(&[
+            "-q",
+            "claim",
+            "acquire",
+            &made.sample.open,
+            "--ttl",
+            "0",
+            "--reason",
+            "it is measured",
+        ]))?;
+        succeed(&mut made.jit(&["-q", "query", "available"]))?;
         Ok(made)
     }
 
@@ -96,7 +117,6 @@ impl Repository {
     fn questions(&self) -> Vec<Vec<&str>> {
         let prefix = self.sample.one.get(..20).unwrap_or(&self.sample.one);
         vec![
-            vec!["query", "available"],
             vec!["query", "all"],
             vec!["issue", "list"],
             vec!["search", "parser"],
@@ -126,12 +146,12 @@ fn name(question: &[&str]) -> String {
     question.iter().take(2).copied().collect::<Vec<_>>().join(" ")
 }
 
-fn warm(repository: &Repository, question: &[&str]) -> Result<Row, Failure> {
+fn warm(repository: &Repository, question: &[&str], at_most: f64) -> Result<Row, Failure> {
     compare(
         (&format!("{}, {} issues", name(question), repository.size), "git status"),
         ROUNDS,
         [repository.status(), repository.asking(question)],
-        STATUS_AT_MOST,
+        at_most,
     )
 }
 
@@ -154,10 +174,7 @@ fn writes(small: &Repository, large: &Repository) -> Result<Vec<Row>, Failure> {
         WRITE_AT_MOST,
     )?];
     let Sample { open, done, .. } = &large.sample;
-    for (repository, id) in [(small, &small.sample.open), (large, open), (large, done)] {
-        let claim = ["claim", "acquire", id, "--ttl", "0", "--reason", "it is measured"];
-        succeed(&mut repository.jit(&claim))?;
-    }
+    succeed(&mut large.jit(&["claim", "acquire", done, "--ttl", "0", "--reason", "it is measured"]))?;
     rows.push(compare(
         ("issue update, 100 k issues", small.size),
         ROUNDS,
@@ -193,11 +210,12 @@ fn linked(repository: &Repository) -> Result<Row, Failure> {
     succeed(&mut jit(&repository.program, &at, &["-q", "init"]))?;
     let there: Contender<'_> =
         Box::new(|| timed(|| succeed(&mut jit(&repository.program, &at, &["query", "available"]))));
+    let status: Contender<'_> = Box::new(|| timed(|| succeed(git(&at).arg("status"))));
     compare(
-        ("query available in a linked worktree, 10 k issues", "in the main one"),
+        (&format!("query available in a linked worktree, {} issues", repository.size), "git status there"),
         ROUNDS,
-        [repository.asking(&["query", "available"]), there],
-        LINKED_AT_MOST,
+        [status, there],
+        REMEMBERED_AT_MOST,
     )
 }
 
@@ -245,7 +263,7 @@ fn memory(repository: &Repository, question: &[&str]) -> Result<Row, Failure> {
         peer: "–".into(),
         ours: format!("{} MB", most >> 20),
         ratio: None,
-        aim: Aim::bound("< 200 MB", most > 0 && most < MEMORY_AT_MOST),
+        aim: Aim::bound("< 100 MB", most > 0 && most < MEMORY_AT_MOST),
     })
 }
 
