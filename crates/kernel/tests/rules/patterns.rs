@@ -142,3 +142,21 @@ fn no_two_patterns_take_more_than_four_steps_for_each_pair_of_bytes() {
         }
     }
 }
+
+/// One step for each place of the first and for each pair that is compared; what begins or ends differently takes one.
+#[test]
+fn every_step_is_counted() {
+    let pairs = [
+        ("a/x*", "b/x*", 1),
+        ("x*/a", "x*/b", 1),
+        ("?", "a", 3),
+        ("*", "a", 3),
+        ("a?", "abc", 4),
+        ("a*", "ab", 5),
+        ("ab", "a*", 5),
+        ("**/a", "b/a", 6),
+    ];
+    for (one, other, steps) in pairs {
+        assert_eq!(pattern(one).overlap_steps(&pattern(other)), steps, "{one} and {other}");
+    }
+}
