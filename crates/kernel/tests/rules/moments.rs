@@ -1,8 +1,8 @@
 //! Moments, spans, and tables that were kept.
 
 use holdfast_kernel::{
-    Boot, BootId, Elapsed, Event, Inconsistent, Lease, Millis, Mode, Stamp, Table, Tags, Term, TimeError,
-    apply,
+    Boot, BootId, Elapsed, Event, Inconsistent, Lease, Millis, Mode, Pattern, Stamp, Table, Tags, Term,
+    TimeError, apply,
 };
 
 use crate::support::make::{boot, fence, holder, id, ms, named, wall};
@@ -98,13 +98,16 @@ fn a_table_is_restored_in_any_order_or_not_at_all() {
 
 #[test]
 fn what_is_left_in_a_table_is_counted_and_found() {
-    let one = shared(1, "a@1", 7);
-    let mut table = Table::restore([one.clone(), shared(2, "b@1", 3)]).unwrap();
-    let found = |table: &Table| table.on(&named("doc")).cloned().collect::<Vec<_>>();
-    assert_eq!((table.len(), table.is_empty(), found(&table).len()), (2, false, 2));
-    apply(&mut table, &Event::Released { lease: id(2), at: wall(6) }).unwrap();
-    assert_eq!((table.len(), table.is_empty(), found(&table)), (1, false, vec![one]));
-    apply(&mut table, &Event::Released { lease: id(1), at: wall(6) }).unwrap();
-    assert_eq!((table.len(), table.is_empty(), found(&table)), (0, true, vec![]));
-    assert_eq!(table, Table::new());
+    for resource in [named("doc"), Pattern::new("a/b/*").unwrap().into()] {
+        let lease = |lease: Lease| Lease { resource: resource.clone(), ..lease };
+        let one = lease(shared(1, "a@1", 7));
+        let mut table = Table::restore([one.clone(), lease(shared(2, "b@1", 3))]).unwrap();
+        let found = |table: &Table| table.on(&resource).cloned().collect::<Vec<_>>();
+        assert_eq!((table.len(), table.is_empty(), found(&table).len()), (2, false, 2));
+        apply(&mut table, &Event::Released { lease: id(2), at: wall(6) }).unwrap();
+        assert_eq!((table.len(), table.is_empty(), found(&table)), (1, false, vec![one]));
+        apply(&mut table, &Event::Released { lease: id(1), at: wall(6) }).unwrap();
+        assert_eq!((table.len(), table.is_empty(), found(&table)), (0, true, vec![]));
+        assert_eq!(table, Table::new(), "nothing stays behind");
+    }
 }

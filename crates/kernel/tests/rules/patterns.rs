@@ -143,20 +143,26 @@ fn no_two_patterns_take_more_than_four_steps_for_each_pair_of_bytes() {
     }
 }
 
-/// One step for each place of the first and for each pair that is compared; what begins or ends differently takes one.
+/// One step for each place of the first and for each pair that is compared; what begins or ends differently takes one. Up to
+/// 63 characters fit a word, and the longer one is read along the shorter.
 #[test]
 fn every_step_is_counted() {
+    let (full, more, starred) = ("a".repeat(64), "a".repeat(65), format!("{}*", "a".repeat(63)));
     let pairs = [
-        ("a/x*", "b/x*", 1),
-        ("x*/a", "x*/b", 1),
-        ("?", "a", 3),
-        ("*", "a", 3),
-        ("a?", "abc", 4),
-        ("a*", "ab", 5),
-        ("ab", "a*", 5),
-        ("**/a", "b/a", 6),
+        ("a/x*", "b/x*", false, 1),
+        ("x*/a", "x*/b", false, 1),
+        ("?", "a", true, 3),
+        ("*", "abc", true, 3),
+        ("abc", "*", true, 3),
+        ("a?", "abc", false, 4),
+        ("a*", "ab", true, 5),
+        ("ab", "a*", true, 5),
+        ("**/a", "b/a", true, 6),
+        ("a*", &full, true, 67),
+        (&starred, &more, true, 129),
     ];
-    for (one, other, steps) in pairs {
-        assert_eq!(pattern(one).overlap_steps(&pattern(other)), steps, "{one} and {other}");
+    for (one, other, overlap, steps) in pairs {
+        let (a, b) = (pattern(one), pattern(other));
+        assert_eq!((a.overlaps(&b), a.overlap_steps(&b)), (overlap, steps), "{one} and {other}");
     }
 }
