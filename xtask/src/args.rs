@@ -21,6 +21,7 @@ cargo xtask tidy               the rules of the house alone
 cargo xtask modules CRATE      which modules of crates/CRATE need which, in layers, and their cycles
 cargo xtask pages [name]       the commands of the documentation alone, or of the pages whose path contains the word
 cargo xtask sim ...            the simulator, with its own words; `cargo sim` for short
+cargo xtask mutants            small changes of the kernel, of which a test has to notice each; needs cargo-mutants
 cargo xtask fuzz [target] [--seconds N] [--input FILE]
                                a longer hunt, or one finding again";
 
@@ -76,6 +77,8 @@ pub enum Args {
         /// Its own words.
         words: Vec<String>,
     },
+    /// Small changes that tests have to notice.
+    Mutants,
     /// A hunt with the fuzzer.
     Fuzz(Hunt),
 }
@@ -147,6 +150,7 @@ impl Args {
             ["pages"] => Ok(Self::Pages { name: None }),
             ["pages", name] if !name.starts_with('-') => Ok(Self::Pages { name: Some((*name).into()) }),
             ["sim", rest @ ..] => Ok(Self::Sim { words: rest.iter().map(|word| (*word).into()).collect() }),
+            ["mutants"] => Ok(Self::Mutants),
             ["fuzz", rest @ ..] => Hunt::parse(rest).map(Self::Fuzz),
             _ => Err(format!("`cargo xtask {}` is not understood", words.join(" "))),
         }
@@ -269,6 +273,7 @@ mod tests {
         assert_eq!(parse("pages hooks"), Ok(Args::Pages { name: Some("hooks".into()) }));
         let words = ["replay", "--seed", "7"].map(String::from).to_vec();
         assert_eq!(parse("sim replay --seed 7"), Ok(Args::Sim { words }));
+        assert_eq!(parse("mutants"), Ok(Args::Mutants));
         let hunt = Hunt { target: Some("decide".into()), seconds: 9, input: None };
         assert_eq!(parse("fuzz decide --seconds 9"), Ok(Args::Fuzz(hunt)));
     }
@@ -290,6 +295,7 @@ mod tests {
             "release --dry-run --programs",
             "modules",
             "modules -x",
+            "mutants -x",
             "fuzz --seconds",
             "fuzz --seconds x",
             "fuzz a b",

@@ -8,6 +8,7 @@ pub mod bench;
 pub mod compiler;
 pub mod fixtures;
 pub mod fuzz;
+pub mod mutants;
 pub mod package;
 pub mod picture;
 pub mod programs;

@@ -5,7 +5,8 @@ use std::process::ExitCode;
 
 use xtask::args::{Args, USAGE};
 use xtask::{
-    bench, compiler, fixtures, fuzz, package, picture, programs, release, repository, site, suite, tidy,
+    bench, compiler, fixtures, fuzz, mutants, package, picture, programs, release, repository, site, suite,
+    tidy,
 };
 
 fn main() -> ExitCode {
@@ -39,6 +40,7 @@ fn main() -> ExitCode {
         Args::Modules { library } => tidy::modules::show(&root, &library),
         Args::Pages { name } => suite::pages(&root, name.as_deref()),
         Args::Sim { words } => programs::simulate(&root, &words),
+        Args::Mutants => mutants::run(&root),
         Args::Fuzz(hunt) => fuzz::hunt(&root, &hunt),
     };
     if done { ExitCode::SUCCESS } else { ExitCode::FAILURE }

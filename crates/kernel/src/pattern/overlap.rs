@@ -134,8 +134,6 @@ fn meet<P: Places, T>(
 
 /// A set of places in a sequence.
 trait Places: Copy {
-    /// How many places there are.
-    const MOST: usize;
     const NONE: Self;
     fn has(&self, at: usize) -> bool;
     fn set(&mut self, at: usize);
@@ -150,8 +148,12 @@ trait Places: Copy {
 #[derive(Clone, Copy)]
 struct Few(u64);
 
-impl Places for Few {
+impl Few {
+    /// How many places there are.
     const MOST: usize = 64;
+}
+
+impl Places for Few {
     const NONE: Self = Self(0);
 
     fn has(&self, at: usize) -> bool {
@@ -180,7 +182,6 @@ impl Places for Few {
 struct Many([u64; LONGEST_NAME / 64 + 1]);
 
 impl Places for Many {
-    const MOST: usize = LONGEST_NAME + 64;
     const NONE: Self = Self([0; LONGEST_NAME / 64 + 1]);
 
     fn has(&self, at: usize) -> bool {

@@ -1,7 +1,8 @@
 //! Moments, spans, and tables that were kept.
 
 use holdfast_kernel::{
-    Boot, BootId, Elapsed, Inconsistent, Lease, Millis, Mode, Stamp, Table, Tags, Term, TimeError,
+    Boot, BootId, Elapsed, Event, Inconsistent, Lease, Millis, Mode, Pattern, Stamp, Table, Tags, Term,
+    TimeError, apply,
 };
 
 use crate::support::make::{boot, fence, holder, id, ms, named, wall};
@@ -17,7 +18,8 @@ fn a_moment_has_a_date() {
     assert_eq!(Stamp::new(253_402_300_800_000, None), Err(TimeError::Wall { ms: 253_402_300_800_000 }));
     let late = Boot { id: BootId::new(1), ms: 1 << 53 };
     assert_eq!(Stamp::new(0, Some(late)), Err(TimeError::Boot { ms: 1 << 53 }));
-    assert_eq!(BootId::new(0xb0).to_string(), "000000000000000000000000000000b0");
+    let id = BootId::new(0xb0);
+    assert_eq!((id.get(), id.to_string().as_str()), (0xb0, "000000000000000000000000000000b0"));
 }
 
 #[test]
@@ -92,4 +94,20 @@ fn a_table_is_restored_in_any_order_or_not_at_all() {
     assert_eq!(with(Lease { holder: holder("a@1"), ..two.clone() }), alone);
     let dead = Term::Finite { ttl: ms(0), from: wall(0) };
     assert_eq!(with(Lease { term: dead, ..two }), Inconsistent::Unlawful { lease: id(2) });
+}
+
+#[test]
+fn what_is_left_in_a_table_is_counted_and_found() {
+    for resource in [named("doc"), Pattern::new("a/b/*").unwrap().into()] {
+        let lease = |lease: Lease| Lease { resource: resource.clone(), ..lease };
+        let one = lease(shared(1, "a@1", 7));
+        let mut table = Table::restore([one.clone(), lease(shared(2, "b@1", 3))]).unwrap();
+        let found = |table: &Table| table.on(&resource).cloned().collect::<Vec<_>>();
+        assert_eq!((table.len(), table.is_empty(), found(&table).len()), (2, false, 2));
+        apply(&mut table, &Event::Released { lease: id(2), at: wall(6) }).unwrap();
+        assert_eq!((table.len(), table.is_empty(), found(&table)), (1, false, vec![one]));
+        apply(&mut table, &Event::Released { lease: id(1), at: wall(6) }).unwrap();
+        assert_eq!((table.len(), table.is_empty(), found(&table)), (0, true, vec![]));
+        assert_eq!(table, Table::new(), "nothing stays behind");
+    }
 }

@@ -58,7 +58,7 @@ fn sixteen_tags_and_no_more() {
 fn an_id_has_one_form() {
     let id = LeaseId::new(u128::MAX);
     assert_eq!(id.to_string(), "7ZZZZZZZZZZZZZZZZZZZZZZZZZ");
-    assert_eq!("7ZZZZZZZZZZZZZZZZZZZZZZZZZ".parse(), Ok(id));
+    assert_eq!(("7ZZZZZZZZZZZZZZZZZZZZZZZZZ".parse(), id.get()), (Ok(id), u128::MAX));
     let others = [
         "8ZZZZZZZZZZZZZZZZZZZZZZZZZ",
         "7zzzzzzzzzzzzzzzzzzzzzzzzz",

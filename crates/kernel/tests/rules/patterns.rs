@@ -142,3 +142,29 @@ fn no_two_patterns_take_more_than_four_steps_for_each_pair_of_bytes() {
         }
     }
 }
+
+/// One step for each place of the first and for each pair that is compared; what begins or ends differently takes one. Up to
+/// 63 characters fit a word, and the longer one is read along the shorter.
+#[test]
+fn every_step_is_counted() {
+    let (full, more, starred) = ("a".repeat(64), "a".repeat(65), format!("{}*", "a".repeat(63)));
+    let pairs = [
+        ("a/x*", "b/x*", false, 1),
+        ("x*/a", "x*/b", false, 1),
+        ("?", "a", true, 3),
+        ("*", "abc", true, 3),
+        ("abc", "*", true, 3),
+        ("a?", "abc", false, 4),
+        ("a*", "a", true, 5),
+        ("a*", "ab", true, 5),
+        ("ab", "a*", true, 5),
+        ("?*b", "*b", true, 7),
+        ("**/a", "b/a", true, 6),
+        ("a*", &full, true, 67),
+        (&starred, &more, true, 129),
+    ];
+    for (one, other, overlap, steps) in pairs {
+        let (a, b) = (pattern(one), pattern(other));
+        assert_eq!((a.overlaps(&b), a.overlap_steps(&b)), (overlap, steps), "{one} and {other}");
+    }
+}

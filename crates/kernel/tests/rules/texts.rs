@@ -1,7 +1,7 @@
 //! What a person reads when something is refused: what, on what, until when, and what to do.
 
 use holdfast_kernel::{
-    Acquire, Command, Holder, Limits, Policy, Refusal, Request, Stamp, Table, apply, decide,
+    Acquire, Answer, Command, Holder, Limits, Policy, Refusal, Request, Stamp, Table, apply, decide,
 };
 
 use crate::support::make::{
@@ -166,4 +166,25 @@ fn only_what_stands_in_the_way_is_waited_for() {
     }
     assert_eq!(blocker(&held, renew(1, B, None), 0), None, "what is not theirs does not become theirs");
     assert_eq!(blocker(&held, renew(1, A, None), 10_000), None, "what is over stays over");
+}
+
+/// Registers keep these words: a version that calls an answer otherwise cannot read what another wrote.
+#[test]
+fn every_answer_has_its_name() {
+    let table = after(&[(0, acquire(1, A))]);
+    let lease = || table.iter().next().unwrap().clone();
+    let named = [
+        (Answer::Granted(lease()), "granted"),
+        (Answer::AlreadyHeld(lease()), "already held"),
+        (Answer::Renewed(lease()), "renewed"),
+        (Answer::Beaten(lease()), "beaten"),
+        (Answer::Released(lease()), "released"),
+        (Answer::Transferred(lease()), "transferred"),
+        (Answer::Evicted(lease()), "evicted"),
+        (Answer::Swept(vec![lease()]), "swept"),
+        (Answer::Valid(lease()), "valid"),
+    ];
+    for (answer, name) in named {
+        assert_eq!((answer.name(), answer.leases()), (name, &[lease()][..]));
+    }
 }
