@@ -2,8 +2,9 @@
 //! says which commit it replaces.
 //!
 //! Steps live in a bare repository of their own, so that no fetch of ours touches the user's. Answers are read from
-//! the flags of `--porcelain`, never from words. A server is believed, then checked: pushes that were answered ok are
-//! known to vanish while the server packs its refs. It packs none below `refs/worktree`.
+//! the flags of `--porcelain`, never from words. Pushes that were answered ok are known to vanish while the server packs
+//! its refs, so one to a ref that may be packed is looked at once more. A server packs none below `refs/worktree`, and
+//! whether it was set back is seen by every read.
 
 mod call;
 mod parse;
@@ -396,8 +397,9 @@ impl Register for GitRef {
         Ok(Past { first, steps })
     }
 
+    /// A ref that is packed may be set back by whoever packs it at that moment.
     fn must_be_checked(&self) -> bool {
-        true
+        !is_never_packed(&self.name)
     }
 
     fn wants_cut(&self, height: u64, cut: u64) -> bool {

@@ -106,6 +106,29 @@ fn whatever_the_network_does_to_a_push_it_is_done_once() {
     }
 }
 
+/// A server that may pack the ref, and one that never does, are asked as often as it takes to know.
+#[test]
+fn a_claim_is_one_push_and_one_more_look_only_where_the_ref_may_be_packed() {
+    let scratch = tempfile::tempdir().unwrap();
+    assert!(bare(&scratch.path().join("origin.git"), "files"));
+    let daemon = Daemon::start(scratch.path()).expect("git daemon");
+    let way = Relay::to(&daemon.url(""));
+    for (name, who, asked) in [(REF, "ann", 1), (PACKED, "bob", 2)] {
+        let (dir, access) = at(scratch.path(), who, &way.url("origin.git"), name);
+        let shared = open_with(&Sys::os(), &dir, &access, settings());
+        shared.make(COUNTER, Fence::FIRST).unwrap();
+        let first = take(&shared, "one", who).unwrap();
+        for resource in ["two", "three"] {
+            let before = way.connections();
+            take(&shared, resource, who).unwrap();
+            assert_eq!(way.connections() - before, asked, "{name}");
+        }
+        let before = way.connections();
+        shared.transact(&policy(), &Ask::Release { lease: first.id, holder: first.holder }).unwrap();
+        assert_eq!(way.connections() - before, asked, "{name}");
+    }
+}
+
 /// A directory on a disk: there numbers of files are given out again, which is what git is deceived by.
 fn on_disk() -> tempfile::TempDir {
     tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap()
