@@ -272,7 +272,12 @@ impl Operation<'_> {
                 if self.unheard.is_some() {
                     return Err(shared.unresolved(self.what));
                 }
-                return Err(shared.refused(words.as_deref().unwrap_or("it gives no reason")));
+                let why = words.as_deref().unwrap_or("it gives no reason");
+                return Err(if self.along.is_empty() {
+                    shared.refused(why)
+                } else {
+                    Trouble::Refused.because(why)
+                });
             }
             Answered::Nothing if self.stuck >= shared.settings.tries => {
                 return Err(shared.unresolved(self.what));
