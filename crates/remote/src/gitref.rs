@@ -2,8 +2,9 @@
 //! says which commit it replaces.
 //!
 //! Steps live in a bare repository of their own, so that no fetch of ours touches the user's. Answers are read from
-//! the flags of `--porcelain`, never from words. A server is believed, then checked: pushes that were answered ok are
-//! known to vanish while the server packs its refs. It packs none below `refs/worktree`.
+//! the flags of `--porcelain`, never from words. Pushes that were answered ok are known to vanish while the server packs
+//! its refs, so one to a ref that may be packed is looked at once more. A server packs none below `refs/worktree`, and
+//! whether it was set back is seen by every read.
 
 mod call;
 mod parse;
@@ -234,6 +235,14 @@ fn said_of(summary: &str, words: &str) -> String {
     if last.is_empty() { summary.to_owned() } else { format!("{summary}; {last}") }
 }
 
+/// Which of several refs was refused, and why: git says no of all that are pushed together, and of one what for. Of several
+/// it is the last one, because what somebody wants pushed comes after what is ours.
+fn reason(moves: &[Move<'_>], flags: &[(Flag, String)]) -> Option<String> {
+    let is_why = |(flag, why): &(Flag, String)| *flag == Flag::Refused && !parse::is_for_another(why);
+    let (Move { name, .. }, (_, why)) = moves.iter().zip(flags).rfind(|(_, said)| is_why(said))?;
+    Some(format!("{name} was refused: {why}"))
+}
+
 /// One ref that a push moves.
 struct Move<'a> {
     name: &'a str,
@@ -342,23 +351,25 @@ impl Register for GitRef {
         if let Some(odd) = along.iter().find(is_odd) {
             return Swap::Lost(Some(format!("'{}' cannot be moved", odd.name.escape_debug())));
         }
+        let staged = if along.is_empty() { Vec::new() } else { self.staged() };
+        moves.extend(staged.iter().map(|(name, at)| Move { name, from: Was::At(at), to: "" }));
         moves.extend(along.iter().map(|Along { name, expected, to }| Move {
             name,
             from: Was::expected(expected.as_deref()),
             to,
         }));
-        let staged = if along.is_empty() { Vec::new() } else { self.staged() };
-        moves.extend(staged.iter().map(|(name, at)| Move { name, from: Was::At(at), to: "" }));
         match self.push(&moves, false) {
-            Ok(Some(flags)) => match flags.into_iter().next() {
+            Ok(Some(flags)) => match flags.first() {
                 Some((Flag::Done, _)) => {
                     if !along.is_empty() {
                         self.staged.lock().unwrap_or_else(PoisonError::into_inner).clear();
                     }
                     Swap::Swapped(Version(commit))
                 }
-                Some((Flag::Refused, words)) => Swap::Lost(Some(words)),
-                Some((Flag::Silent, words)) => Swap::Unknown(words),
+                Some((Flag::Refused, words)) => {
+                    Swap::Lost(Some(reason(&moves, &flags).unwrap_or_else(|| words.clone())))
+                }
+                Some((Flag::Silent, words)) => Swap::Unknown(words.clone()),
                 None => Swap::Unknown("git said nothing of the ref".into()),
             },
             Ok(None) => Swap::Unknown("no answer came in time".into()),
@@ -396,8 +407,9 @@ impl Register for GitRef {
         Ok(Past { first, steps })
     }
 
+    /// A ref that is packed may be set back by whoever packs it at that moment.
     fn must_be_checked(&self) -> bool {
-        true
+        !is_never_packed(&self.name)
     }
 
     fn wants_cut(&self, height: u64, cut: u64) -> bool {

@@ -12,17 +12,17 @@
 
 #[path = "support/origin.rs"]
 mod origin;
+#[path = "support/relay.rs"]
+mod relay;
 mod support;
 #[path = "support/told.rs"]
 mod told;
-#[path = "support/way.rs"]
-mod way;
 
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use holdfast_kernel::{Answer, Command as Ask, Fence, Lease, Millis, Refusal};
 use holdfast_remote::gitref::{Access, PACKED, REF};
@@ -32,9 +32,9 @@ use holdfast_store::{Error, JournaledMedium as _, Medium as _, Trouble};
 use holdfast_sys::Sys;
 use holdfast_trial::daemon::Daemon;
 use origin::{access, bare, beside, git, long, made, open_at, open_with, settings, take};
+use relay::{Fault, Relay};
 use support::{COUNTER, policy, trouble, wanted};
 use told::{Book, Client};
-use way::{Fault, Way};
 
 #[test]
 fn clones_that_reach_it_by_a_daemon_exclude_each_other_too() {
@@ -65,7 +65,7 @@ fn clones_that_reach_it_by_a_daemon_exclude_each_other_too() {
         })
         .collect();
     let rounds = if long() { 30 } else { 2 };
-    let had = std::thread::scope(|scope| turns(scope, &clones, rounds));
+    let had = std::thread::scope(|scope| turns(scope, &clones, rounds, Duration::MAX));
     assert_eq!(had, [rounds; 3]);
     book.judge(&clones[0].shared);
     drop(daemon);
@@ -76,9 +76,9 @@ fn clones_that_reach_it_by_a_daemon_exclude_each_other_too() {
 fn whatever_the_network_does_to_a_push_it_is_done_once() {
     let scratch = tempfile::tempdir().unwrap();
     let daemon = Daemon::start(scratch.path()).expect("git daemon");
-    let way = Way::to(&daemon.url(""));
-    let alone: Vec<Vec<Fault>> = Fault::ALL.map(|fault| vec![fault]).into();
-    let pairs = Fault::ALL.iter().flat_map(|first| Fault::ALL.map(|second| vec![*first, second]));
+    let way = Relay::to(&daemon.url(""));
+    let alone: Vec<Vec<Fault>> = Fault::OF_PUSHES.map(|fault| vec![fault]).into();
+    let pairs = Fault::OF_PUSHES.iter().flat_map(|first| Fault::OF_PUSHES.map(|second| vec![*first, second]));
     for (number, faults) in if long() { pairs.collect() } else { alone }.into_iter().enumerate() {
         let name = format!("origin-{number}.git");
         assert!(bare(&scratch.path().join(&name), "files"));
@@ -106,6 +106,29 @@ fn whatever_the_network_does_to_a_push_it_is_done_once() {
     }
 }
 
+/// A server that may pack the ref, and one that never does, are asked as often as it takes to know.
+#[test]
+fn a_claim_is_one_push_and_one_more_look_only_where_the_ref_may_be_packed() {
+    let scratch = tempfile::tempdir().unwrap();
+    assert!(bare(&scratch.path().join("origin.git"), "files"));
+    let daemon = Daemon::start(scratch.path()).expect("git daemon");
+    let way = Relay::to(&daemon.url(""));
+    for (name, who, asked) in [(REF, "ann", 1), (PACKED, "bob", 2)] {
+        let (dir, access) = at(scratch.path(), who, &way.url("origin.git"), name);
+        let shared = open_with(&Sys::os(), &dir, &access, settings());
+        shared.make(COUNTER, Fence::FIRST).unwrap();
+        let first = take(&shared, "one", who).unwrap();
+        for resource in ["two", "three"] {
+            let before = way.connections();
+            take(&shared, resource, who).unwrap();
+            assert_eq!(way.connections() - before, asked, "{name}");
+        }
+        let before = way.connections();
+        shared.transact(&policy(), &Ask::Release { lease: first.id, holder: first.holder }).unwrap();
+        assert_eq!(way.connections() - before, asked, "{name}");
+    }
+}
+
 /// A directory on a disk: there numbers of files are given out again, which is what git is deceived by.
 fn on_disk() -> tempfile::TempDir {
     tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap()
@@ -118,6 +141,9 @@ fn at(scratch: &Path, who: &str, url: &str, name: &str) -> (PathBuf, Access) {
     let access = Access { name: name.to_owned(), ..access(&beside(&dir, ".work"), url) };
     (dir, access)
 }
+
+/// How long they do so at most: how many turns each has had by then is the machine's to say.
+const MOST: Duration = Duration::from_secs(60);
 
 /// Four clones take and give back while the server packs its refs without end.
 fn packed(format: &str, name: &str, judge: fn(&Book, &Shared)) {
@@ -148,7 +174,7 @@ fn packed(format: &str, name: &str, judge: fn(&Book, &Shared)) {
                 }
             }
         });
-        let had = turns(scope, &clones, if long() { 40 } else { 2 });
+        let had = turns(scope, &clones, if long() { 40 } else { 2 }, MOST);
         done.store(true, Ordering::SeqCst);
         packer.join().unwrap();
         assert!(had.iter().any(|turns| *turns > 0), "nobody ever got a turn: {had:?}");
@@ -259,15 +285,18 @@ fn a_push_that_was_on_its_way_while_the_server_packed_its_refs_is_too_late() {
     println!("on {PACKED}: {:?}", overtaken(PACKED).map(|said| said.is_ok()));
 }
 
-/// Everybody takes one thing so many times, until a server that forgot something stops it; says how often each had it.
+/// Everybody takes one thing so many times, until a server that forgot something stops it, or for so long; says how often
+/// each had it.
 fn turns<'scope, 'a: 'scope>(
     scope: &'scope std::thread::Scope<'scope, '_>,
     clones: &'a [Client],
     rounds: u32,
+    most: Duration,
 ) -> Vec<u32> {
+    let began = Instant::now();
     let turns = move |clone: &Client| {
         let mut had = 0;
-        while had < rounds && !clone.is_stopped() {
+        while had < rounds && !clone.is_stopped() && began.elapsed() < most {
             had += u32::from(clone.turn("one"));
         }
         had

@@ -9,8 +9,8 @@
     reason = "a test that cannot go on shall stop"
 )]
 
-#[path = "support/proxy.rs"]
-mod proxy;
+#[path = "support/relay.rs"]
+mod relay;
 mod support;
 #[path = "support/told.rs"]
 mod told;
@@ -34,7 +34,7 @@ use holdfast_sys::Sys;
 use holdfast_trial::etcd::Cluster;
 use holdfast_trial::network::Network;
 use holdfast_trial::secured::Secured;
-use proxy::{Fault, Proxy};
+use relay::{Fault, Relay};
 use support::{COUNTER, policy, trouble, wanted};
 use told::{Book, Client};
 
@@ -214,18 +214,18 @@ fn steps_are_kept_for_thirty_days_however_many_there_are() {
 #[test]
 fn whatever_the_network_does_to_two_transactions_each_is_done_once() {
     let Some((scratch, cluster)) = cluster(1) else { return };
-    let proxy = Proxy::start(&cluster.urls()[0]);
+    let relay = Relay::to(&cluster.urls()[0]);
     let mut number = 0;
-    for first in Fault::ALL {
-        for second in Fault::ALL {
+    for first in Fault::OF_TRANSACTIONS {
+        for second in Fault::OF_TRANSACTIONS {
             number += 1;
             let namespace = format!("network-{number}");
             let dir = scratch.path().join(&namespace);
             made(&Sys::os(), &dir.join("calm"), &cluster.urls(), &namespace);
             let book = Book::new(&[0; 2]);
-            let open = |sys: &Sys| open_at(sys, &dir.join("ann"), &[proxy.url()], &namespace);
+            let open = |sys: &Sys| open_at(sys, &dir.join("ann"), &[relay.url("")], &namespace);
             let ann = book.client(0, "ann", open);
-            proxy.next(&[first, second]);
+            relay.next(&[first, second]);
             let lease = match ann.ask(wanted("one", "ann")) {
                 Told::Answer(Answer::Granted(lease)) => lease,
                 other => panic!("{first:?} then {second:?}: {other:?}"),
@@ -236,8 +236,8 @@ fn whatever_the_network_does_to_two_transactions_each_is_done_once() {
                 matches!(&released, Told::Answer(Answer::Released(was)) if *was == lease),
                 "{first:?}, {second:?}: {released:?}"
             );
-            proxy.next(&[]);
-            proxy.deliver();
+            relay.next(&[]);
+            relay.deliver();
             let calm = |sys: &Sys| open_at(sys, &dir.join("calm"), &cluster.urls(), &namespace);
             let calm = book.client(1, "calm", calm);
             calm.look();

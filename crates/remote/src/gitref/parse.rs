@@ -36,6 +36,11 @@ pub(super) fn flag(porcelain: &[u8], name: &str) -> Option<(Flag, String)> {
     })
 }
 
+/// Whether a ref was refused only because another one was that had to move with it: so git says it, and so the server.
+pub(super) fn is_for_another(summary: &str) -> bool {
+    ["(atomic push failed)", "(atomic push failure)"].iter().any(|why| summary.contains(why))
+}
+
 /// The commit that `ls-remote` lists for a ref.
 pub(super) fn listed(output: &[u8], name: &str) -> Option<String> {
     let text = String::from_utf8_lossy(output);
@@ -153,7 +158,7 @@ pub fn without_credentials(url: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Flag, credentials, flag, is_ref, listed, login, without_credentials};
+    use super::{Flag, credentials, flag, is_for_another, is_ref, listed, login, without_credentials};
 
     #[test]
     fn an_answer_is_read_by_its_flag_and_only_for_our_ref() {
@@ -171,6 +176,16 @@ mod tests {
             flag(b"?\ta:refs/jit/claims\tx\n", "refs/jit/claims").map(|(flag, _)| flag),
             Some(Flag::Silent)
         );
+    }
+
+    #[test]
+    fn what_is_refused_for_the_sake_of_another_ref_is_told_from_that_one() {
+        let said = "!\ta:refs/jit/claims\t[remote rejected] (atomic push failure)\n\
+                    !\ta:refs/heads/x\t[rejected] (atomic push failed)\n\
+                    !\ta:refs/heads/main\t[remote rejected] (hook declined)\n";
+        let why = |name: &str| flag(said.as_bytes(), name).unwrap().1;
+        assert!(is_for_another(&why("refs/jit/claims")) && is_for_another(&why("refs/heads/x")));
+        assert!(!is_for_another(&why("refs/heads/main")));
     }
 
     #[test]
