@@ -1,3 +1,5 @@
+//! What is written down of issues is what is told of them, and nothing but a whole cache is believed.
+
 use holdfast_sys::{Identity, Kind, Stat, Times};
 use proptest::prelude::*;
 
