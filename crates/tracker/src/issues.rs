@@ -240,6 +240,16 @@ impl<'a> Issues<'a> {
         self.see(id, Scope::All, |seen| seen.standing == Standing::Lost)
     }
 
+    /// The layers, and the ids of all issues that they have.
+    fn everything(&self, scope: Scope, problems: &mut Vec<String>) -> Result<(Layers<'_>, Vec<IssueId>)> {
+        let mut layers = Layers::open(self.session, &self.view, scope, problems)?;
+        let ids = layers.ids(problems);
+        if scope == Scope::All {
+            let _ = self.handles.set(Handles::new(&ids));
+        }
+        Ok((layers, ids))
+    }
+
     /// Shows every issue to `look` and collects what it keeps.
     ///
     /// # Errors
@@ -250,11 +260,7 @@ impl<'a> Issues<'a> {
         look: impl Fn(&Seen<'_>) -> Option<T> + Sync,
     ) -> Result<Scan<T>> {
         let mut problems = Vec::new();
-        let mut layers = Layers::open(self.session, &self.view, scope, &mut problems)?;
-        let ids = layers.ids(&mut problems);
-        if scope == Scope::All {
-            let _ = self.handles.set(Handles::new(&ids));
-        }
+        let (layers, ids) = self.everything(scope, &mut problems)?;
         Ok(self.look_at(&layers, ids, problems, &look))
     }
 
@@ -269,11 +275,7 @@ impl<'a> Issues<'a> {
         look: impl Fn(&Glance<'_>) -> Option<T> + Sync,
     ) -> Result<Scan<T>> {
         let mut problems = Vec::new();
-        let mut layers = Layers::open(self.session, &self.view, scope, &mut problems)?;
-        let ids = layers.ids(&mut problems);
-        if scope == Scope::All {
-            let _ = self.handles.set(Handles::new(&ids));
-        }
+        let (mut layers, ids) = self.everything(scope, &mut problems)?;
         layers.remember();
         let (found, more) = self.scanner(&layers, &|| self.log_id()).glance(&ids, &look);
         problems.extend(more);
