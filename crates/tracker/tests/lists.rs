@@ -3,17 +3,18 @@
 #![expect(clippy::disallowed_methods, reason = "tests start git and look at files behind the program's back")]
 #![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test that cannot go on shall stop")]
 
+mod support;
+
 use std::fs::{self, File, FileTimes};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::Arc;
 
-use holdfast_git::Environment;
 use holdfast_sys::Sys;
+use holdfast_tracker::Session;
 use holdfast_tracker::issues::{Issues, Scope};
-use holdfast_tracker::{Caller, Session, Silent};
 use proptest::prelude::*;
+use support::caller;
 
 const COUNT: usize = 40;
 
@@ -89,7 +90,7 @@ impl Place {
 
     /// What lists say in a worktree: with what is remembered, and without.
     fn answers(&self, root: &Path) -> [(Vec<String>, Vec<String>); 2] {
-        let session = Session::open(&caller(root)).unwrap();
+        let session = Session::open(&caller(&Sys::os(), root)).unwrap();
         let issues = Issues::new(&session);
         let quick = issues.glance(Scope::All, |issue| Some(format!("{issue:?}"))).unwrap();
         let issues = Issues::new(&session);
@@ -133,23 +134,6 @@ fn tried(dir: &Path, args: &[&str]) -> std::process::Output {
     let mut git = Command::new("git");
     git.current_dir(dir).args(["-c", "gc.auto=0", "-c", "user.name=t", "-c", "user.email=t@example.org"]);
     git.args(args).output().unwrap()
-}
-
-fn caller(root: &Path) -> Caller {
-    Caller {
-        sys: Sys::os(),
-        start: root.to_path_buf(),
-        git: Environment::empty(holdfast_sys::os::effective_user()),
-        author_date: None,
-        typed_agent: None,
-        agent: Some("agent:a".into()),
-        publishes: false,
-        etcd_password: None,
-        etcd_token: None,
-        config_home: None,
-        cache_home: None,
-        listener: Arc::new(Silent),
-    }
 }
 
 #[derive(Clone, Debug)]
@@ -342,6 +326,23 @@ fn whoever_looks_makes_no_control_plane() {
     place.check();
     assert!(!place.main.join(".git/jit").exists());
     assert!(place.caches().iter().all(|path| !path.exists()));
+}
+
+#[test]
+fn what_somebody_left_who_was_killed_is_removed() {
+    let place = Place::new();
+    let [main, ..] = place.caches();
+    let lists = main.parent().unwrap();
+    fs::create_dir_all(lists).unwrap();
+    let (old, new) = (lists.join(".main.new-old"), lists.join(".main.new-new"));
+    for path in [&old, &new] {
+        fs::write(path, "half").unwrap();
+    }
+    let long_ago = std::time::SystemTime::now() - std::time::Duration::from_secs(7_200);
+    File::options().write(true).open(&old).unwrap().set_modified(long_ago).unwrap();
+    place.tick();
+    place.check();
+    assert_eq!((main.exists(), old.exists(), new.exists()), (true, false, true));
 }
 
 #[test]

@@ -3,24 +3,19 @@
 #![expect(clippy::disallowed_methods, reason = "tests start git and look at files behind the program's back")]
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on shall stop")]
 
+mod support;
+
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::Arc;
 
-use holdfast_git::Environment;
 use holdfast_store::conformance::{self, Planted, Subject};
 use holdfast_store::{JournaledMedium, Medium};
 use holdfast_sys::Sys;
+use holdfast_tracker::Session;
 use holdfast_tracker::claims::chosen::Keeper;
 use holdfast_tracker::claims::handle_on;
 use holdfast_tracker::engine;
-use holdfast_tracker::{Caller, Listener, Notice, Session};
-
-struct Deaf;
-
-impl Listener for Deaf {
-    fn hear(&self, _: &Notice) {}
-}
+use support::caller;
 
 fn beside(dir: &Path, what: &str) -> PathBuf {
     let mut name = dir.file_name().unwrap_or_default().to_os_string();
@@ -31,23 +26,6 @@ fn beside(dir: &Path, what: &str) -> PathBuf {
 fn git(dir: &Path, args: &[&str]) {
     let done = Command::new("git").current_dir(dir).args(args).output().unwrap();
     assert!(done.status.success(), "git {args:?}: {}", String::from_utf8_lossy(&done.stderr));
-}
-
-fn caller(sys: &Sys, work: &Path) -> Caller {
-    Caller {
-        sys: sys.clone(),
-        start: work.to_path_buf(),
-        git: Environment::empty(holdfast_sys::os::effective_user()),
-        author_date: None,
-        typed_agent: None,
-        agent: Some("agent:a".into()),
-        publishes: false,
-        etcd_password: None,
-        etcd_token: None,
-        config_home: None,
-        cache_home: None,
-        listener: Arc::new(Deaf),
-    }
 }
 
 /// The claims of a clone beside `dir`, kept by a bare repository beside it.

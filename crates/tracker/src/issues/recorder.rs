@@ -9,6 +9,9 @@ use super::cache::{Entry, Maker, Signatures};
 use crate::ids::IssueId;
 use crate::session::Session;
 
+/// How long nobody takes to write a cache, in seconds: what is older was left by somebody who was killed.
+const LEFT: i64 = 3_600;
+
 /// A cache that was begun: its file is there, beside the place that it will take.
 pub(super) struct Recorder {
     path: PathBuf,
@@ -31,7 +34,10 @@ impl Recorder {
         let handle = sys.files.open(&beside, Open::New { mode: access.file() }).ok()?;
         let begun = handle.stat().ok().and_then(|stat| stat.times).map(|times| times.changed);
         match begun {
-            Some(begun) => Some(Self { path: path.to_path_buf(), beside, handle, begun }),
+            Some(begun) => {
+                tidy(session, above, &format!(".{name}.new-"), begun);
+                Some(Self { path: path.to_path_buf(), beside, handle, begun })
+            }
             None => {
                 let _ = sys.files.remove_file(&beside);
                 None
@@ -63,6 +69,19 @@ impl Recorder {
         };
         if put().is_none() {
             let _ = files.remove_file(&self.beside);
+        }
+    }
+}
+
+/// Removes what others have begun and left.
+fn tidy(session: &Session, above: &Path, begins: &str, now: (i64, i64)) {
+    let files = &session.sys().files;
+    let names = files.list(above).unwrap_or_default();
+    for name in names.iter().filter(|name| name.as_encoded_bytes().starts_with(begins.as_bytes())) {
+        let path = above.join(name);
+        let written = files.stat(&path).ok().and_then(|stat| stat.times).map(|times| times.modified.0);
+        if written.is_some_and(|written| written < now.0 - LEFT) {
+            let _ = files.remove_file(&path);
         }
     }
 }
