@@ -16,8 +16,9 @@ const SIMULATION: &str = "simulation";
 #[must_use]
 pub fn run(root: &Path, words: &[String]) -> bool {
     let ours: Vec<&str> = words.iter().map(String::as_str).filter(|word| *word != BROWSER).collect();
-    let (all, browser) = (words.is_empty(), ours.len() < words.len());
-    ((ours.is_empty() && !all) || on_this_machine(root, &ours)) && (!(all || browser) || in_a_browser(root))
+    let all = words.is_empty();
+    let (here, browser) = (all || !ours.is_empty(), all || ours.len() < words.len());
+    (!here || on_this_machine(root, &ours)) && (!browser || in_a_browser(root))
 }
 
 /// What a lease costs a tab. Without a browser it says so.

@@ -210,7 +210,7 @@ impl<'a> Layers<'a> {
         ids
     }
 
-    /// The layers that are directories and may be remembered, each with its place among those and where its cache is.
+    /// The layers that are directories, in the order in which [`Freshness`] has them.
     fn directories(&self) -> [(Layer, Option<&Worktree<'a>>); DIRECTORIES] {
         [
             (Layer::Local, self.local.as_ref()),
