@@ -12,7 +12,7 @@ use std::process::Command;
 
 use holdfast_sys::Sys;
 use holdfast_tracker::Session;
-use holdfast_tracker::issues::{Issues, Scope};
+use holdfast_tracker::issues::{Glance, Issues, Scope};
 use proptest::prelude::*;
 use support::caller;
 
@@ -316,6 +316,25 @@ fn what_was_changed_a_moment_ago_is_not_remembered() {
         (0..COUNT).for_each(|number| Step::InPlace(Where::Main, number).go(&place));
         place.check();
     }
+}
+
+#[test]
+fn what_is_changed_while_others_are_read_is_not_remembered() {
+    let place = Place::new();
+    place.tick();
+    let session = Session::open(&caller(&Sys::os(), &place.main)).unwrap();
+    let look = |issue: &Glance<'_>| {
+        if issue.id.to_string() == id(0) {
+            place.write(Where::Main, COUNT - 1, "ready", "meanwhile");
+        }
+        Some(issue.title == "meanwhile")
+    };
+    let seen = Issues::new(&session).glance(Scope::All, look).unwrap().found;
+    assert_eq!(seen.last(), Some(&true));
+    let cache = fs::read(&place.caches()[0]).unwrap();
+    let has = |title: &[u8]| cache.windows(title.len()).any(|part| part == title);
+    assert_eq!((has(b"first"), has(b"meanwhile")), (true, false));
+    place.check();
 }
 
 #[test]
