@@ -145,12 +145,12 @@ impl<'a> Wait<'a> {
 }
 
 thread_local! {
-    /// The guards that this thread is inside of, alone.
-    static INSIDE: RefCell<Vec<PathBuf>> = const { RefCell::new(Vec::new()) };
+    /// The guards that this thread is inside of, alone, each with whose turn it was when it was entered.
+    static INSIDE: RefCell<Vec<(usize, PathBuf)>> = const { RefCell::new(Vec::new()) };
 }
 
-fn is_inside(path: &Path) -> bool {
-    INSIDE.with_borrow(|inside| inside.iter().any(|one| one == path))
+fn is_inside(strand: usize, path: &Path) -> bool {
+    INSIDE.with_borrow(|inside| inside.iter().any(|(whose, one)| *whose == strand && one == path))
 }
 
 /// A guard to enter.
@@ -168,11 +168,17 @@ pub struct Wanted {
 pub struct Inside {
     handles: Vec<Box<dyn Handle>>,
     alone: usize,
+    strand: usize,
 }
 
 impl Drop for Inside {
     fn drop(&mut self) {
-        INSIDE.with_borrow_mut(|inside| inside.truncate(inside.len().saturating_sub(self.alone)));
+        INSIDE.with_borrow_mut(|inside| {
+            for _ in 0..self.alone {
+                let last = inside.iter().rposition(|(whose, _)| *whose == self.strand);
+                last.map(|last| inside.remove(last));
+            }
+        });
         for handle in self.handles.iter().rev() {
             // Closing it unlocks as well.
             let _ = handle.unlock();
@@ -187,7 +193,8 @@ impl Drop for Inside {
 pub fn enter(sys: &Sys, waits: &Waits, wanted: &[Wanted]) -> Result<Inside> {
     let mut wait = Wait::new(sys, waits)?;
     loop {
-        let mut inside = Inside { handles: Vec::with_capacity(wanted.len()), alone: 0 };
+        let handles = Vec::with_capacity(wanted.len());
+        let mut inside = Inside { handles, alone: 0, strand: sys.processes.strand() };
         let busy = wanted.iter().find_map(|one| enter_one(sys, one, &mut inside).transpose());
         let (path, handle) = match busy.transpose()? {
             None => return Ok(inside),
@@ -205,7 +212,7 @@ pub fn enter(sys: &Sys, waits: &Waits, wanted: &[Wanted]) -> Result<Inside> {
 
 /// Enters one guard without waiting; gives it back if it is busy.
 fn enter_one(sys: &Sys, wanted: &Wanted, inside: &mut Inside) -> Result<Option<(PathBuf, Box<dyn Handle>)>> {
-    if is_inside(&wanted.path) {
+    if is_inside(inside.strand, &wanted.path) {
         return Ok(None);
     }
     let how = if wanted.make { Open::Create { mode: 0o600 } } else { Open::Read };
@@ -241,7 +248,7 @@ fn enter_one(sys: &Sys, wanted: &Wanted, inside: &mut Inside) -> Result<Option<(
     inside.handles.push(handle);
     if wanted.mode == LockMode::Exclusive {
         inside.alone += 1;
-        INSIDE.with_borrow_mut(|all| all.push(wanted.path.clone()));
+        INSIDE.with_borrow_mut(|all| all.push((inside.strand, wanted.path.clone())));
     }
     Ok(None)
 }

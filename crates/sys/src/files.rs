@@ -2,7 +2,7 @@
 //! process between any two; nothing here buffers or follows a symbolic link at the last step. Only
 //! reading, writing and locking may be cut short by a signal (`Interrupted`).
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -79,7 +79,7 @@ pub struct Stat {
     pub owner: u32,
     /// When its content last changed, in milliseconds since 1970 by the file system's clock.
     pub modified_ms: i64,
-    /// The same and more, as exactly as the file system tells; none where there is no real one.
+    /// The same and more, as exactly as the file system tells; none where it does not.
     pub times: Option<Times>,
 }
 
@@ -277,6 +277,13 @@ pub trait Folder: Send + Sync {
     /// # Errors
     /// When the system cannot tell.
     fn stat(&self, path: &str) -> Result<Option<Stat>>;
+
+    /// Shows every name in this directory, in any order, with what it leads to where the system tells that along with
+    /// the name.
+    ///
+    /// # Errors
+    /// When it cannot be listed; some names may have been shown then.
+    fn each(&self, show: &mut dyn FnMut(&OsStr, Option<Kind>)) -> Result<()>;
 }
 
 /// A folder that is nothing but its name.
@@ -315,6 +322,11 @@ impl<F: Files + ?Sized> Folder for PlainFolder<'_, F> {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(error),
         }
+    }
+
+    fn each(&self, show: &mut dyn FnMut(&OsStr, Option<Kind>)) -> Result<()> {
+        self.files.list(&self.path)?.iter().for_each(|name| show(name, None));
+        Ok(())
     }
 }
 

@@ -134,4 +134,9 @@ pub trait Processes: Send + Sync {
     fn threads(&self) -> usize {
         1
     }
+
+    /// Tells apart who takes turns on one thread, as simulated processes do. A real process has its threads to itself.
+    fn strand(&self) -> usize {
+        0
+    }
 }

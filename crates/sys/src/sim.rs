@@ -47,7 +47,8 @@
 //! lie about flushing: no protocol survives these, only checksums notice, and they are tested as hostile
 //! files. Pages that are marked clean after a failed `sync` are not evicted and read back. All hosts share one
 //! file system, see each other's writes at once and lose power together. Permission bits are kept but stop
-//! nobody. A process is one thread: code that blocks on anything but a call of its `Sys` never wakes up.
+//! nobody. All processes of a world share one thread, each with a stack of its own: code that blocks on anything but a
+//! call of its `Sys` never wakes up.
 //!
 //! A killed process is unwound, so this needs `panic = "unwind"`, which tests always have.
 
@@ -62,8 +63,8 @@ mod host;
 mod kernel;
 mod machine;
 mod observer;
-mod pool;
 mod state;
+mod strand;
 mod touch;
 mod trace;
 mod world;

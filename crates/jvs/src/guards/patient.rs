@@ -59,7 +59,7 @@ impl Handle for PatientHandle {
     }
 
     fn lock(&self, mode: LockMode) -> Result<()> {
-        if is_inside(&self.path) {
+        if is_inside(self.sys.processes.strand(), &self.path) {
             self.borrowed.store(true, Ordering::SeqCst);
             return Ok(());
         }

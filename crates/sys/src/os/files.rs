@@ -208,15 +208,20 @@ fn in_two_steps(from: &Path, to: &Path) -> rustix::io::Result<()> {
     rustix::fs::unlink(from)
 }
 
+/// What something is; none where the system does not say.
+pub(super) const fn kind(of: FileType) -> Option<Kind> {
+    match of {
+        FileType::RegularFile => Some(Kind::File),
+        FileType::Directory => Some(Kind::Directory),
+        FileType::Symlink => Some(Kind::Symlink),
+        FileType::Unknown => None,
+        _ => Some(Kind::Other),
+    }
+}
+
 pub(super) fn known(stat: &rustix::fs::Stat) -> Stat {
-    let kind = match FileType::from_raw_mode(stat.st_mode) {
-        FileType::RegularFile => Kind::File,
-        FileType::Directory => Kind::Directory,
-        FileType::Symlink => Kind::Symlink,
-        _ => Kind::Other,
-    };
     Stat {
-        kind,
+        kind: kind(FileType::from_raw_mode(stat.st_mode)).unwrap_or(Kind::Other),
         identity: Identity { device: stat.st_dev, inode: stat.st_ino },
         len: u64::try_from(stat.st_size).unwrap_or(0),
         mode: stat.st_mode & 0o7777,

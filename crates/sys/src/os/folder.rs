@@ -1,10 +1,12 @@
 //! Many small files of one directory: three system calls each, and no symbolic link is followed on the way,
 //! not even one that was put there a moment ago.
 
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use rustix::fd::{AsFd, OwnedFd};
-use rustix::fs::{AtFlags, Mode, OFlags};
+use rustix::fs::{AtFlags, Dir, Mode, OFlags};
 use rustix::io::Errno;
 
 use crate::files::unfit;
@@ -91,6 +93,18 @@ impl Folder for OsFolder {
             Err(errno) => Err(Error::new("look at", &self.path.join(path), errno)),
         }
     }
+
+    fn each(&self, show: &mut dyn FnMut(&OsStr, Option<Kind>)) -> Result<()> {
+        let failed = |errno: Errno| Error::new("list", &self.path, errno);
+        for entry in Dir::read_from(&self.directory).map_err(failed)? {
+            let entry = entry.map_err(failed)?;
+            let name = OsStr::from_bytes(entry.file_name().to_bytes());
+            if name != "." && name != ".." {
+                show(name, super::files::kind(entry.file_type()));
+            }
+        }
+        Ok(())
+    }
 }
 
 #[cfg(target_os = "linux")]
@@ -159,6 +173,15 @@ mod tests {
             [Kind::Directory, Kind::File, Kind::Symlink].map(Some)
         );
         assert_eq!((kind("linked"), kind("real/none")), (Some(Kind::Symlink), None));
+        let mut listed = Vec::new();
+        folder.each(&mut |name, kind| listed.push((name.to_owned(), kind))).unwrap();
+        listed.sort_by_key(|(name, _): &(std::ffi::OsString, _)| name.clone());
+        // A file system that does not tell what a name leads to says so; it never says something else.
+        let right = [("linked", Kind::Symlink), ("real", Kind::Directory)];
+        assert_eq!(listed.len(), right.len());
+        for ((name, kind), (right, is)) in listed.iter().zip(right) {
+            assert!(name == right && kind.is_none_or(|kind| kind == is), "{name:?} {kind:?}");
+        }
     }
 
     #[test]

@@ -23,7 +23,14 @@ use super::choice::Remnant;
 use super::config::Config;
 use super::hash::Mix;
 use super::touch::{Birth, Thing, Touched};
-use crate::{Identity, Kind, Stat};
+use crate::{Identity, Kind, Stat, Times};
+
+/// The times of something that was last changed then. Nobody can set one of them, and a change of a name is none of what
+/// has it: who takes both for what they are on a real disk is told less here, never more.
+fn times(modified_ms: i64) -> Times {
+    let at = (modified_ms.div_euclid(1_000), modified_ms.rem_euclid(1_000) * 1_000_000);
+    Times { modified: at, changed: at }
+}
 
 /// Asks how much of something survives: 0 is all of it.
 pub(super) type Ask<'a> = dyn FnMut(Remnant, usize) -> usize + 'a;
@@ -195,7 +202,7 @@ impl Disk {
             mode: node.mode,
             owner: OWNER,
             modified_ms: node.modified_ms,
-            times: None,
+            times: Some(times(node.modified_ms)),
         }
     }
 

@@ -1,12 +1,12 @@
-//! Who runs. Each process is a thread, and one baton goes round: whoever has it runs until it makes a call,
-//! where it may have to hand the baton on. No thread is switched when the same process goes on.
+//! Who runs. Each process has a stack of its own, and one baton goes round: whoever has it runs until it makes a call,
+//! where it may have to hand the baton on. Nothing is switched when the same process goes on.
 //!
 //! A process that dies is unwound by a panic that says nothing. Its destructors may make calls on the way;
 //! they find that they are dead, change nothing, and never panic again.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::call::{Call, Told};
 use super::choice::{Choice, Choices, Made, Moment, Remnant};
@@ -14,8 +14,8 @@ use super::config::{Faults, Odds};
 use super::disk::Disk;
 use super::epoch::{End, Fate};
 use super::hash::Mix;
-use super::pool::Gate;
 use super::state::{State, Status};
+use super::strand;
 use crate::{Error, Result};
 
 /// What unwinds a process that was killed.
@@ -30,8 +30,8 @@ pub(super) struct Kernel {
 pub(super) struct Inner {
     choices: Box<dyn Choices>,
     pub(super) state: State,
-    /// Where whoever runs the world waits for the end of the epoch.
-    pub(super) outside: Option<Arc<Gate>>,
+    /// Who goes on when the one that runs stops or is over; nobody at the end of an epoch.
+    pub(super) baton: Option<usize>,
     /// What the choices panicked with, when that left nobody to run.
     pub(super) broken: Option<Box<dyn Any + Send>>,
 }
@@ -45,7 +45,7 @@ enum Strike {
 
 impl Kernel {
     pub(super) fn new(state: State, choices: Box<dyn Choices>) -> Self {
-        Self { inner: Mutex::new(Inner { choices, state, outside: None, broken: None }) }
+        Self { inner: Mutex::new(Inner { choices, state, baton: None, broken: None }) }
     }
 
     pub(super) fn lock(&self) -> Locked<'_> {
@@ -111,11 +111,9 @@ impl Kernel {
     /// Hands the baton to `next` and comes back with it; does not come back if `me` is dead by then.
     fn pass<'a>(&'a self, mut inner: Locked<'a>, me: usize, next: usize) -> Locked<'a> {
         if next != me {
-            let mine = Arc::clone(&inner.state.proc(me).gate);
-            let other = inner.hand(next);
+            inner.hand(next);
             drop(inner);
-            other.open();
-            mine.wait();
+            strand::stop();
             inner = self.lock();
         }
         if inner.state.proc(me).status == Status::Dying {
@@ -126,10 +124,8 @@ impl Kernel {
         inner
     }
 
-    /// Runs the body of a process on its thread, from the first baton to the last.
+    /// Runs the body of a process on its stack, from the first baton to the last.
     pub(super) fn live(&self, me: usize, body: impl FnOnce()) {
-        let gate = Arc::clone(&self.lock().state.proc(me).gate);
-        gate.wait();
         let doomed = self.lock().state.proc(me).status == Status::Dying;
         let ran = catch_unwind(AssertUnwindSafe(|| if doomed { drop(body) } else { body() }));
         let fate = match ran {
@@ -146,11 +142,7 @@ impl Kernel {
     fn give_up(&self, payload: Box<dyn Any + Send>) {
         let mut inner = self.lock();
         inner.broken = Some(payload);
-        let gate = inner.outside.take();
-        drop(inner);
-        if let Some(gate) = gate {
-            gate.open();
-        }
+        inner.baton = None;
     }
 
     fn finish(&self, me: usize, fate: Fate) {
@@ -163,13 +155,8 @@ impl Kernel {
             inner.state.bury(me, fate);
         }
         inner.state.proc_mut(me).status = Status::Ended;
-        let next = match inner.pick() {
-            Some(next) => Some(inner.hand(next)),
-            None => inner.outside.take(),
-        };
-        drop(inner);
-        if let Some(gate) = next {
-            gate.open();
+        if let Some(next) = inner.pick() {
+            inner.hand(next);
         }
     }
 }
@@ -268,14 +255,16 @@ impl Inner {
         }
     }
 
-    fn hand(&mut self, next: usize) -> Arc<Gate> {
+    fn hand(&mut self, next: usize) {
         self.state.running = next;
-        Arc::clone(&self.state.proc(next).gate)
+        self.baton = Some(next);
     }
 
     /// Gives the baton to the first process of an epoch, unless there is none.
-    pub(super) fn first(&mut self) -> Option<Arc<Gate>> {
-        self.pick().map(|next| self.hand(next))
+    pub(super) fn first(&mut self) {
+        if let Some(next) = self.pick() {
+            self.hand(next);
+        }
     }
 
     /// What happens to the process or to the world before a call.

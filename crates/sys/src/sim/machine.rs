@@ -58,6 +58,10 @@ impl Clock for Machine {
 }
 
 impl Processes for Machine {
+    fn strand(&self) -> usize {
+        self.me
+    }
+
     fn me(&self) -> Result<ProcessId> {
         self.kernel.quiet(self.me, &call("read", "itself"), |inner| {
             let proc = inner.state.proc(self.me);

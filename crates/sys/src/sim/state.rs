@@ -1,7 +1,6 @@
 //! The whole world as data. Nothing here asks or decides; the [`kernel`](super::kernel) does.
 
 use std::path::PathBuf;
-use std::sync::Arc;
 
 use super::call::{Call, Told};
 use super::choice::{Choice, Made};
@@ -10,7 +9,6 @@ use super::disk::{Disk, NodeId};
 use super::epoch::{End, Fate};
 use super::hash::Mix;
 use super::host::Host;
-use super::pool::Gate;
 use super::touch::{Step, Thing};
 use super::trace::Trace;
 use crate::LockMode;
@@ -26,9 +24,9 @@ pub(super) enum Status {
     Asleep(u64),
     /// It has not begun, and will when that process is gone.
     After(usize),
-    /// It is dead, and its thread has yet to unwind.
+    /// It is dead, and its stack has yet to unwind.
     Dying,
-    /// Its thread is through.
+    /// Its stack is free.
     Ended,
 }
 
@@ -40,7 +38,6 @@ pub(super) struct Proc {
     pub(super) start: u64,
     pub(super) status: Status,
     pub(super) fate: Option<Fate>,
-    pub(super) gate: Arc<Gate>,
     /// A hash of all that calls told it.
     pub(super) knows: Mix,
     pub(super) nonces: u64,

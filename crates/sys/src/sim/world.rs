@@ -11,8 +11,8 @@ use super::hash::Mix;
 use super::kernel::Kernel;
 use super::machine;
 use super::observer::Observer;
-use super::pool::{Gate, Worker};
 use super::state::{Proc, State, Status};
+use super::strand::Strand;
 use super::trace::Line;
 use crate::{Error, Result};
 
@@ -35,29 +35,31 @@ impl World {
     /// When a process is on a host that there is not, or is to start after one that is not before it; and
     /// with what the choices panicked.
     pub fn run(&mut self, processes: Vec<Process>) -> Epoch {
-        let outside = Arc::new(Gate::here());
         let first = self.kernel.lock().state.processes.len();
-        let mut workers = Vec::new();
+        let mut strands = Vec::new();
         for (index, process) in processes.into_iter().enumerate() {
             assert!(process.after.is_none_or(|other| other < index), "a process starts after an earlier one");
-            workers.push(self.admit(process, first));
+            strands.push(self.admit(process, first));
         }
-        let gate = self.start(first, &outside);
-        if let Some(gate) = gate {
-            gate.open();
-            outside.wait();
+        self.start(first);
+        while let Some(next) = self.next_of(first, &mut strands) {
+            next.go_on();
         }
+        strands.into_iter().for_each(Strand::dismiss);
         if let Some(payload) = self.kernel.lock().broken.take() {
-            // The threads of those who were left wait for ever; nobody else gets them.
             std::panic::resume_unwind(payload);
         }
-        workers.into_iter().for_each(Worker::dismiss);
         self.epoch()
     }
 
-    /// Gives a process a thread, where it waits for the baton.
-    fn admit(&self, process: Process, first: usize) -> Worker {
-        let worker = Worker::hire();
+    /// Whoever has been handed the baton.
+    fn next_of<'a>(&self, first: usize, strands: &'a mut [Strand]) -> Option<&'a mut Strand> {
+        let next = self.kernel.lock().baton.take()?;
+        strands.get_mut(next.checked_sub(first)?)
+    }
+
+    /// Gives a process a stack, where it waits for the baton.
+    fn admit(&self, process: Process, first: usize) -> Strand {
         let mut inner = self.kernel.lock();
         let me = inner.state.processes.len();
         assert!(process.host < inner.state.hosts.len(), "a process runs on a host that there is");
@@ -68,7 +70,6 @@ impl World {
             start: 0,
             status: process.after.map_or(Status::Ready, |index| Status::After(first + index)),
             fate: None,
-            gate: Arc::new(worker.gate()),
             knows: Mix::new(me as u64),
             nonces: 0,
             verb: "",
@@ -77,14 +78,13 @@ impl World {
         });
         drop(inner);
         let (kernel, body) = (Arc::clone(&self.kernel), process.body);
-        worker.start(Box::new(move || {
+        Strand::new(move || {
             let sys = machine::sys(&kernel, me);
             kernel.live(me, move || body(sys));
-        }));
-        worker
+        })
     }
 
-    fn start(&self, first: usize, outside: &Arc<Gate>) -> Option<Arc<Gate>> {
+    fn start(&self, first: usize) {
         let mut inner = self.kernel.lock();
         let state = &mut inner.state;
         state.first = first;
@@ -96,8 +96,8 @@ impl World {
         let ready: Vec<usize> =
             state.current().filter(|(_, p)| p.status == Status::Ready).map(|(i, _)| i).collect();
         ready.into_iter().for_each(|me| state.begin(me));
-        inner.outside = Some(Arc::clone(outside));
-        inner.first()
+        inner.baton = None;
+        inner.first();
     }
 
     fn epoch(&self) -> Epoch {

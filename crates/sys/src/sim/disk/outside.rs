@@ -26,7 +26,9 @@ impl Disk {
             Some(id) => id,
             None => self.create(place, 0o666 & !umask, now_ms)?,
         };
-        match &mut self.node_mut(id).body {
+        let node = self.node_mut(id);
+        node.modified_ms = now_ms;
+        match &mut node.body {
             Body::File(content) => *content = Content::durable(bytes),
             Body::Directory(_) | Body::Symlink(_) => return Err(Errno::EXIST),
         }
