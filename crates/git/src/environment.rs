@@ -43,10 +43,29 @@ pub struct Environment {
     pub config_pairs: Vec<(OsString, OsString)>,
     /// `GIT_SSH_COMMAND`: how servers are reached by ssh.
     pub ssh_command: Option<OsString>,
+    /// Who writes the change of a commit.
+    pub author: Named,
+    /// Who makes a commit or moves a ref.
+    pub committer: Named,
+    /// `TZ`: the time zone.
+    pub time_zone: Option<OsString>,
+    /// `TZDIR`: where time zones are described.
+    pub time_zones: Option<OsString>,
     /// Who asks: the effective user.
     pub user: u32,
     /// `SUDO_UID`: whom root stands in for.
     pub sudo_user: Option<u32>,
+}
+
+/// Somebody as the environment names them: `GIT_AUTHOR_NAME` and the like, or `GIT_COMMITTER_NAME`.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Named {
+    /// The name.
+    pub name: Option<OsString>,
+    /// The address.
+    pub email: Option<OsString>,
+    /// The moment.
+    pub date: Option<OsString>,
 }
 
 /// More pairs than anybody passes; a count above it is a mistake or an attack.
@@ -62,6 +81,11 @@ impl Environment {
     /// The environment that `lookup` shows, of this effective user.
     #[must_use]
     pub fn read(user: u32, lookup: impl Fn(&str) -> Option<OsString>) -> Self {
+        let named = |who: &str| Named {
+            name: lookup(&format!("GIT_{who}_NAME")),
+            email: lookup(&format!("GIT_{who}_EMAIL")),
+            date: lookup(&format!("GIT_{who}_DATE")),
+        };
         Self {
             git_dir: lookup("GIT_DIR"),
             work_tree: lookup("GIT_WORK_TREE"),
@@ -80,6 +104,10 @@ impl Environment {
             config_parameters: lookup("GIT_CONFIG_PARAMETERS"),
             config_pairs: pairs(&lookup),
             ssh_command: lookup("GIT_SSH_COMMAND").filter(|command| !command.is_empty()),
+            author: named("AUTHOR"),
+            committer: named("COMMITTER"),
+            time_zone: lookup("TZ"),
+            time_zones: lookup("TZDIR"),
             user,
             sudo_user: lookup("SUDO_UID").and_then(|text| text.to_str()?.parse().ok()),
         }

@@ -3,8 +3,8 @@
 //!
 //! What every command needs (the repository, the worktree, the branch) is read by hand from a handful of
 //! small files through [`holdfast_sys::Files`], without a child process and without libgit2. Objects that
-//! have a file of their own are too ([`objects`]); libgit2 reads those that are packed. Where git itself must
-//! act, its own program is started ([`run`]). Nothing here reads the environment: a door passes an [`Environment`].
+//! have a file of their own are too ([`objects`]); libgit2 reads those that are packed. Refs are moved here where
+//! that is beyond doubt what git would do ([`Mover`]). Where git itself must act, its own program is started ([`run`]). Nothing here reads the environment: a door passes an [`Environment`].
 
 pub mod changes;
 pub mod config;
@@ -16,6 +16,7 @@ pub mod hooks;
 pub mod objects;
 pub mod repository;
 pub mod run;
+pub mod signature;
 pub mod trailers;
 pub mod worktrees;
 
@@ -23,19 +24,22 @@ mod candidate;
 mod environment;
 mod format;
 mod index;
+mod moves;
 mod oid;
 mod paths;
 mod refname;
 mod refs;
 mod syntax;
 mod untouched;
+mod zone;
 
 pub use changes::Change;
 pub use config::Config;
 pub use discover::{Found, discover};
-pub use environment::Environment;
+pub use environment::{Environment, Named};
 pub use error::{Error, Result};
 pub use head::Head;
+pub use moves::Mover;
 pub use objects::Objects;
 pub use oid::ObjectId;
 pub use paths::real as real_path;

@@ -20,7 +20,7 @@ use crate::{Environment, Error, ObjectId, Repository, Result};
 
 pub use history::Change;
 pub use parse::{Commit, Mode, TreeEntry, person};
-pub use write::Loose;
+pub use write::{Loose, Made};
 
 /// More files than any repository keeps below one directory of ours. Trees may name one subtree many times
 /// over, so a few kilobytes can spell out billions of paths.

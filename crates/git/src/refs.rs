@@ -132,6 +132,20 @@ fn packed(files: &dyn Files, common_dir: &Path, name: &RefName) -> Result<Option
     Ok(None)
 }
 
+/// Whether a ref in `packed-refs` has this name, or one that is a directory of it or in it: a name cannot be both.
+pub(crate) fn packed_meets(files: &dyn Files, common_dir: &Path, name: &RefName) -> Result<bool> {
+    let bytes = paths::read_if_there(files, &common_dir.join("packed-refs"), LARGEST_PACKED)?;
+    let own = name.as_bytes();
+    let is_within = |inner: &[u8], outer: &[u8]| {
+        inner.strip_prefix(outer).is_some_and(|rest| rest.is_empty() || rest.starts_with(b"/"))
+    };
+    let meets = |line: &[u8]| {
+        let other = line.iter().position(|byte| *byte == b' ').and_then(|space| line.get(space + 1..));
+        other.is_some_and(|other| is_within(own, other) || is_within(other, own))
+    };
+    Ok(bytes.unwrap_or_default().split(|byte| *byte == b'\n').any(meets))
+}
+
 /// Every ref whose name begins with `start`, with the object that it is on, by name. One that leads nowhere is left out.
 pub(crate) fn below(
     files: &dyn Files,

@@ -3,6 +3,7 @@
 //! it is.
 #![expect(clippy::disallowed_methods, reason = "this is the module that starts git")]
 
+use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::io::{Read, Write as _};
 use std::os::unix::process::CommandExt as _;
@@ -166,6 +167,35 @@ impl Git {
             Some(1) => Ok(None),
             _ => Err(self.failure(&args, &output)),
         }
+    }
+
+    /// Where HEAD of every worktree is, by its root, for repositories whose refs only git can read.
+    ///
+    /// # Errors
+    /// When git fails.
+    pub fn heads(&self) -> Result<BTreeMap<PathBuf, Head>> {
+        let said = self.run(&["worktree", "list", "--porcelain", "-z"])?;
+        let (mut heads, mut root, mut at) = (BTreeMap::new(), PathBuf::new(), None);
+        for line in said.split(|byte| *byte == 0) {
+            let (word, rest) =
+                line.split_at(line.iter().position(|byte| *byte == b' ').unwrap_or(line.len()));
+            let rest = rest.get(1..).unwrap_or_default();
+            let head = match word {
+                b"worktree" => {
+                    root = crate::paths::from_bytes(rest).to_path_buf();
+                    None
+                }
+                b"HEAD" => {
+                    at = ObjectId::from_hex(rest);
+                    None
+                }
+                b"branch" => RefName::new(rest).map(Head::Branch),
+                b"detached" => at.map(Head::Detached),
+                _ => None,
+            };
+            heads.extend(head.map(|head| (root.clone(), head)));
+        }
+        Ok(heads)
     }
 
     fn command(&self, args: &[impl AsRef<OsStr>]) -> Command {

@@ -16,6 +16,7 @@ mod follow;
 mod gates;
 mod give;
 mod looked;
+mod made;
 mod moving;
 mod over;
 mod plumbing;

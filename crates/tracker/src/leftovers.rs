@@ -16,7 +16,7 @@ const STAYS: Millis = Millis::from_secs(1);
 const AGAIN: Millis = Millis::new(50);
 
 /// The branches that only the worktree is worked on from which they are checked out in.
-const OWN_BRANCHES: &str = "refs/heads/jit/";
+pub(crate) const OWN_BRANCHES: &str = "refs/heads/jit/";
 
 /// More than the file can have that says which branch is checked out.
 const LONGEST: usize = 1 << 12;
@@ -30,13 +30,16 @@ pub(crate) struct Leftovers {
     git_dir: PathBuf,
     common_dir: PathBuf,
     before: Vec<PathBuf>,
+    /// The branch that the run is about to make: until it is there, HEAD does not name it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    makes: Option<String>,
 }
 
 impl Leftovers {
     fn of(repository: &Repository) -> Self {
         let (git_dir, common_dir) =
             (repository.git_dir().to_path_buf(), repository.common_dir().to_path_buf());
-        Self { git_dir, common_dir, before: Vec::new() }
+        Self { git_dir, common_dir, before: Vec::new(), makes: None }
     }
 
     /// Looks at a worktree before anything is started in it.
@@ -44,6 +47,11 @@ impl Leftovers {
         let empty = Self::of(repository);
         let before = empty.locks(sys).into_iter().map(|(path, _)| path).collect();
         Self { before, ..empty }
+    }
+
+    /// The same for a run that makes a branch of this name, of which the lock may be left too.
+    pub(crate) fn making(&self, branch: &str) -> Self {
+        Self { makes: Some(branch.to_owned()), ..self.clone() }
     }
 
     /// Removes the locks that a killed git has left. Nothing of the run may be alive.
@@ -67,8 +75,9 @@ impl Leftovers {
         let mut paths = vec![self.git_dir.join("index.lock"), self.git_dir.join("HEAD.lock")];
         let head = durable::read(sys, &self.git_dir.join("HEAD"), LONGEST).ok().flatten().unwrap_or_default();
         let head = String::from_utf8_lossy(&head).into_owned();
-        let branch = head.trim_end().strip_prefix("ref: ").filter(|name| name.starts_with(OWN_BRANCHES));
-        paths.extend(branch.map(|name| self.common_dir.join(format!("{name}.lock"))));
+        let branches = head.trim_end().strip_prefix("ref: ").into_iter().chain(self.makes.as_deref());
+        let own = branches.filter(|name| name.starts_with(OWN_BRANCHES) && !name.contains(".."));
+        paths.extend(own.map(|name| self.common_dir.join(format!("{name}.lock"))));
         paths.retain(|path| !self.before.contains(path));
         let found = |path: PathBuf| sys.files.stat(&path).ok().map(|stat| (path, stat.identity));
         let is_gits = |(path, _): &(PathBuf, Identity)| {

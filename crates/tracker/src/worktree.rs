@@ -5,10 +5,11 @@
 //! Outside of git it is `.jit/worktree.json`. Earlier versions kept it there everywhere; that is read, and moved over.
 //! A copy of a linked worktree shares git's directory with the original, so it keeps its own identity there too.
 
+use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use holdfast_git::{Environment, Found, Repository, discover};
+use holdfast_git::{Environment, Found, Git, Repository, Worktree, discover};
 use holdfast_kernel::{Name, Stamp};
 use holdfast_sys::{Guard, LockMode, Open, Sys};
 use schemars::JsonSchema;
@@ -422,6 +423,15 @@ pub fn all(caller: &Caller, workspace: &Workspace) -> Result<Vec<Entry>> {
         }]);
     };
     let known = repository.worktrees(&*sys.files)?.into_iter().filter(|worktree| !worktree.bare);
+    // A worktree whose branch is not known would not follow it when it moves.
+    let heads = match repository.has_reftable() {
+        true => Git::in_dir(repository.common_dir()).heads()?,
+        false => BTreeMap::new(),
+    };
+    let known = known.map(|worktree| match heads.get(&worktree.path) {
+        Some(head) => Worktree { head: Ok(head.clone()), ..worktree },
+        None => worktree,
+    });
     Ok(known
         .map(|worktree| (identity(Some(&worktree.git_dir), &worktree.path), worktree))
         .map(|(known, worktree)| Entry {

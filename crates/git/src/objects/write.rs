@@ -1,8 +1,7 @@
-//! Objects that are made here: contents and directories, and commits that are nobody's. A commit of a person is not: who
-//! writes one, and how it is signed, only git knows. As git does it, each gets a file of its own that appears whole, and is not flushed: what makes it count is the
+//! Objects that are made here: contents, directories and commits. Who a commit is by is decided elsewhere. As git does it, each gets a file of its own that appears whole, and is not flushed: what makes it count is the
 //! ref that leads to it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::Path;
 
@@ -51,9 +50,43 @@ impl Objects<'_> {
         self.writer(nonce).loose.tree(entries)
     }
 
+    /// A commit by these people, each as [`signature`](crate::signature) gives them; none if git would not write it as it
+    /// is. `nonce` is a number that nobody else has.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn make_commit(&self, made: &Made<'_>, nonce: u128) -> Result<Option<ObjectId>> {
+        let is_text = |text: &[u8]| std::str::from_utf8(text).is_ok_and(|text| text.chars().all(is_kept));
+        let once = made.parents.iter().collect::<BTreeSet<_>>().len() == made.parents.len();
+        if !once || ![made.author, made.committer, made.message].into_iter().all(is_text) {
+            return Ok(None);
+        }
+        self.writer(nonce).loose.make_commit(made).map(Some)
+    }
+
     fn writer(&self, nonce: u128) -> Writer<'_> {
         Writer { objects: self, loose: Loose::new(self.files, self.own(), nonce) }
     }
+}
+
+/// What a commit is made of.
+pub struct Made<'a> {
+    /// Its tree.
+    pub tree: &'a ObjectId,
+    /// The commits before it.
+    pub parents: &'a [ObjectId],
+    /// Who wrote its change, `Name <address> <seconds> <zone>`.
+    pub author: &'a [u8],
+    /// Who makes it.
+    pub committer: &'a [u8],
+    /// Its message.
+    pub message: &'a [u8],
+}
+
+/// Whether git takes a character for one: others it replaces, or refuses.
+const fn is_kept(character: char) -> bool {
+    let code = character as u32;
+    code != 0 && code & 0xfffe != 0xfffe && !matches!(code, 0xfdd0..=0xfdef)
 }
 
 struct Writer<'a> {
@@ -137,9 +170,16 @@ impl<'a> Loose<'a> {
         by: &str,
         message: &str,
     ) -> Result<ObjectId> {
+        let (by, message) = (by.as_bytes(), message.as_bytes());
+        self.make_commit(&Made { tree, parents, author: by, committer: by, message })
+    }
+
+    fn make_commit(&mut self, made: &Made<'_>) -> Result<ObjectId> {
+        let Made { tree, parents, author, committer, message } = made;
         let parents: String = parents.iter().map(|parent| format!("parent {parent}\n")).collect();
-        let text = format!("tree {tree}\n{parents}author {by}\ncommitter {by}\n\n{message}");
-        self.write("commit", text.as_bytes())
+        let start = format!("tree {tree}\n{parents}author ");
+        let text = [start.as_bytes(), author, b"\ncommitter ", committer, b"\n\n", message].concat();
+        self.write("commit", &text)
     }
 
     /// Puts a directory there.

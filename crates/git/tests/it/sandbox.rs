@@ -36,11 +36,14 @@ impl Sandbox {
         self.vars.push((name.into(), value.as_ref().into()));
     }
 
+    /// What a variable was set to.
+    pub(crate) fn var(&self, name: &str) -> Option<OsString> {
+        self.vars.iter().find(|(known, _)| known == name).map(|(_, value)| value.clone())
+    }
+
     /// The environment as a door would read it.
     pub(crate) fn env(&self) -> Environment {
-        let find =
-            |name: &str| self.vars.iter().find(|(known, _)| known == name).map(|(_, value)| value.clone());
-        Environment::read(effective_user(), find)
+        Environment::read(effective_user(), |name| self.var(name))
     }
 
     pub(crate) fn command(&self, dir: &Path) -> Command {

@@ -6,7 +6,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use holdfast_git::worktrees::Prunable;
-use holdfast_git::{Head, Repository, Worktree};
+use holdfast_git::{Git, Head, ObjectId, Repository, Worktree};
 use holdfast_sys::os::OsFiles;
 
 use crate::sandbox::Sandbox;
@@ -162,4 +162,26 @@ fn one_that_is_damaged_spoils_only_itself() {
     assert!(find("bad-head").unwrap().head.is_err());
     assert!(find("no-gitdir").is_none() && find("a-file").is_none());
     assert_eq!(find("blank-gitdir").unwrap().prunable, Some(Prunable::NoPath));
+}
+
+/// Where only git can read refs, it says where every worktree is.
+#[test]
+fn git_says_where_every_worktree_is() {
+    let sandbox = Sandbox::new();
+    for format in ["files", "reftable"] {
+        let main = sandbox.dir(format);
+        let flag = format!("--ref-format={format}");
+        if !sandbox.ask(&main, &["init", "--quiet", "-b", "main", &flag]).status.success() {
+            continue;
+        }
+        sandbox.commit(&main, "first");
+        let [topic, apart] = ["topic", "apart"].map(|name| sandbox.root.join(format!("{format} {name}")));
+        sandbox.git(&main, &["worktree", "add", "--quiet", "-b", "topic", topic.to_str().unwrap()]);
+        sandbox.git(&main, &["worktree", "add", "--quiet", "--detach", apart.to_str().unwrap()]);
+        let heads = Git::in_dir(&main).heads().unwrap();
+        let on = |dir: &Path| heads[dir].branch().map(ToString::to_string);
+        assert_eq!((on(&main), on(&topic)), (Some("main".into()), Some("topic".into())), "{format}");
+        let at = ObjectId::from_hex(&sandbox.git(&main, &["rev-parse", "HEAD"])).unwrap();
+        assert_eq!((heads.len(), heads.get(&apart)), (3, Some(&Head::Detached(at))), "{format}");
+    }
 }

@@ -2,7 +2,7 @@
 //!
 //! Git is a program of its own, so the steps are the moments at which it is started and has answered: a stand-in for it
 //! counts its calls and, at the one that is asked for, kills whoever called it, before the real git has run or after, or
-//! has somebody else act first.
+//! has somebody else act first. Git does here what could be done without it, too: that is struck call by call elsewhere.
 
 use std::time::{Duration, Instant};
 
@@ -133,22 +133,22 @@ fn killed_at_every_step(ground: &Ground, strike: Strike, flags: &[&str]) {
 
 #[test]
 fn whoever_is_killed_before_a_step_goes_on() {
-    killed_at_every_step(&Ground::new(), Strike::KillBefore, &[]);
+    killed_at_every_step(&Ground::new().by_git(), Strike::KillBefore, &[]);
 }
 
 #[test]
 fn whoever_is_killed_after_a_step_goes_on() {
-    killed_at_every_step(&Ground::new(), Strike::KillAfter, &[]);
+    killed_at_every_step(&Ground::new().by_git(), Strike::KillAfter, &[]);
 }
 
 #[test]
 fn whoever_is_killed_together_with_git_goes_on() {
-    killed_at_every_step(&Ground::new(), Strike::KillBoth, &[]);
+    killed_at_every_step(&Ground::new().by_git(), Strike::KillBoth, &[]);
 }
 
 #[test]
 fn whoever_is_killed_on_the_way_to_a_remote_goes_on() {
-    let ground = Ground::with_origin();
+    let ground = Ground::with_origin().by_git();
     killed_at_every_step(&ground, Strike::KillAfter, &[]);
     assert_eq!(ground.main(&["rev-parse", "main"]), ground.git(&["rev-parse", "main"], &ground.origin()));
 }
@@ -156,7 +156,7 @@ fn whoever_is_killed_on_the_way_to_a_remote_goes_on() {
 /// With a gate there are steps more: a checkout for its command, and its result.
 #[test]
 fn whoever_is_killed_beside_a_gate_goes_on() {
-    let ground = Ground::new();
+    let ground = Ground::new().by_git();
     ground.bench.jit(&["gate", "define", "builds", "--command", "test -f code"]).ok();
     ground.commit("a gate");
     killed_at_every_step(&ground, Strike::KillAfter, &["--gate", "builds"]);
@@ -165,7 +165,7 @@ fn whoever_is_killed_beside_a_gate_goes_on() {
 /// A lander that dies while the command of a gate runs has landed nothing, and goes on when it is typed again.
 #[test]
 fn whoever_is_killed_while_a_gate_runs_goes_on() {
-    let ground = Ground::new();
+    let ground = Ground::new().by_git();
     let killed = ground.bench.root().join("killed");
     let path = killed.display();
     let command = format!("[ -e '{path}' ] || {{ : >'{path}'; kill -9 $PPID; exit 1; }}");
@@ -188,7 +188,7 @@ fn whoever_is_killed_while_a_gate_runs_goes_on() {
 /// back that has.
 #[test]
 fn what_has_landed_is_neither_begun_again_nor_given_back() {
-    let ground = Ground::new();
+    let ground = Ground::new().by_git();
     let (cut, agent) = (Cut::new(), ground.agent("a"));
     let finished = |step: u32, name: &str| {
         let file = format!("f-{step}-{name}");
@@ -234,7 +234,7 @@ fn what_has_landed_is_neither_begun_again_nor_given_back() {
 /// Work that is kept on its branch is kept once, however often that is typed.
 #[test]
 fn whoever_is_killed_on_the_way_to_a_review_goes_on() {
-    let ground = Ground::new();
+    let ground = Ground::new().by_git();
     let (cut, agent) = (Cut::new(), ground.agent("a"));
     let mut cuts = 0;
     for step in steps() {
@@ -256,7 +256,7 @@ fn whoever_is_killed_on_the_way_to_a_review_goes_on() {
 
 /// Somebody else lands between any two steps, or moves the target by hand: both are there, one on top of the other.
 fn others_act_at_every_step(by_hand: bool) {
-    let ground = Ground::new();
+    let ground = Ground::new().by_git();
     let (cut, agent, other) = (Cut::new(), ground.agent("a"), ground.agent("b"));
     let mut cuts = 0;
     for step in steps() {
@@ -307,7 +307,7 @@ fn two_landers_land_both_whenever_they_meet() {
 /// Somebody else lands the same branch between any two steps, also before the claim for it is there: it lands once.
 #[test]
 fn two_who_land_one_branch_land_it_once() {
-    let ground = Ground::with_origin();
+    let ground = Ground::with_origin().by_git();
     let (cut, other) = (Cut::new(), ground.agent("b"));
     let mut cuts = 0;
     for step in steps() {
@@ -346,7 +346,7 @@ fn a_target_that_moves_is_built_on() {
 /// Somebody is displaced between any two steps: either it had landed before, or nothing of it lands.
 #[test]
 fn whoever_is_displaced_lands_nothing() {
-    let ground = Ground::new();
+    let ground = Ground::new().by_git();
     let (cut, agent, other) = (Cut::new(), ground.agent("a"), ground.agent("b"));
     let mut kinds = [0, 0];
     for step in steps() {

@@ -41,6 +41,12 @@ impl Ground {
         ground
     }
 
+    /// The same, where git does what could be done without it.
+    pub(crate) fn by_git(self) -> Self {
+        self.bench.leave_it_to_git();
+        self
+    }
+
     pub(crate) fn origin(&self) -> PathBuf {
         self.bench.root().join("origin.git")
     }

@@ -12,12 +12,14 @@ mod bench;
 
 mod before;
 mod begins;
+mod between;
 mod calls;
 mod clones;
 mod crowd;
 mod cuts;
 mod etcd;
 mod ground;
+mod here;
 mod machine_trials;
 mod machines;
 mod merges;

@@ -154,8 +154,32 @@ struct Moment {
     now: Disk,
 }
 
-/// What strace says of a process that was stopped.
+/// What strace says of a thread that was stopped.
 const STOPPED: &str = "--- stopped by SIGSTOP";
+
+/// What a thread was stopped behind, and which one: its flush. The other threads of its process are stopped with it, and
+/// have made none.
+fn stops<'a>(log: &'a str, calls: &str) -> Vec<(&'a str, &'a str)> {
+    let is_flush = |line: &str| calls.split(',').any(|call| line.contains(&format!(" {call}(")));
+    let mut flushes = BTreeMap::new();
+    let mut stops = Vec::new();
+    for line in log.lines() {
+        let thread = line.split_whitespace().next().unwrap_or_default();
+        if is_flush(line) {
+            flushes.insert(thread, line);
+        } else if line.contains(STOPPED) {
+            stops.extend(flushes.remove(thread).map(|flush| (thread, flush)));
+        }
+    }
+    stops
+}
+
+#[test]
+fn only_the_thread_that_flushed_is_taken_for_stopped() {
+    let log = "7 fsync(3</a>) = 0 (INJECTED)\n7 --- SIGSTOP {si_signo=SIGSTOP} ---\n8 --- stopped by SIGSTOP ---\n\
+               7 --- stopped by SIGSTOP ---\n8 --- SIGCONT {si_signo=SIGCONT} ---\n7 fdatasync(4</b> <unfinished ...>\n";
+    assert_eq!(stops(log, "fsync,fdatasync"), [("7", "7 fsync(3</a>) = 0 (INJECTED)")]);
+}
 
 /// Runs a command that is stopped behind each of its flushes.
 fn watched(agent: &Agent<'_>, args: &[&str]) -> Vec<Moment> {
@@ -175,22 +199,17 @@ fn watched(agent: &Agent<'_>, args: &[&str]) -> Vec<Moment> {
     let ended = loop {
         let mut ended = None;
         let read = || std::fs::read_to_string(&log).unwrap_or_default();
-        let stops = |log: &str| log.lines().filter(|line| line.contains(STOPPED)).count();
         until("it is stopped or ends", || {
             ended = child.try_wait().unwrap();
-            ended.is_some() || stops(&read()) > seen
+            ended.is_some() || stops(&read(), calls).len() > seen
         });
         let now = Disk::read(root);
         let log = read();
-        let stopped = log.lines().filter(|line| line.contains(STOPPED)).nth(seen);
-        let Some(stopped) = stopped else {
+        let Some((process, flush)) = stops(&log, calls).get(seen).copied() else {
             moments.push(Moment { what: "the end".into(), durable, now });
             break ended.unwrap();
         };
         seen += 1;
-        let process = stopped.split_whitespace().next().unwrap();
-        let is_flush = |line: &&str| calls.split(',').any(|call| line.contains(&format!(" {call}(")));
-        let flush = log.lines().filter(is_flush).nth(seen - 1).unwrap();
         moments.push(Moment { what: flush.to_owned(), durable: durable.clone(), now: now.clone() });
         let path = flush.split_once('<').and_then(|(_, rest)| rest.split_once('>')).unwrap().0;
         durable = match Path::new(path).strip_prefix(root) {

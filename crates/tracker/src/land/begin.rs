@@ -52,7 +52,7 @@ pub fn start(
     terms: &Terms,
     patience: Option<&Patience<'_>>,
 ) -> Result<Begun> {
-    let _working = Working::begin(session)?;
+    let working = Working::begin(session)?;
     over::go_on(session, wanted.issue)?;
     let taken = match resumed(session, wanted)? {
         Some(taken) => {
@@ -60,11 +60,17 @@ pub fn start(
                 let who = Claimant { holder: session.holder()?.clone(), tags: session.tags()? };
                 session.claims_to_change()?.reserve(paths, &who, Some(&taken.lease))?;
             }
+            // Whoever was cut off between the grant and the branch goes there now.
+            let has_begun = IssueId::of(&taken.lease.resource)
+                .is_some_and(|id| Started::read(session, id, taken.lease.fence.get()).is_some());
+            if !wanted.here && !has_begun {
+                go_on_to_branch(session, &taken.lease, working.as_ref())?;
+            }
             taken
         }
         None => {
             wanted.issue.map_or(Ok(()), |id| over::refuse(session, id))?;
-            let checkout = if wanted.here { None } else { Checkout::prepare(session)? };
+            let checkout = if wanted.here { None } else { Checkout::prepare(session, working.as_ref())? };
             let between = |lease: &Lease| checkout.as_ref().map_or(Ok(()), |checkout| checkout.switch(lease));
             match wanted.issue {
                 Some(issue) => take::acquire_then(session, issue, terms, patience, Some(&between))?,
@@ -84,11 +90,15 @@ pub fn start(
 /// # Errors
 /// When git cannot.
 pub fn go_to_branch(session: &Session, lease: &Lease) -> Result<()> {
+    go_on_to_branch(session, lease, None)
+}
+
+fn go_on_to_branch(session: &Session, lease: &Lease, working: Option<&Working<'_>>) -> Result<()> {
     let id = IssueId::of(&lease.resource);
     if id.is_none() || begun(session, &Issues::new(session))? == id {
         return Ok(());
     }
-    match Checkout::prepare(session) {
+    match Checkout::prepare(session, working) {
         Ok(Some(checkout)) => checkout.switch(lease),
         Ok(None) | Err(Error::Land(LandError::Busy { .. })) => Ok(()),
         Err(error) => Err(error),

@@ -3,23 +3,30 @@
 
 use std::path::Path;
 
-use holdfast_git::{Config, ObjectId, hooks};
+use holdfast_git::{Mover, ObjectId, RefName, hooks};
 use holdfast_kernel::Lease;
 
 use super::candidate::Builder;
 use super::follow;
 use super::plumbing::{FLUSHING, Plumbing};
+use super::working::Working;
 use crate::config::Satisfied;
 use crate::error::{LandError, Result};
 use crate::ids::IssueId;
 use crate::issues::{Issues, Scope, Standing};
+use crate::leftovers::OWN_BRANCHES;
 use crate::notice::Notice;
 use crate::session::Session;
 use crate::target::Target;
 
+/// What the logs of refs say of a branch that goes where its work has landed.
+const LANDED: &str = "jit: landed";
+
 /// A worktree that can go to another branch.
 pub(super) struct Checkout<'a> {
     session: &'a Session,
+    /// What is noted for whoever comes after one that was killed.
+    working: Option<&'a Working<'a>>,
     plumbing: Plumbing<'a>,
     /// Where the target was before anything was granted.
     tip: ObjectId,
@@ -30,7 +37,7 @@ impl<'a> Checkout<'a> {
     ///
     /// # Errors
     /// When something is here that would be left behind.
-    pub(super) fn prepare(session: &'a Session) -> Result<Option<Self>> {
+    pub(super) fn prepare(session: &'a Session, working: Option<&'a Working<'a>>) -> Result<Option<Self>> {
         let (Some(repository), Some(root), true) =
             (session.repository(), session.root(), session.is_linked())
         else {
@@ -60,7 +67,7 @@ impl<'a> Checkout<'a> {
             };
             session.notice(&Notice::LeftBranch(branch));
         }
-        Ok(Some(Self { session, plumbing, tip }))
+        Ok(Some(Self { session, working, plumbing, tip }))
     }
 
     /// Goes to the branch of an issue that was just granted.
@@ -111,15 +118,14 @@ impl<'a> Checkout<'a> {
         Ok(())
     }
 
-    /// Goes to a fresh branch where the worktree is: then nothing but names has to change, which git does in one step and
+    /// Goes to a fresh branch where the worktree is: then nothing but names has to change, which is done in one step and
     /// without a look at any file. Says whether it did; where it is not that easy nothing is done.
     fn branches_off(&self, name: &str, at: &ObjectId) -> Result<bool> {
         let files = &self.session.sys().files;
         let there = |path: &Path| files.stat(path).is_ok();
         let directory = self.plumbing.directory()?;
         let Some(repository) = self.session.repository() else { return Ok(false) };
-        let caller = &self.session.caller;
-        let hooks = hooks::directory(repository, &Config::read(&**files, &caller.git, Some(repository))?)?;
+        let hooks = hooks::directory(repository, self.session.git_config()?)?;
         let is_easy = self.plumbing.head()? == *at
             && self.plumbing.branch(name)?.is_none()
             && !follow::UNDER_WAY.iter().any(|name| there(&directory.join(name)))
@@ -129,10 +135,22 @@ impl<'a> Checkout<'a> {
         }
         let here = self.session.branch()?.unwrap_or_else(|| "HEAD".to_owned());
         let why = format!("checkout: moving from {here} to {name}");
+        if self.branches_off_here(name, at, &why)? {
+            return Ok(true);
+        }
         let input = format!("create refs/heads/{name} {at}\nsymref-update HEAD refs/heads/{name}\n");
         let args = [&FLUSHING[..], &["update-ref", "-m", &why, "--no-deref", "--stdin"]].concat();
         // A git that does not know the second line does neither.
         Ok(self.plumbing.git().ask(&args, input.as_bytes())?.code == Some(0))
+    }
+
+    /// The same in this process, where git would do no more than that; says whether it did.
+    fn branches_off_here(&self, name: &str, at: &ObjectId, why: &str) -> Result<bool> {
+        let full = format!("refs/heads/{name}");
+        let (Some(mover), Some(working)) = (self.plumbing.mover(), self.working) else { return Ok(false) };
+        let Some(known) = RefName::new(full.as_bytes()) else { return Ok(false) };
+        working.makes(&full)?;
+        Ok(mover.branch_off(&known, at, why).unwrap_or(false))
     }
 
     fn goes(&self, args: &[&str]) -> Result<bool> {
@@ -224,6 +242,17 @@ pub(super) fn advance(
     let met = follow::meeting(plumbing, from, to)?;
     follow::take_over(session, plumbing, &met, from, to)?;
     plumbing.go(&from.to_string(), &to.to_string())?;
-    plumbing.git().run(&["update-ref", "-m", "jit: landed", "HEAD", &to.to_string(), &from.to_string()])?;
+    if !advance_here(plumbing, from, to) {
+        plumbing.git().run(&["update-ref", "-m", LANDED, "HEAD", &to.to_string(), &from.to_string()])?;
+    }
     Ok(())
+}
+
+/// Moves the branch of this worktree in this process, where git would do no more than that; says whether it did. Only one
+/// whose lock is taken away if it is left.
+fn advance_here(plumbing: &Plumbing<'_>, from: &ObjectId, to: &ObjectId) -> bool {
+    let Some(mover) = plumbing.mover().map(Mover::unflushed) else { return false };
+    let Ok(Some(own)) = mover.own_branch() else { return false };
+    own.as_bytes().starts_with(OWN_BRANCHES.as_bytes())
+        && mover.advance(&own, from, to, LANDED).unwrap_or(false)
 }

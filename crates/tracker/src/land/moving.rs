@@ -1,15 +1,15 @@
-//! A target that is being moved. A git that is killed while it moves a branch leaves the branch's lock, and nobody could
-//! land any more; one whose caller is killed moves it all the same, a moment later. So it is noted what is under way: the
+//! A target that is being moved. Whoever is killed while it moves a branch leaves the branch's lock, and nobody could land
+//! any more; a git whose caller is killed moves it all the same, a moment later. So it is noted what is under way: the
 //! next one to come waits for the end of that git, and takes away the lock that it left.
 
 use std::path::PathBuf;
 
-use holdfast_git::{Git, ObjectId};
+use holdfast_git::{ObjectId, RefName};
 use holdfast_kernel::Millis;
 use holdfast_sys::{Open, os};
 use serde::{Deserialize, Serialize};
 
-use super::plumbing::FLUSHING;
+use super::plumbing::{FLUSHING, Plumbing};
 use crate::durable;
 use crate::error::{Error, Result};
 use crate::json;
@@ -63,23 +63,21 @@ impl Moving {
     pub(super) fn swap(
         &self,
         session: &Session,
-        git: &Git,
+        plumbing: &Plumbing<'_>,
         old: Option<&ObjectId>,
         why: &str,
     ) -> Result<bool> {
-        let name = format!("refs/heads/{}", self.branch);
+        let (git, name) = (plumbing.git(), format!("refs/heads/{}", self.branch));
+        if self.swap_here(plumbing, old, why) {
+            self.flush(session)?;
+            return Ok(true);
+        }
         let old = old.map_or_else(|| "0".repeat(40), ToString::to_string);
         let marked = git.clone().env(MARKER, Some(self.mark.clone().into()));
         let args = [&FLUSHING[..], &["update-ref", "-m", why, &name, &self.new, &old]].concat();
         let said = marked.ask(&args, &[])?;
         if said.code == Some(0) {
-            // Before any file follows it: after a power loss no worktree has what its branch has not. Where refs are kept
-            // otherwise, git has flushed them.
-            if let Some(folder) = self.lock(session).as_deref().and_then(std::path::Path::parent)
-                && durable::is_dir(session.sys(), folder)?
-            {
-                session.sys().files.sync_dir(folder)?;
-            }
+            self.flush(session)?;
             return Ok(true);
         }
         let now = git.ask(&["rev-parse", "--quiet", "--verify", &name], &[])?;
@@ -91,6 +89,26 @@ impl Moving {
             return Err(holdfast_git::Error::Failed { command, code: said.code, stderr }.into());
         }
         Ok(now == self.new)
+    }
+
+    /// Moves it in this process, where git would do no more than that; says whether it did. If not, git knows why.
+    fn swap_here(&self, plumbing: &Plumbing<'_>, old: Option<&ObjectId>, why: &str) -> bool {
+        let name = RefName::new(format!("refs/heads/{}", self.branch).as_bytes());
+        let (Some(name), Some(new), Some(old)) = (name, ObjectId::from_hex(self.new.as_bytes()), old) else {
+            return false;
+        };
+        plumbing.mover().is_some_and(|mover| mover.advance(&name, old, &new, why).unwrap_or(false))
+    }
+
+    /// Makes durable that it has moved, before any file follows it: after a power loss no worktree has what its branch has
+    /// not. Where refs are kept otherwise, git has flushed them.
+    fn flush(&self, session: &Session) -> Result<()> {
+        if let Some(folder) = self.lock(session).as_deref().and_then(std::path::Path::parent)
+            && durable::is_dir(session.sys(), folder)?
+        {
+            session.sys().files.sync_dir(folder)?;
+        }
+        Ok(())
     }
 
     /// It has moved, or has not.

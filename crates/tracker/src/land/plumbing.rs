@@ -1,5 +1,5 @@
 //! What is asked of git here: trees, commits and refs, and what differs in a worktree. What only has to be read is read
-//! in this process, and so is a tree made; the git program is started where it must act, and where something can only be
+//! in this process, and so are objects and moves of refs made where they are plain; the git program is started where it must act, and where something can only be
 //! read by it: refs in a table, objects that are still at a remote, messages in other encodings.
 
 use std::collections::BTreeSet;
@@ -8,8 +8,8 @@ use std::os::unix::ffi::OsStringExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use holdfast_git::objects::{Commit, Mode, person};
-use holdfast_git::{Config, Git, ObjectId, Objects, RefName};
+use holdfast_git::objects::Mode;
+use holdfast_git::{Git, ObjectId, Objects, RefName};
 
 use crate::error::{Error, Result};
 use crate::reach;
@@ -456,62 +456,6 @@ impl<'a> Plumbing<'a> {
         odd(ObjectId::from_hex(self.git.run_with(&args, &input)?.trim_ascii()), &args)
     }
 
-    /// Whether new objects can be written here. Where several users share them git gives each file to all of them.
-    fn may_write(&self) -> Result<bool> {
-        let caller = &self.session.caller;
-        let config = Config::read(&*caller.sys.files, &caller.git, self.session.repository())?;
-        let is_own = |value: &Option<Vec<u8>>| matches!(value.as_deref(), Some(b"false" | b"umask" | b"0"));
-        Ok(config.get("core.sharedrepository").is_none_or(|entry| is_own(&entry.value)))
-    }
-
-    /// A commit. With `like`, its author is that one's.
-    pub(super) fn commit(
-        &self,
-        tree: &ObjectId,
-        parents: &[ObjectId],
-        message: &[u8],
-        like: Option<&ObjectId>,
-    ) -> Result<ObjectId> {
-        let mut git = Git::in_dir(&self.root);
-        if let Some(like) = like {
-            let author = self.author(like)?;
-            for (name, value) in ["GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_AUTHOR_DATE"].iter().zip(author)
-            {
-                git = git.env(*name, Some(value));
-            }
-        }
-        let mut args = vec!["commit-tree".to_owned(), tree.to_string()];
-        for parent in parents {
-            args.extend(["-p".to_owned(), parent.to_string()]);
-        }
-        args.extend(["-F".to_owned(), "-".to_owned()]);
-        odd(ObjectId::from_hex(git.run_with(&args, message)?.trim_ascii()), &["commit-tree"])
-    }
-
-    /// A commit whose texts are in UTF-8, as far as it can be read here.
-    fn plain(&self, id: &ObjectId) -> Option<Commit> {
-        self.read(|objects| objects.commit(id)).filter(|commit| commit.encoding.is_none())
-    }
-
-    /// Name, address and time of whoever wrote the change of a commit.
-    fn author(&self, id: &ObjectId) -> Result<Vec<OsString>> {
-        let commit = self.plain(id);
-        if let Some((name, address, time)) = commit.as_ref().and_then(|commit| person(&commit.author)) {
-            let time = [b"@", time].concat();
-            return Ok([name.to_vec(), address.to_vec(), time].map(OsString::from_vec).to_vec());
-        }
-        let said = self.text(&["log", "-1", "--format=%an%n%ae%n%ad", "--date=raw", &id.to_string()])?;
-        Ok(said.lines().map(OsString::from).collect())
-    }
-
-    /// The message of a commit.
-    pub(super) fn message(&self, commit: &ObjectId) -> Result<Vec<u8>> {
-        match self.plain(commit) {
-            Some(commit) => Ok(commit.message),
-            None => Ok(self.git.run(&["log", "-1", "--format=%B", &commit.to_string()])?),
-        }
-    }
-
     /// Makes durable what git has written. By itself it flushes neither objects nor refs, and one that the power takes away
     /// would be missed by whatever is told of it afterwards.
     pub(super) fn flush(&self) -> Result<()> {
@@ -561,6 +505,6 @@ fn fill(git: &Git, tree: &ObjectId, files: &Files) -> Result<ObjectId> {
     odd(ObjectId::from_hex(git.run(&args)?.trim_ascii()), &args)
 }
 
-fn odd(id: Option<ObjectId>, args: &[&str]) -> Result<ObjectId> {
+pub(super) fn odd(id: Option<ObjectId>, args: &[&str]) -> Result<ObjectId> {
     id.ok_or_else(|| Error::Internal(format!("git {} named no object", args.join(" "))))
 }

@@ -81,7 +81,7 @@ impl Publisher<'_> {
         let follow =
             Follow::prepare(self.session, branch, onto, tip).inspect_err(|_| moving.end(self.session))?;
         let moved = self.writer.while_held(self.id, "landing", &turn.claims(), || {
-            moving.swap(self.session, self.plumbing.git(), Some(onto), "jit: landed")
+            moving.swap(self.session, self.plumbing, Some(onto), "jit: landed")
         });
         moving.end(self.session);
         match (moved, follow) {

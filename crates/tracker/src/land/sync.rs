@@ -79,7 +79,7 @@ impl Syncer<'_> {
         let moving = Moving::begin(self.session, branch, &tip)?;
         let follow =
             Follow::prepare(self.session, branch, &local, &tip).inspect_err(|_| moving.end(self.session))?;
-        let moved = moving.swap(self.session, self.plumbing.git(), Some(&local), "jit: sync");
+        let moved = moving.swap(self.session, &self.plumbing, Some(&local), "jit: sync");
         moving.end(self.session);
         if matches!(moved, Ok(true)) {
             let followed = follow.as_ref().map(|follow| (follow, follow.follow()));

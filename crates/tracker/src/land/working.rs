@@ -1,5 +1,5 @@
 //! Git at work for a command of ours in a worktree. A git that is killed together with its caller leaves the lock of the
-//! index, and every git after that would be refused, be the command typed again or not. So it is noted what is under way:
+//! index or of a ref, as does a command that moves refs itself, and every git after that would be refused, be the command typed again or not. So it is noted what is under way:
 //! the next one to come waits for the end of that git, and takes away the locks that it left.
 
 use std::path::{Path, PathBuf};
@@ -35,6 +35,7 @@ struct Note {
 pub(super) struct Working<'a> {
     session: &'a Session,
     path: PathBuf,
+    note: Note,
 }
 
 impl<'a> Working<'a> {
@@ -54,11 +55,26 @@ impl<'a> Working<'a> {
         let mark = format!("{:032x}", sys.entropy.nonce()?);
         session.set_mark(mark.clone());
         let note = Note { mark, leftovers: Leftovers::before(sys, repository) };
+        let working = Self { session, path, note };
+        working.write(&working.note)?;
+        Ok(Some(working))
+    }
+
+    /// Notes that this process is about to make a branch: its lock is taken away too, if it is left.
+    ///
+    /// # Errors
+    /// When it cannot be noted.
+    pub(super) fn makes(&self, branch: &str) -> Result<()> {
+        let leftovers = self.note.leftovers.making(branch);
+        self.write(&Note { mark: self.note.mark.clone(), leftovers })
+    }
+
+    fn write(&self, note: &Note) -> Result<()> {
         // Who is killed loses nothing of what it wrote: it need not be durable, and a half is none.
-        let file = sys.files.open(&path, Open::Create { mode: session.access()?.file() })?;
+        let mode = self.session.access()?.file();
+        let file = self.session.sys().files.open(&self.path, Open::Create { mode })?;
         file.truncate(0)?;
-        file.write_all_at(&json::file(&note), 0)?;
-        Ok(Some(Self { session, path }))
+        Ok(file.write_all_at(&json::file(note), 0)?)
     }
 }
 
