@@ -6,6 +6,7 @@ use std::fs;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
+use holdfast_hostile::list;
 use holdfast_hostile::machine::{FOLDER, content, holder, name, on_a_machine, path, policy, text, wanted};
 use holdfast_kernel::{Command, LeaseId, Millis, Mode, Request, Transfer};
 use holdfast_store::directory::{self, Directory};
@@ -30,9 +31,21 @@ fn main() {
         locks(&sys, &mut seeds).expect("a lock directory");
         issues(&mut seeds);
     });
+    let made = Arc::clone(&seeds);
+    list::on_issues(move |sys| {
+        let (found, _) = list::quick(&sys);
+        assert!(!found.is_empty(), "what is remembered is remembered of issues");
+        let bytes = content(&sys, &path(list::CACHE));
+        for mode in ["r", "s"] {
+            let seed = [mode.as_bytes(), &bytes].concat();
+            made.lock().expect("nobody else").insert(format!("list_reader/whole-{mode}"), seed);
+        }
+    });
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("seeds");
     let seeds = seeds.lock().expect("nobody else");
-    for target in ["log_reader", "index_reader", "record_reader", "owner_reader", "issue_reader"] {
+    for target in
+        ["log_reader", "index_reader", "record_reader", "owner_reader", "issue_reader", "list_reader"]
+    {
         let folder = folder.join(target);
         fs::remove_dir_all(&folder).expect("the seeds of before");
         fs::create_dir_all(&folder).expect("a folder");

@@ -8,6 +8,7 @@ mod chain;
 mod decide;
 mod index;
 mod issue;
+pub mod list;
 mod log;
 pub mod machine;
 mod overlap;
@@ -22,10 +23,11 @@ mod script;
 pub type Check = fn(&[u8]);
 
 /// Every check with its name, which its seeds and its fuzz target have too.
-pub const CHECKS: [(&str, Check); 7] = [
+pub const CHECKS: [(&str, Check); 8] = [
     ("decide", decide::check),
     ("index_reader", index::check),
     ("issue_reader", issue::check),
+    ("list_reader", list::check),
     ("log_reader", log::check),
     ("overlap", overlap::check),
     ("owner_reader", owner::check),

@@ -116,6 +116,14 @@ proptest! {
     }
 
     #[test]
+    fn damaged_caches_of_lists_change_no_list(
+        seed in prop::sample::select(seeds("list_reader")),
+        changes in prop::collection::vec(change(), 1..12),
+    ) {
+        hunt("list_reader", &seed, &changes);
+    }
+
+    #[test]
     fn damaged_logs_are_read_refused_or_repaired(
         seed in prop::sample::select(seeds("log_reader")),
         changes in prop::collection::vec(change(), 1..12),

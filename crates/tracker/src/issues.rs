@@ -8,9 +8,11 @@ mod issue;
 mod layer;
 mod layers;
 mod outline;
+mod quick;
 mod raw;
 mod recorder;
 mod scan;
+mod seek;
 mod seen;
 mod set;
 mod standing;
@@ -32,7 +34,7 @@ use crate::ids::{Handles, IssueId, Typed};
 use crate::notice::Notice;
 use crate::session::Session;
 use crate::workspace::{self, DATA};
-use layers::{Buffers, Layers};
+use layers::{Buffers, Layers, Listed};
 use scan::Scanner;
 use seen::Judge;
 
@@ -44,7 +46,7 @@ pub use layers::Scope;
 pub use outline::{Outline, Text};
 pub use raw::{DEPS, ISSUE, LABELS};
 pub use scan::Scan;
-pub use seen::Seen;
+pub use seen::{Seen, Sets};
 pub use set::{BadLine, Change, Line, Set, Union};
 pub use standing::Standing;
 pub(crate) use standing::{FinishedNote, STARTED};
@@ -64,6 +66,8 @@ pub struct Issues<'a> {
     session: &'a Session,
     view: OnceLock<Option<Arc<View>>>,
     handles: OnceLock<Handles>,
+    /// The ids of all, once somebody has listed them.
+    listed: OnceLock<Vec<IssueId>>,
     crowded: OnceLock<bool>,
 }
 
@@ -80,7 +84,13 @@ impl<'a> Issues<'a> {
     /// The issues that can be seen from a workspace.
     #[must_use]
     pub const fn new(session: &'a Session) -> Self {
-        Self { session, view: OnceLock::new(), handles: OnceLock::new(), crowded: OnceLock::new() }
+        Self {
+            session,
+            view: OnceLock::new(),
+            handles: OnceLock::new(),
+            listed: OnceLock::new(),
+            crowded: OnceLock::new(),
+        }
     }
 
     /// What it is asked with.
@@ -100,8 +110,8 @@ impl<'a> Issues<'a> {
             return if self.is_known(id)? { Ok(id) } else { Err(missing()) };
         }
         let mut problems = Vec::new();
-        let mut layers = Layers::open(self.session, &self.view, Scope::All, &mut problems)?;
-        let ids = layers.ids(&mut problems);
+        let layers = Layers::open(self.session, &self.view, (Scope::All, Listed::Names), &mut problems)?;
+        let ids = layers.ids();
         self.warn(layers.failures());
         let found = typed.issue(&ids)?.ok_or_else(missing);
         let _ = self.handles.set(Handles::new(&ids));
@@ -111,11 +121,11 @@ impl<'a> Issues<'a> {
     /// What an issue is called where people read and type. Among many its handle may be longer than it would have to
     /// be: what one command costs must not depend on how many issues there are.
     pub fn handle(&self, id: IssueId) -> String {
-        match self.handles.get() {
-            None if *self.crowded.get_or_init(|| self.is_crowded()) => id.among_many(),
-            None => self.handles().of(id),
-            Some(handles) => handles.of(id),
+        let is_known = self.handles.get().is_some() || self.listed.get().is_some();
+        if !is_known && *self.crowded.get_or_init(|| self.is_crowded()) {
+            return id.among_many();
         }
+        self.handles().of(id)
     }
 
     /// Whether there are so many issues that naming one is not worth a look at all of them. The size of a directory
@@ -129,21 +139,25 @@ impl<'a> Issues<'a> {
 
     /// What all issues are called.
     pub fn handles(&self) -> &Handles {
-        self.handles.get_or_init(|| Handles::new(&self.nearest_ids()))
+        self.handles.get_or_init(|| match self.listed.get() {
+            Some(ids) => Handles::new(ids),
+            None => Handles::new(&self.nearest_ids()),
+        })
     }
 
     /// The ids of the issues that lie in files. Those that are only in a commit are few, and finding them would cost
     /// every command.
     fn nearest_ids(&self) -> Vec<IssueId> {
         let mut problems = Vec::new();
-        let layers = Layers::open(self.session, &self.view, Scope::Nearest, &mut problems);
-        layers.map(|mut layers| layers.ids(&mut problems)).unwrap_or_default()
+        let how = (Scope::Nearest, Listed::Names);
+        let layers = Layers::open(self.session, &self.view, how, &mut problems);
+        layers.map(|layers| layers.ids()).unwrap_or_default()
     }
 
     /// Whether any layer has something of that name.
     fn is_known(&self, id: IssueId) -> Result<bool> {
         let mut problems = Vec::new();
-        let layers = Layers::open(self.session, &self.view, Scope::Nearest, &mut problems)?;
+        let layers = Layers::open(self.session, &self.view, (Scope::Nearest, Listed::No), &mut problems)?;
         let is_known = !layers.copies(id, &mut Buffers::default(), &mut problems).is_empty();
         if is_known || problems.is_empty() { Ok(is_known) } else { Err(Error::Unlisted(problems)) }
     }
@@ -155,8 +169,8 @@ impl<'a> Issues<'a> {
     /// When a layer cannot be listed.
     pub fn ids(&self) -> Result<Vec<IssueId>> {
         let mut problems = Vec::new();
-        let mut layers = Layers::open(self.session, &self.view, Scope::All, &mut problems)?;
-        let ids = layers.ids(&mut problems);
+        let layers = Layers::open(self.session, &self.view, (Scope::All, Listed::Names), &mut problems)?;
+        let ids = layers.ids();
         match layers.failures() {
             [] => Ok(ids),
             failures => Err(Error::Unlisted(failures.to_vec())),
@@ -169,7 +183,7 @@ impl<'a> Issues<'a> {
     /// When there is none, or not one copy can be read.
     pub fn see<T>(&self, id: IssueId, scope: Scope, look: impl FnOnce(&Seen<'_>) -> T) -> Result<T> {
         let mut problems = Vec::new();
-        let layers = Layers::open(self.session, &self.view, scope, &mut problems)?;
+        let layers = Layers::open(self.session, &self.view, (scope, Listed::No), &mut problems)?;
         let mut buffers = Buffers::default();
         let copies = layers.copies(id, &mut buffers, &mut problems);
         if copies.is_empty() {
@@ -181,7 +195,7 @@ impl<'a> Issues<'a> {
         }
         let name = |layer, id, file: &str| layers.name(layer, id, file);
         let judge = Judge { name: &name, log: &|| self.log_id(), landing: Some(&layers.landing) };
-        match judge.see(id, &copies, &mut problems) {
+        match judge.see(id, &copies, Sets::All, &mut problems) {
             Some(seen) => {
                 self.warn(&problems);
                 Ok(look(&seen))
@@ -205,12 +219,12 @@ impl<'a> Issues<'a> {
     /// When there is none, or not every copy can be read.
     pub fn base(&self, id: IssueId) -> Result<Issue> {
         let mut problems = Vec::new();
-        let layers = Layers::open(self.session, &self.view, Scope::Nearest, &mut problems)?;
+        let layers = Layers::open(self.session, &self.view, (Scope::Nearest, Listed::No), &mut problems)?;
         let mut buffers = Buffers::default();
         let copies = layers.copies(id, &mut buffers, &mut problems);
         let name = |layer, id, file: &str| layers.name(layer, id, file);
         let judge = Judge { name: &name, log: &|| self.log_id(), landing: Some(&layers.landing) };
-        let seen = judge.see(id, &copies, &mut problems);
+        let seen = judge.see(id, &copies, Sets::All, &mut problems);
         match (seen, problems.is_empty()) {
             (Some(seen), true) => {
                 let mut issue = whole(id, seen.whole())?;
@@ -241,11 +255,15 @@ impl<'a> Issues<'a> {
     }
 
     /// The layers, and the ids of all issues that they have.
-    fn everything(&self, scope: Scope, problems: &mut Vec<String>) -> Result<(Layers<'_>, Vec<IssueId>)> {
-        let mut layers = Layers::open(self.session, &self.view, scope, problems)?;
-        let ids = layers.ids(problems);
-        if scope == Scope::All {
-            let _ = self.handles.set(Handles::new(&ids));
+    fn everything(
+        &self,
+        how: (Scope, Listed),
+        problems: &mut Vec<String>,
+    ) -> Result<(Layers<'_>, Vec<IssueId>)> {
+        let layers = Layers::open(self.session, &self.view, how, problems)?;
+        let ids = layers.ids();
+        if how.0 == Scope::All {
+            let _ = self.listed.set(ids.clone());
         }
         Ok((layers, ids))
     }
@@ -259,9 +277,22 @@ impl<'a> Issues<'a> {
         scope: Scope,
         look: impl Fn(&Seen<'_>) -> Option<T> + Sync,
     ) -> Result<Scan<T>> {
+        self.scan_with(scope, Sets::All, look)
+    }
+
+    /// As [`Issues::scan`], where not everybody's labels and dependencies are needed.
+    ///
+    /// # Errors
+    /// When git stands in the way.
+    pub fn scan_with<T: Send>(
+        &self,
+        scope: Scope,
+        sets: Sets,
+        look: impl Fn(&Seen<'_>) -> Option<T> + Sync,
+    ) -> Result<Scan<T>> {
         let mut problems = Vec::new();
-        let (layers, ids) = self.everything(scope, &mut problems)?;
-        Ok(self.look_at(&layers, ids, problems, &look))
+        let (layers, ids) = self.everything((scope, Listed::Names), &mut problems)?;
+        Ok(self.look_at(&layers, sets, ids, problems, &look))
     }
 
     /// Shows every issue to `look` that needs no more than a glance, and collects what it keeps. What is remembered of an
@@ -274,10 +305,22 @@ impl<'a> Issues<'a> {
         scope: Scope,
         look: impl Fn(&Glance<'_>) -> Option<T> + Sync,
     ) -> Result<Scan<T>> {
+        self.glance_with(scope, Sets::All, look)
+    }
+
+    /// As [`Issues::glance`], where not everybody's labels and dependencies are needed.
+    ///
+    /// # Errors
+    /// When git stands in the way.
+    pub fn glance_with<T: Send>(
+        &self,
+        scope: Scope,
+        sets: Sets,
+        look: impl Fn(&Glance<'_>) -> Option<T> + Sync,
+    ) -> Result<Scan<T>> {
         let mut problems = Vec::new();
-        let (mut layers, ids) = self.everything(scope, &mut problems)?;
-        layers.remember();
-        let (found, more) = self.scanner(&layers, &|| self.log_id()).glance(&ids, &look);
+        let (layers, ids) = self.everything((scope, Listed::Remembered), &mut problems)?;
+        let (found, more) = self.scanner(&layers, sets, &|| self.log_id()).glance(&ids, &look);
         problems.extend(more);
         Ok(Scan { found, ids, problems })
     }
@@ -292,18 +335,19 @@ impl<'a> Issues<'a> {
         look: impl Fn(&Seen<'_>) -> Option<T> + Sync,
     ) -> Result<Scan<T>> {
         let mut problems = Vec::new();
-        let layers = Layers::open(self.session, &self.view, Scope::All, &mut problems)?;
-        Ok(self.look_at(&layers, ids, problems, &look))
+        let layers = Layers::open(self.session, &self.view, (Scope::All, Listed::No), &mut problems)?;
+        Ok(self.look_at(&layers, Sets::All, ids, problems, &look))
     }
 
     fn look_at<T: Send>(
         &self,
         layers: &Layers<'_>,
+        sets: Sets,
         ids: Vec<IssueId>,
         mut problems: Vec<String>,
         look: &(dyn Fn(&Seen<'_>) -> Option<T> + Sync),
     ) -> Scan<T> {
-        let (found, more) = self.scanner(layers, &|| self.log_id()).scan(&ids, look);
+        let (found, more) = self.scanner(layers, sets, &|| self.log_id()).scan(&ids, look);
         problems.extend(more);
         Scan { found, ids, problems }
     }
@@ -311,9 +355,10 @@ impl<'a> Issues<'a> {
     const fn scanner<'s, 'l>(
         &'s self,
         layers: &'s Layers<'l>,
+        sets: Sets,
         log: &'s (dyn Fn() -> Option<String> + Sync),
     ) -> Scanner<'s, 'l> {
-        Scanner { session: self.session, layers, log }
+        Scanner { session: self.session, layers, log, sets }
     }
 
     /// Reads all issues.

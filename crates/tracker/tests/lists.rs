@@ -6,13 +6,13 @@
 mod support;
 
 use std::fs::{self, File, FileTimes};
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{MetadataExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use holdfast_sys::Sys;
 use holdfast_tracker::Session;
-use holdfast_tracker::issues::{Glance, Issues, Scope};
+use holdfast_tracker::issues::{Glance, Issues, Scope, Sets};
 use proptest::prelude::*;
 use support::caller;
 
@@ -89,20 +89,22 @@ impl Place {
     }
 
     /// What lists say in a worktree: with what is remembered, and without.
-    fn answers(&self, root: &Path) -> [(Vec<String>, Vec<String>); 2] {
+    fn answers(&self, root: &Path, sets: Sets) -> [(Vec<String>, Vec<String>); 2] {
         let session = Session::open(&caller(&Sys::os(), root)).unwrap();
         let issues = Issues::new(&session);
-        let quick = issues.glance(Scope::All, |issue| Some(format!("{issue:?}"))).unwrap();
+        let quick = issues.glance_with(Scope::All, sets, |issue| Some(format!("{issue:?}"))).unwrap();
         let issues = Issues::new(&session);
-        let slow = issues.scan(Scope::All, |seen| Some(format!("{:?}", seen.glance()))).unwrap();
+        let slow = issues.scan_with(Scope::All, sets, |seen| Some(format!("{:?}", seen.glance()))).unwrap();
         assert_eq!(quick.ids, slow.ids);
         [(quick.found, quick.problems), (slow.found, slow.problems)]
     }
 
     fn check(&self) {
         for root in [&self.main, &self.linked] {
-            let [quick, slow] = self.answers(root);
-            assert_eq!(quick, slow, "{}", root.display());
+            for sets in [Sets::Open, Sets::All] {
+                let [quick, slow] = self.answers(root, sets);
+                assert_eq!(quick, slow, "{} {sets:?}", root.display());
+            }
         }
     }
 }
@@ -144,6 +146,12 @@ enum Step {
     InPlace(Where, usize),
     /// A file of labels comes, or goes.
     Labels(Where, usize),
+    /// A file of what it depends on comes, or goes.
+    Deps(Where, usize),
+    /// Another label of the same length in the same file, with its old time.
+    LabelInPlace(Where, usize),
+    /// A link to the very same directory in its place, or that directory again.
+    Link(Where, usize),
     /// What an issue depends on cannot be read.
     Spoil(Where, usize),
     Remove(Where, usize),
@@ -168,24 +176,19 @@ impl Step {
             Self::Replace(at, number, state) => place.write(*at, *number, state, "replaced"),
             Self::InPlace(at, number) => {
                 let path = place.issue(*at, *number).join("issue.json");
-                let Ok(before) = fs::metadata(&path) else { return };
-                let text = fs::read_to_string(&path).unwrap();
-                let (from, to) = if text.contains("\"ready\"") {
-                    ("\"ready\"", "\"gated\"")
-                } else {
-                    ("\"gated\"", "\"ready\"")
-                };
-                fs::write(&path, text.replace(from, to)).unwrap();
-                let times = FileTimes::new().set_modified(before.modified().unwrap());
-                File::options().write(true).open(&path).unwrap().set_times(times).unwrap();
+                in_place(&path, ["\"ready\"", "\"gated\""]);
             }
             Self::Labels(at, number) => {
-                let path = place.issue(*at, *number).join("labels.or-set.jsonl");
-                if fs::remove_file(&path).is_err() && path.parent().unwrap().exists() {
-                    fs::write(&path, "{\"id\":\"1\",\"op\":\"add\",\"value\":\"ui\",\"at\":\"x\"}\n")
-                        .unwrap();
-                }
+                come_or_go(&place.issue(*at, *number).join("labels.or-set.jsonl"), "ui");
             }
+            Self::Deps(at, number) => {
+                come_or_go(&place.issue(*at, *number).join("deps.or-set.jsonl"), &id(COUNT - 1));
+            }
+            Self::LabelInPlace(at, number) => {
+                let path = place.issue(*at, *number).join("labels.or-set.jsonl");
+                in_place(&path, ["\"ui\"", "\"io\""]);
+            }
+            Self::Link(at, number) => place.link(*at, *number),
             Self::Spoil(at, number) => {
                 let home = place.issue(*at, *number);
                 if home.exists() {
@@ -227,7 +230,40 @@ impl Step {
     }
 }
 
+/// Puts one word in the place of the other, in the same file, with its old time.
+fn in_place(path: &Path, words: [&str; 2]) {
+    let Ok(before) = fs::metadata(path) else { return };
+    let text = fs::read_to_string(path).unwrap();
+    let [from, to] = if text.contains(words[0]) { words } else { [words[1], words[0]] };
+    fs::write(path, text.replace(from, to)).unwrap();
+    let times = FileTimes::new().set_modified(before.modified().unwrap());
+    File::options().write(true).open(path).unwrap().set_times(times).unwrap();
+}
+
+/// A file of a set with one member comes where there is none, or goes.
+fn come_or_go(path: &Path, member: &str) {
+    if fs::remove_file(path).is_err() && path.parent().unwrap().exists() {
+        let line = format!("{{\"id\":\"1\",\"op\":\"add\",\"value\":\"{member}\",\"at\":\"x\"}}\n");
+        fs::write(path, line).unwrap();
+    }
+}
+
 impl Place {
+    /// Puts a link to an issue's directory in its place; the second time the directory itself again.
+    fn link(&self, at: Where, number: usize) {
+        let home = self.issue(at, number);
+        let away = self.main.join(format!(".git/away-{at:?}-{number}"));
+        let Ok(there) = fs::symlink_metadata(&home) else { return };
+        if there.is_symlink() {
+            fs::remove_file(&home).unwrap();
+            let _ = fs::rename(&away, &home);
+        } else {
+            let _ = fs::remove_dir_all(&away);
+            fs::rename(&home, &away).unwrap();
+            symlink(&away, &home).unwrap();
+        }
+    }
+
     fn tamper(&self, which: usize, change: impl FnOnce(&mut Vec<u8>)) {
         let path = &self.caches()[which];
         if let Ok(mut bytes) = fs::read(path) {
@@ -246,6 +282,9 @@ fn step() -> impl Strategy<Value = Step> {
         (at(), 0..COUNT, state()).prop_map(|(at, number, state)| Step::Replace(at, number, state)),
         (at(), 0..COUNT).prop_map(|(at, number)| Step::InPlace(at, number)),
         (at(), 0..COUNT).prop_map(|(at, number)| Step::Labels(at, number)),
+        (at(), 0..COUNT).prop_map(|(at, number)| Step::Deps(at, number)),
+        (at(), 0..COUNT).prop_map(|(at, number)| Step::LabelInPlace(at, number)),
+        (at(), 0..COUNT).prop_map(|(at, number)| Step::Link(at, number)),
         (at(), 0..COUNT).prop_map(|(at, number)| Step::Spoil(at, number)),
         (at(), 0..COUNT).prop_map(|(at, number)| Step::Remove(at, number)),
         (at(), 0..COUNT).prop_map(|(at, number)| Step::MarkDeleted(at, number)),
@@ -296,7 +335,7 @@ fn an_issue_that_did_not_change_is_not_read() {
     let [main, _, linked] = place.caches();
     for (root, cache) in [(&place.main, &main), (&place.linked, &linked)] {
         forge(cache);
-        let [(quick, _), (slow, _)] = place.answers(root);
+        let [(quick, _), (slow, _)] = place.answers(root, Sets::All);
         assert_eq!(quick.iter().filter(|issue| issue.contains("other")).count(), 1, "{}", root.display());
         assert!(slow.iter().all(|issue| !issue.contains("other")));
     }
@@ -312,7 +351,7 @@ fn what_was_changed_a_moment_ago_is_not_remembered() {
     for round in 0..20 {
         let state = if round % 2 == 0 { "gated" } else { "ready" };
         (0..COUNT).for_each(|number| place.write(Where::Main, number, state, "again"));
-        place.answers(&place.main);
+        place.answers(&place.main, Sets::All);
         (0..COUNT).for_each(|number| Step::InPlace(Where::Main, number).go(&place));
         place.check();
     }
@@ -335,6 +374,83 @@ fn what_is_changed_while_others_are_read_is_not_remembered() {
     let has = |title: &[u8]| cache.windows(title.len()).any(|part| part == title);
     assert_eq!((has(b"first"), has(b"meanwhile")), (true, false));
     place.check();
+}
+
+/// Every issue is remembered, in the state that the number of each says, and nothing was read since.
+fn remembered(state: impl Fn(usize) -> &'static str) -> Place {
+    let place = Place::new();
+    (0..COUNT).for_each(|number| place.write(Where::Main, number, state(number), "first"));
+    (0..COUNT).for_each(|number| Step::Labels(Where::Main, number).go(&place));
+    place.commit(Where::Main);
+    git(&place.linked, &["reset", "-q", "--hard", "main"]);
+    place.tick();
+    place.check();
+    place
+}
+
+#[test]
+fn a_link_in_the_place_of_a_directory_is_not_followed_to_what_is_remembered() {
+    let place = remembered(|number| if number % 2 == 0 { "done" } else { "ready" });
+    for number in [4, 5] {
+        for (at, root) in [(Where::Main, &place.main), (Where::Linked, &place.linked)] {
+            place.link(at, number);
+            place.check();
+            let [(_, problems), _] = place.answers(root, Sets::Open);
+            assert!(problems.iter().any(|problem| problem.contains("symbolic link")), "{problems:?}");
+            place.link(at, number);
+            place.check();
+        }
+    }
+}
+
+#[test]
+fn labels_that_change_in_place_are_read_again() {
+    let place = remembered(|_| "ready");
+    for at in [Where::Main, Where::Linked] {
+        Step::LabelInPlace(at, 4).go(&place);
+        place.check();
+        let [(found, _), _] = place.answers(&place.linked, Sets::Open);
+        assert!(found.iter().any(|issue| issue.contains("labels: [\"io\"")), "{at:?}");
+    }
+}
+
+/// What was handed over as done and no worktree has any more has to be done again: its labels count.
+#[test]
+fn a_lost_issue_has_its_labels_whoever_asks() {
+    let place = Place::new();
+    for number in COUNT..2 * COUNT {
+        place.write(Where::Shared, number, "done", "lost");
+        Step::Labels(Where::Shared, number).go(&place);
+    }
+    place.tick();
+    place.check();
+    place.check();
+    assert!(place.caches()[1].exists());
+    let [(found, _), _] = place.answers(&place.main, Sets::Open);
+    let lost = |issue: &&String| issue.contains("standing: Lost") && issue.contains("labels: [\"ui\"]");
+    assert_eq!(found.iter().filter(lost).count(), COUNT);
+    Step::LabelInPlace(Where::Shared, COUNT).go(&place);
+    place.check();
+}
+
+#[test]
+fn what_a_finished_issue_depends_on_is_looked_at_only_by_who_needs_it() {
+    let place = remembered(|number| if number % 2 == 0 { "rejected" } else { "ready" });
+    for number in [4, 5] {
+        let home = place.issue(Where::Main, number);
+        fs::write(home.join("labels.or-set.jsonl"), "<<<<<<< ours\n").unwrap();
+        fs::write(home.join("deps.or-set.jsonl"), "<<<<<<< ours\n").unwrap();
+    }
+    place.check();
+    for (sets, numbers) in [(Sets::Open, &[5][..]), (Sets::All, &[4, 5])] {
+        let [(found, problems), _] = place.answers(&place.main, sets);
+        assert_eq!(problems.len(), 2 * numbers.len(), "{sets:?}: {problems:?}");
+        assert!(numbers.iter().all(|number| problems.iter().any(|problem| problem.contains(&id(*number)))));
+        assert_eq!(found.len(), COUNT);
+        // The commit has the labels that cannot be read any more.
+        let labelled = found.iter().filter(|issue| issue.contains("labels: [\"ui\"]")).count();
+        assert_eq!(labelled, if sets == Sets::Open { COUNT / 2 } else { COUNT });
+    }
 }
 
 #[test]

@@ -2,6 +2,9 @@
 //! can be deleted at any time. An entry counts only where the issue's directory and each of its files is still exactly
 //! what it was: the same inode, length and times, each of them asked for every time.
 //!
+//! A cache is of the directory that it was made of and of the boot of the machine that it was made in. With the power a
+//! file may lose what was written last and keep its times; whatever was remembered of it is then not looked at.
+//!
 //! A file that was changed while the entry was made could look the same afterwards, if it was changed twice within one
 //! tick of the clock. So nothing is remembered that was changed since the new cache was begun: its own file says when
 //! that was, by the clock of the file system, and every later change has a later time.
@@ -11,6 +14,7 @@ use holdfast_sys::{Identity, Kind, Stat};
 
 use super::glance::Glance;
 use super::raw::Raw;
+use super::seek::seek;
 use super::set::Set;
 use super::standing::{Finish, Standing};
 use super::state::{Priority, State};
@@ -18,7 +22,7 @@ use crate::ids::IssueId;
 use crate::issues::Outline;
 
 /// What the file begins with: its name, and its version.
-const MAGIC: &[u8; 8] = b"jitlist1";
+const MAGIC: &[u8; 8] = b"jitlist2";
 
 /// More than any number of issues needs.
 pub(super) const LONGEST: usize = 1 << 30;
@@ -31,6 +35,14 @@ const LINE: usize = 16 + 4;
 
 /// A text that is not there.
 const NONE: u32 = u32::MAX;
+
+/// What a cache is of: a directory, and the boot of the machine that looks at it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Origin {
+    pub(super) home: Identity,
+    /// None where the machine does not tell its boots apart.
+    pub(super) boot: Option<u128>,
+}
 
 /// What tells whether a file or directory is still what it was.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -80,6 +92,15 @@ impl Signatures {
     }
 }
 
+/// How much of what is remembered of an issue is needed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Extent {
+    /// Everything.
+    All,
+    /// The issue itself, without its labels and what it depends on.
+    Issue,
+}
+
 /// What is remembered of the issues in one directory.
 pub(super) struct Cache {
     bytes: Vec<u8>,
@@ -88,8 +109,9 @@ pub(super) struct Cache {
 }
 
 impl Cache {
-    /// What a file remembers of this directory; none if it is another's, of another version, or not whole.
-    pub(super) fn read(bytes: Vec<u8>, home: Identity) -> Option<Self> {
+    /// What a file remembers of this directory; none if it is another's, of an earlier boot or another version, or not
+    /// whole.
+    pub(super) fn read(bytes: Vec<u8>, origin: Origin) -> Option<Self> {
         let mut reader = Reader { bytes: &bytes, at: 0 };
         if reader.take(MAGIC.len())? != MAGIC {
             return None;
@@ -101,26 +123,21 @@ impl Cache {
         if reader.text()?? != env!("CARGO_PKG_VERSION") {
             return None;
         }
-        let known = Identity { device: reader.number()?, inode: reader.number()? };
+        let home = Identity { device: reader.number()?, inode: reader.number()? };
+        let has_boot = reader.byte()? != 0;
+        let boot = Some(u128::from_le_bytes(reader.take(16)?.try_into().ok()?)).filter(|_| has_boot);
         let count = usize::try_from(reader.short()?).ok()?;
         let table = reader.at;
         reader.take(count.checked_mul(LINE)?)?;
-        (known == home).then_some(Self { bytes, table, count })
+        (Origin { home, boot } == origin).then_some(Self { bytes, table, count })
     }
 
-    /// What is remembered of an issue, if that is still so.
-    pub(super) fn find(&self, id: IssueId) -> Option<Entry<'_>> {
-        let (mut low, mut high) = (0, self.count);
-        while low < high {
-            let middle = low.midpoint(high);
-            let (found, at) = self.line(middle)?;
-            match found.cmp(&id.bits()) {
-                std::cmp::Ordering::Less => low = middle + 1,
-                std::cmp::Ordering::Greater => high = middle,
-                std::cmp::Ordering::Equal => return Some(Entry { id, bytes: self.bytes.get(at..)? }),
-            }
-        }
-        None
+    /// What is remembered of an issue, whether that is still so or not. Whoever asks in the order of ids begins where the
+    /// last one was found.
+    pub(super) fn find(&self, id: IssueId, from: &mut usize) -> Option<Entry<'_>> {
+        let found = seek(self.count, from, id, |number| self.line(number).map(|(id, _)| id))?;
+        let (_, at) = self.line(found)?;
+        Entry::read(id, self.bytes.get(at..)?)
     }
 
     fn line(&self, number: usize) -> Option<(u128, usize)> {
@@ -134,35 +151,44 @@ impl Cache {
 #[derive(Clone, Copy)]
 pub(super) struct Entry<'a> {
     id: IssueId,
+    /// How the directory and the files looked.
+    pub(super) signatures: Signatures,
+    /// The name that git gives to the issue's directory.
+    pub(super) tree: ObjectId,
+    /// Where it says that it stands.
+    pub(super) state: State,
     bytes: &'a [u8],
+    /// Where in the bytes the rest begins.
+    rest: usize,
 }
 
 /// What an entry says beside how things looked.
 pub(super) struct Told<'a>(Glance<'a>);
 
 impl<'a> Entry<'a> {
-    /// How the directory and the files looked.
-    pub(super) fn signatures(&self) -> Option<Signatures> {
-        Reader { bytes: self.bytes, at: 0 }.signatures()
+    fn read(id: IssueId, bytes: &'a [u8]) -> Option<Self> {
+        let mut reader = Reader { bytes, at: 0 };
+        let (signatures, tree) = (reader.signatures()?, reader.tree()?);
+        let state = *State::ALL.get(usize::from(reader.byte()?))?;
+        Some(Self { id, signatures, tree, state, bytes, rest: reader.at })
     }
 
-    /// The name that git gives to the issue's directory.
-    pub(super) fn tree(&self) -> Option<ObjectId> {
-        let mut reader = Reader { bytes: self.bytes, at: 0 };
-        reader.signatures()?;
-        reader.tree()
+    /// Which issue it is.
+    pub(super) const fn id(&self) -> IssueId {
+        self.id
     }
 
     /// The bytes of the entry, to be kept in the next cache.
     fn whole(&self) -> Option<&'a [u8]> {
-        let mut reader = Reader { bytes: self.bytes, at: 0 };
-        reader.told(self.id)?;
+        let mut reader = Reader { bytes: self.bytes, at: self.rest };
+        reader.told(self, Extent::All)?;
         self.bytes.get(..reader.at)
     }
 
-    /// What it says of the issue, before anybody has judged how its work stands.
-    pub(super) fn told(&self) -> Option<Told<'a>> {
-        Reader { bytes: self.bytes, at: 0 }.told(self.id)
+    /// What it says of the issue, before anybody has judged how its work stands. Without the sets it has neither labels
+    /// nor anything that it depends on.
+    pub(super) fn told(&self, extent: Extent) -> Option<Told<'a>> {
+        Reader { bytes: self.bytes, at: self.rest }.told(self, extent)
     }
 }
 
@@ -240,14 +266,16 @@ impl Maker {
     }
 
     /// The file; none if it would be too long for its numbers.
-    pub(super) fn file(mut self, home: Identity) -> Option<Vec<u8>> {
+    pub(super) fn file(mut self, origin: Origin) -> Option<Vec<u8>> {
         self.entries.sort_unstable_by_key(|(id, _)| *id);
         self.entries.dedup_by_key(|(id, _)| *id);
         let mut into = Writer(MAGIC.to_vec());
         into.0.extend_from_slice(&[0; HASH]);
         into.text(Some(env!("CARGO_PKG_VERSION")))?;
-        into.0.extend_from_slice(&home.device.to_le_bytes());
-        into.0.extend_from_slice(&home.inode.to_le_bytes());
+        into.0.extend_from_slice(&origin.home.device.to_le_bytes());
+        into.0.extend_from_slice(&origin.home.inode.to_le_bytes());
+        into.0.push(u8::from(origin.boot.is_some()));
+        into.0.extend_from_slice(&origin.boot.unwrap_or(0).to_le_bytes());
         into.0.extend_from_slice(&u32::try_from(self.entries.len()).ok()?.to_le_bytes());
         let mut at = into.0.len() + self.entries.len() * LINE;
         for (id, bytes) in &self.entries {
@@ -356,17 +384,19 @@ impl<'a> Reader<'a> {
         Some(texts)
     }
 
-    fn told(&mut self, id: IssueId) -> Option<Told<'a>> {
-        self.signatures()?;
-        self.tree()?;
-        let state = *State::ALL.get(usize::from(self.byte()?))?;
+    fn told(&mut self, entry: &Entry<'_>, extent: Extent) -> Option<Told<'a>> {
+        let (id, state) = (entry.id, entry.state);
         let priority = *Priority::ALL.get(usize::from(self.byte()?))?;
         let (has_fence, fence) = (self.byte()? != 0, self.number()?);
         let (title, kind, created_at, updated_at) =
             (self.text()??, self.text()??, self.text()??, self.text()??);
         let (conflict, parent, assignee, fence_log) =
             (self.text()?, self.text()?, self.text()?, self.text()?);
-        let (gates, labels, deps) = (self.list()?, self.list()?, self.list()?);
+        let gates = self.list()?;
+        let (labels, deps) = match extent {
+            Extent::All => (self.list()?, self.list()?),
+            Extent::Issue => (Vec::new(), Vec::new()),
+        };
         let fence = has_fence.then_some(fence);
         let (unsure, standing) = (false, Standing::Open);
         let glance = Glance {

@@ -10,8 +10,9 @@ use holdfast_git::{ObjectId, Objects, Repository};
 use holdfast_sys::{Folder, Identity, Kind};
 
 use super::LONGEST;
-use super::cache::{self, Cache, Entry, Signature, Signatures};
+use super::cache::{self, Cache, Entry, Extent, Origin, Signature, Signatures};
 use super::raw::{FILES, Raw};
+use super::seek::seek;
 use crate::durable;
 use crate::ids::IssueId;
 use crate::session::{Committed, Session};
@@ -40,6 +41,8 @@ pub(super) struct Worktree<'a> {
     home: PathBuf,
     folder: Box<dyn Folder + 'a>,
     ids: Vec<IssueId>,
+    /// Those of the ids that were not listed as directories: nobody said what they are, or it is something else.
+    doubtful: Vec<IssueId>,
     listed: bool,
     identity: Identity,
     cache: Option<Cache>,
@@ -60,7 +63,8 @@ impl<'a> Worktree<'a> {
         }
         let open = || -> holdfast_sys::Result<Self> {
             let (folder, identity) = (files.folder(&home)?, files.stat(&home)?.identity);
-            Ok(Self { home, folder, ids: Vec::new(), listed: false, identity, cache: None })
+            let (ids, doubtful) = (Vec::new(), Vec::new());
+            Ok(Self { home, folder, ids, doubtful, listed: false, identity, cache: None })
         };
         open().map(Some).unwrap_or_else(|error| absent(&error, problems))
     }
@@ -68,12 +72,13 @@ impl<'a> Worktree<'a> {
     /// Has what is remembered in a file at hand. What cannot be used is not there.
     pub(super) fn remember(&mut self, session: &Session, path: &Path) {
         let bytes = durable::read(session.sys(), path, cache::LONGEST).ok().flatten();
-        self.cache = bytes.and_then(|bytes| Cache::read(bytes, self.identity));
+        self.cache = bytes.and_then(|bytes| Cache::read(bytes, self.origin(session)?));
     }
 
-    /// Which directory it is.
-    pub(super) const fn identity(&self) -> Identity {
-        self.identity
+    /// What is remembered from now on is of this; none where nobody can tell.
+    pub(super) fn origin(&self, session: &Session) -> Option<Origin> {
+        let boot = session.sys().clock.now().ok()?.boot().map(|boot| boot.id.get());
+        Some(Origin { home: self.identity, boot })
     }
 
     /// How the directory and the files of an issue look; none where that cannot be told.
@@ -93,55 +98,74 @@ impl<'a> Worktree<'a> {
     }
 
     /// What is remembered of an issue, whether that is still so or not.
-    pub(super) fn remembered(&self, id: IssueId) -> Option<Entry<'_>> {
-        self.cache.as_ref()?.find(id)
+    pub(super) fn remembered(&self, id: IssueId, from: &mut usize) -> Option<Entry<'_>> {
+        self.cache.as_ref()?.find(id, from)
     }
 
-    /// Whether what is remembered of an issue is still so.
-    pub(super) fn is_fresh(&self, id: IssueId) -> bool {
-        let Some(known) = self.remembered(id).and_then(|entry| entry.signatures()) else { return false };
+    /// Whether what is remembered of an issue that was listed is still so. Every file that it was read from is looked at;
+    /// its directory only where that says more: that a file which was not there has not come, or that it is a directory
+    /// at all, where the list does not say so. `path` is room for names.
+    pub(super) fn is_fresh(&self, entry: &Entry<'_>, extent: Extent, path: &mut String) -> bool {
+        let known = &entry.signatures;
         let is = |path: &str, kind, known| {
             let stat = self.folder.stat(path).ok().flatten();
             stat.and_then(|stat| Signature::of(&stat, kind)) == Some(known)
         };
-        let mut path = id.to_string();
+        path.clear();
+        entry.id().push_to(path);
         let above = path.len();
-        // A directory that is what it was has the files that it had, and no others.
-        is(&path, Kind::Directory, known.directory)
-            && FILES.iter().zip(known.files).all(|(name, file)| {
-                path.truncate(above);
-                path.extend(["/", name]);
-                file.is_none_or(|file| is(&path, Kind::File, file))
-            })
+        let some_are_missing = extent == Extent::All && known.files.iter().any(Option::is_none);
+        let is_doubtful = !self.doubtful.is_empty() && self.doubtful.binary_search(&entry.id()).is_ok();
+        if (some_are_missing || is_doubtful) && !is(path, Kind::Directory, known.directory) {
+            return false;
+        }
+        let looked_at = if extent == Extent::All { FILES.len() } else { 1 };
+        FILES.iter().zip(known.files).take(looked_at).all(|(name, file)| {
+            path.truncate(above);
+            path.push('/');
+            path.push_str(name);
+            file.is_none_or(|file| is(path, Kind::File, file))
+        })
     }
 
     /// Lists what is there. Whatever has no id for a name is named; names with a dot are work in progress.
     /// Says what failed if it cannot be listed.
-    pub(super) fn list(&mut self, session: &Session, problems: &mut Vec<String>) -> Option<String> {
-        let names = match session.sys().files.list(&self.home) {
-            Ok(names) => names,
-            Err(error) => {
-                problems.push(with_cause(&error));
-                return Some(with_cause(&error));
-            }
-        };
-        self.listed = true;
-        self.ids.reserve(names.len());
-        for name in names {
-            match name.to_str().and_then(IssueId::parse) {
-                Some(id) => self.ids.push(id),
-                None if name.as_encoded_bytes().starts_with(b".") => {}
-                None => {
-                    let path = self.home.join(&name);
-                    problems.push(format!("{} is no issue: its name is no id", path.display()));
+    pub(super) fn list(&mut self, problems: &mut Vec<String>) -> Option<String> {
+        let (mut ids, mut doubtful, mut odd) = (Vec::new(), Vec::new(), Vec::new());
+        let listed = self.folder.each(&mut |name, kind| match name.to_str().and_then(IssueId::parse) {
+            Some(id) => {
+                ids.push(id);
+                if kind != Some(Kind::Directory) {
+                    doubtful.push(id);
                 }
             }
+            None if name.as_encoded_bytes().starts_with(b".") => {}
+            None => odd.push(name.to_owned()),
+        });
+        if let Err(error) = listed {
+            problems.push(with_cause(&error));
+            return Some(with_cause(&error));
+        }
+        self.listed = true;
+        ids.sort_unstable();
+        doubtful.sort_unstable();
+        odd.sort_unstable();
+        (self.ids, self.doubtful) = (ids, doubtful);
+        for name in odd {
+            let path = self.home.join(&name);
+            problems.push(format!("{} is no issue: its name is no id", path.display()));
         }
         None
     }
 
     pub(super) fn ids(&self) -> &[IssueId] {
         &self.ids
+    }
+
+    /// Whether it has something of that name: a list that was made knows.
+    pub(super) fn has(&self, id: IssueId, from: &mut usize) -> bool {
+        let at = |number: usize| self.ids.get(number).map(|id| id.bits());
+        seek(self.ids.len(), from, id, at).is_some()
     }
 
     /// Whether it can have an issue: a list that was made knows, and saves asking for every single one.
@@ -266,6 +290,13 @@ impl<'a> Commit<'a> {
     pub(super) fn tree(&self, id: IssueId) -> Option<ObjectId> {
         let at = self.issues.binary_search_by(|(known, _)| known.cmp(&id)).ok()?;
         self.issues.get(at).map(|(_, tree)| *tree)
+    }
+
+    /// The same for somebody who asks in the order of ids.
+    pub(super) fn next_tree(&self, id: IssueId, from: &mut usize) -> Option<&ObjectId> {
+        let at = |number: usize| self.issues.get(number).map(|(id, _)| id.bits());
+        let found = seek(self.issues.len(), from, id, at)?;
+        self.issues.get(found).map(|(_, tree)| tree)
     }
 
     pub(super) fn read(&self, id: IssueId, tree: &ObjectId, into: &mut Raw) {

@@ -8,7 +8,6 @@ use std::sync::{Arc, OnceLock};
 use holdfast_git::{ObjectId, Repository};
 use holdfast_store::View;
 
-use super::cache::{Entry, Told};
 use super::layer::{Commit, Layer, Worktree, absent};
 use super::raw::Raw;
 use super::standing::{Landing, Tips};
@@ -24,35 +23,12 @@ const DELETED: &str = "deleted";
 pub(super) const CACHES: &str = "lists";
 const LINKED: &str = "jit-list";
 
+/// How long a directory is whose list is worth a thread of its own: one of some six hundred issues. A claim in a small
+/// repository is over before a thread has begun.
+const MANY: u64 = 32 << 10;
+
 /// How many of the layers are directories.
 pub(super) const DIRECTORIES: usize = 3;
-
-/// Which of the directories have an issue, and in which of them it is still what is remembered.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(super) struct Freshness {
-    pub(super) has: [bool; DIRECTORIES],
-    pub(super) fresh: [bool; DIRECTORIES],
-}
-
-impl Freshness {
-    /// Says that a directory has the issue, and whether as it is remembered.
-    fn set(&mut self, number: usize, fresh: bool) {
-        let places = self.has.get_mut(number).zip(self.fresh.get_mut(number));
-        if let Some((has, is_fresh)) = places {
-            (*has, *is_fresh) = (true, fresh);
-        }
-    }
-
-    /// Whether a directory has the issue as it is remembered.
-    pub(super) fn is_fresh(self, number: usize) -> bool {
-        self.fresh.get(number).copied().unwrap_or(false)
-    }
-
-    /// Whether a directory has the issue otherwise than it is remembered.
-    pub(super) fn is_stale(self, number: usize) -> bool {
-        self.has.get(number).copied().unwrap_or(false) && !self.is_fresh(number)
-    }
-}
 
 /// How far to look.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -67,6 +43,17 @@ pub enum Scope {
     Nearest,
 }
 
+/// What is done with the directories beside opening them.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Listed {
+    /// Nothing: somebody asks for issues whose ids are known.
+    No,
+    /// They are listed.
+    Names,
+    /// They are listed, and what is remembered of them is at hand.
+    Remembered,
+}
+
 /// The layers that can be seen from one worktree.
 pub(super) struct Layers<'a> {
     session: &'a Session,
@@ -74,7 +61,7 @@ pub(super) struct Layers<'a> {
     head: Head<'a>,
     main: Option<Worktree<'a>>,
     shared: Option<Worktree<'a>>,
-    tips: Vec<Tip<'a>>,
+    pub(super) tips: Vec<Tip<'a>>,
     /// How finished work is judged.
     pub(super) landing: Landing<'a>,
     /// What was deleted in this worktree.
@@ -93,11 +80,12 @@ enum Head<'a> {
 }
 
 /// A tip of the target.
-struct Tip<'a> {
+pub(super) struct Tip<'a> {
     layer: Layer,
-    tips: Tips,
+    /// Which of them it is, or whether it is both.
+    pub(super) tips: Tips,
     /// Its issues; none if it is the commit that this worktree is on.
-    commit: Option<Commit<'a>>,
+    pub(super) commit: Option<Commit<'a>>,
 }
 
 /// A copy of an issue.
@@ -136,51 +124,48 @@ impl Buffers {
 }
 
 impl<'a> Layers<'a> {
-    /// Opens the layers. A layer that cannot be used is a problem, and the others are used.
+    /// Opens the layers. A layer that cannot be used is a problem, and the others are used. Where directories are to be
+    /// listed, that is done while the commits are read.
     pub(super) fn open(
         session: &'a Session,
         view: &'a OnceLock<Option<Arc<View>>>,
-        scope: Scope,
+        (scope, listing): (Scope, Listed),
         problems: &mut Vec<String>,
     ) -> Result<Self> {
-        let local = session.data();
+        let (own, shared) = (session.data(), session.shared_data().filter(|_| scope != Scope::Local));
         let main = if scope == Scope::Local { None } else { session.main_data()? };
-        let shared = session.shared_data().filter(|_| scope != Scope::Local);
-        let head = match (scope, session.repository()) {
-            (Scope::Local, _) => Head::Never,
-            (Scope::Nearest, repository) => Head::IfMissing(repository),
-            (Scope::All, None) => Head::Open(None),
-            (Scope::All, Some(repository)) => {
-                Head::Open(Commit::open(session, repository, problems).map(Box::new))
+        let places =
+            [(Layer::Local, own.as_deref()), (Layer::Main, main.as_deref()), (Layer::Shared, shared)];
+        let sys = session.sys();
+        let has_many = |data: &Path| sys.files.stat(&data.join("issues")).is_ok_and(|stat| stat.len >= MANY);
+        let at_once = listing != Listed::No
+            && [own.as_deref(), main.as_deref()].into_iter().flatten().any(has_many)
+            && sys.processes.threads() > 1;
+        let (commits, opened) = std::thread::scope(|threads| {
+            let open = |(layer, data)| move || Opened::new(session, layer, data, listing);
+            if !at_once {
+                let commits = Commits::open(session, view, scope, own.as_deref(), problems);
+                return (commits, places.map(|place| open(place)()));
             }
-        };
-        let marks = |data: Option<&Path>, problems: &mut Vec<String>| {
-            let names = data.map(|data| listed(session, &data.join(DELETED), problems)).unwrap_or_default();
-            let mut ids: Vec<_> = names.iter().filter_map(|name| IssueId::parse(name.to_str()?)).collect();
-            ids.sort_unstable();
-            ids
-        };
-        let deleted = marks(local.as_deref().filter(|_| scope != Scope::Local), problems);
-        let gone = marks(shared, problems);
-        let (tips, landing) = if scope == Scope::All {
-            tips(session, view, &head, problems)?
-        } else {
-            (Vec::new(), Landing::none(session, view))
-        };
-        let mut layers = Self {
-            session,
-            tips,
-            landing,
-            local: local.and_then(|data| Worktree::open(session, &data, problems)),
-            head,
-            main: main.and_then(|data| Worktree::open(session, &data, problems)),
-            shared: shared.and_then(|data| Worktree::open(session, data, problems)),
-            deleted,
-            gone,
-            failures: Vec::new(),
-        };
-        layers.failures.extend_from_slice(problems);
-        Ok(layers)
+            let helpers = places.map(|place| threads.spawn(open(place)));
+            let commits = Commits::open(session, view, scope, own.as_deref(), problems);
+            let join = |helper: std::thread::ScopedJoinHandle<'_, Opened<'a>>| match helper.join() {
+                Ok(opened) => opened,
+                Err(panic) => std::panic::resume_unwind(panic),
+            };
+            (commits, helpers.map(join))
+        });
+        let Commits { head, tips, mut landing, deleted, gone } = commits?;
+        landing.is_of_all = listing != Listed::No;
+        opened.iter().for_each(|one| problems.extend_from_slice(&one.problems));
+        let mut failures = problems.clone();
+        let [local, main, shared] = opened;
+        for one in [&main, &local, &shared] {
+            problems.extend_from_slice(&one.listed);
+            failures.extend(one.failure.clone());
+        }
+        let [local, main, shared] = [local, main, shared].map(|one| one.worktree);
+        Ok(Self { session, local, head, main, shared, tips, landing, deleted, gone, failures })
     }
 
     /// What failed for a layer as a whole: some issues may not be seen because of it.
@@ -188,16 +173,13 @@ impl<'a> Layers<'a> {
         &self.failures
     }
 
-    /// The ids of all issues, each once, in their order.
-    pub(super) fn ids(&mut self, problems: &mut Vec<String>) -> Vec<IssueId> {
+    /// The ids of all issues, each once, in their order. The directories must have been listed.
+    pub(super) fn ids(&self) -> Vec<IssueId> {
         let mut ids = Vec::new();
-        for worktree in [&mut self.main, &mut self.local, &mut self.shared].into_iter().flatten() {
-            self.failures.extend(worktree.list(self.session, problems));
+        for worktree in [&self.main, &self.local, &self.shared].into_iter().flatten() {
             ids.extend_from_slice(worktree.ids());
         }
-        if let Head::Open(Some(commit)) = &self.head {
-            ids.extend(commit.ids());
-        }
+        ids.extend(self.head().into_iter().flat_map(Commit::ids));
         ids.extend(self.tips.iter().filter_map(|tip| tip.commit.as_ref()).flat_map(Commit::ids));
         // Each layer is sorted already, which is what a stable sort makes use of.
         ids.sort();
@@ -210,8 +192,8 @@ impl<'a> Layers<'a> {
         ids
     }
 
-    /// The layers that are directories, in the order in which [`Freshness`] has them.
-    fn directories(&self) -> [(Layer, Option<&Worktree<'a>>); DIRECTORIES] {
+    /// The layers that are directories, in the order in which their numbers count.
+    pub(super) fn directories(&self) -> [(Layer, Option<&Worktree<'a>>); DIRECTORIES] {
         [
             (Layer::Local, self.local.as_ref()),
             (Layer::Main, self.main.as_ref()),
@@ -225,86 +207,12 @@ impl<'a> Layers<'a> {
         Some((layer, worktree?))
     }
 
-    /// Where it is remembered what a layer has. Of a linked worktree that is where git keeps what is its own: it goes
-    /// when the worktree goes.
-    pub(super) fn cache_of(&self, layer: Layer) -> Option<PathBuf> {
-        let control = || self.session.control().join(CACHES);
-        match layer {
-            Layer::Local if self.session.is_linked() => {
-                self.session.repository().map(|repository| repository.git_dir().join(LINKED))
-            }
-            Layer::Local | Layer::Main => Some(control().join("main")),
-            Layer::Shared => Some(control().join("shared")),
-            Layer::Head | Layer::Target | Layer::Remote => None,
-        }
-    }
-
-    /// Has what is remembered of the directories at hand.
-    pub(super) fn remember(&mut self) {
-        for layer in [Layer::Local, Layer::Main, Layer::Shared] {
-            let path = self.cache_of(layer);
-            let worktree = match layer {
-                Layer::Local => &mut self.local,
-                Layer::Main => &mut self.main,
-                _ => &mut self.shared,
-            };
-            if let (Some(worktree), Some(path)) = (worktree, path) {
-                worktree.remember(self.session, &path);
-            }
-        }
-    }
-
-    /// Which of the directories have an issue, and in which of them it is still what is remembered.
-    pub(super) fn freshness(&self, id: IssueId) -> Freshness {
-        let mut found = Freshness::default();
-        for (number, (_, worktree)) in self.directories().into_iter().enumerate() {
-            if let Some(worktree) = worktree.filter(|worktree| worktree.may_have(id)) {
-                found.set(number, worktree.is_fresh(id));
-            }
-        }
-        found
-    }
-
-    /// An issue of which all copies are the same and one is remembered; none if that takes a closer look.
-    pub(super) fn alone(&self, id: IssueId, freshness: Freshness) -> Option<(Told<'_>, Layer, Tips)> {
-        if self.is_gone(id) || freshness.has != freshness.fresh {
-            return None;
-        }
-        let mut known: Option<(Entry<'_>, Layer)> = None;
-        let mut tree = None;
-        for (number, (layer, worktree)) in self.directories().into_iter().enumerate() {
-            let Some(worktree) = worktree.filter(|_| freshness.is_fresh(number)) else { continue };
-            let entry = worktree.remembered(id)?;
-            let own = entry.tree()?;
-            if *tree.get_or_insert(own) != own {
-                return None;
-            }
-            known.get_or_insert((entry, layer));
-        }
-        let ((entry, layer), tree) = (known?, tree?);
-        let head = self.head_tree(id);
-        if head.is_some_and(|head| head != tree) {
-            return None;
-        }
-        let mut tips = Tips::default();
-        for tip in &self.tips {
-            let there = tip.commit.as_ref().map_or(head, |commit| commit.tree(id));
-            match there {
-                Some(there) if there == tree => tips = tips.and(tip.tips),
-                Some(_) => return None,
-                None => {}
-            }
-        }
-        // What this worktree does not have itself is known from the commit that it is on, if that has it.
-        let layer = if layer != Layer::Local && head.is_some() { Layer::Head } else { layer };
-        Some((entry.told()?, layer, tips))
-    }
-
     fn is_deleted(&self, id: IssueId) -> bool {
         self.deleted.binary_search(&id).is_ok()
     }
 
-    fn is_gone(&self, id: IssueId) -> bool {
+    /// Whether it was deleted in any worktree.
+    pub(super) fn is_gone(&self, id: IssueId) -> bool {
         self.gone.binary_search(&id).is_ok()
     }
 
@@ -393,12 +301,17 @@ impl<'a> Layers<'a> {
         Same::Nothing
     }
 
+    /// The commit that this worktree is on, if it was read.
+    pub(super) fn head(&self) -> Option<&Commit<'a>> {
+        match &self.head {
+            Head::Open(commit) => commit.as_deref(),
+            Head::Never | Head::IfMissing(_) => None,
+        }
+    }
+
     /// The name of an issue's directory in the commit that this worktree is on.
     fn head_tree(&self, id: IssueId) -> Option<ObjectId> {
-        match &self.head {
-            Head::Open(Some(commit)) => commit.tree(id),
-            Head::Never | Head::IfMissing(_) | Head::Open(None) => None,
-        }
+        self.head().and_then(|commit| commit.tree(id))
     }
 
     /// Reads the commit's copy, unless its name says that it is the local one.
@@ -432,6 +345,84 @@ impl<'a> Layers<'a> {
             tip.map_or_else(|| format!("HEAD:.jit/issues/{id}/{file}"), |commit| commit.name(id, file))
         };
         worktree.map_or_else(commit, |worktree| worktree.name(id, file))
+    }
+}
+
+/// Where it is remembered what a layer has. Of a linked worktree that is where git keeps what is its own: it goes
+/// when the worktree goes.
+pub(super) fn cache_of(session: &Session, layer: Layer) -> Option<PathBuf> {
+    let control = || session.control().join(CACHES);
+    match layer {
+        Layer::Local if session.is_linked() => {
+            session.repository().map(|repository| repository.git_dir().join(LINKED))
+        }
+        Layer::Local | Layer::Main => Some(control().join("main")),
+        Layer::Shared => Some(control().join("shared")),
+        Layer::Head | Layer::Target | Layer::Remote => None,
+    }
+}
+
+/// A directory, and what stood in the way of opening and of listing it.
+struct Opened<'a> {
+    worktree: Option<Worktree<'a>>,
+    problems: Vec<String>,
+    listed: Vec<String>,
+    failure: Option<String>,
+}
+
+impl<'a> Opened<'a> {
+    fn new(session: &'a Session, layer: Layer, data: Option<&Path>, listing: Listed) -> Self {
+        let (mut problems, mut listed) = (Vec::new(), Vec::new());
+        let mut worktree = data.and_then(|data| Worktree::open(session, data, &mut problems));
+        let mut failure = None;
+        if let Some(worktree) = worktree.as_mut().filter(|_| listing != Listed::No) {
+            failure = worktree.list(&mut listed);
+            let cache = (listing == Listed::Remembered).then(|| cache_of(session, layer)).flatten();
+            cache.iter().for_each(|cache| worktree.remember(session, cache));
+        }
+        Self { worktree, problems, listed, failure }
+    }
+}
+
+/// Everything that is no directory of issues.
+struct Commits<'a> {
+    head: Head<'a>,
+    tips: Vec<Tip<'a>>,
+    landing: Landing<'a>,
+    deleted: Vec<IssueId>,
+    gone: Vec<IssueId>,
+}
+
+impl<'a> Commits<'a> {
+    fn open(
+        session: &'a Session,
+        view: &'a OnceLock<Option<Arc<View>>>,
+        scope: Scope,
+        own: Option<&Path>,
+        problems: &mut Vec<String>,
+    ) -> Result<Self> {
+        let head = match (scope, session.repository()) {
+            (Scope::Local, _) => Head::Never,
+            (Scope::Nearest, repository) => Head::IfMissing(repository),
+            (Scope::All, None) => Head::Open(None),
+            (Scope::All, Some(repository)) => {
+                Head::Open(Commit::open(session, repository, problems).map(Box::new))
+            }
+        };
+        let mut marks = |data: Option<&Path>| {
+            let data = data.filter(|_| scope != Scope::Local);
+            let names = data.map(|data| listed(session, &data.join(DELETED), problems)).unwrap_or_default();
+            let mut ids: Vec<_> = names.iter().filter_map(|name| IssueId::parse(name.to_str()?)).collect();
+            ids.sort_unstable();
+            ids
+        };
+        let (deleted, gone) = (marks(own), marks(session.shared_data()));
+        let (tips, landing) = if scope == Scope::All {
+            tips(session, view, &head, problems)?
+        } else {
+            (Vec::new(), Landing::none(session, view))
+        };
+        Ok(Self { head, tips, landing, deleted, gone })
     }
 }
 

@@ -3,9 +3,9 @@
 
 use std::path::{Path, PathBuf};
 
-use holdfast_sys::{Handle, Identity, Open};
+use holdfast_sys::{Handle, Open};
 
-use super::cache::{Entry, Maker, Signatures};
+use super::cache::{Entry, Maker, Origin, Signatures};
 use crate::ids::IssueId;
 use crate::session::Session;
 
@@ -54,7 +54,7 @@ impl Recorder {
     pub(super) fn finish<'e>(
         self,
         session: &Session,
-        home: Identity,
+        origin: Option<Origin>,
         kept: impl Iterator<Item = Entry<'e>>,
         entries: Vec<(IssueId, Vec<u8>)>,
     ) {
@@ -63,7 +63,7 @@ impl Recorder {
         maker.add(entries);
         let files = &session.sys().files;
         let put = || {
-            let bytes = maker.file(home)?;
+            let bytes = maker.file(origin?)?;
             self.handle.write_all_at(&bytes, 0).ok()?;
             files.rename(&self.beside, &self.path).ok()
         };

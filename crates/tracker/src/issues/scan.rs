@@ -5,9 +5,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::cache;
 use super::glance::Glance;
-use super::layers::{Buffers, DIRECTORIES, Freshness, Layers};
+use super::layers::{Buffers, DIRECTORIES, Layers, cache_of};
+use super::quick::{Cursors, Freshness};
 use super::recorder::Recorder;
-use super::seen::{Judge, Seen};
+use super::seen::{Judge, Seen, Sets};
 use crate::ids::IssueId;
 use crate::session::Session;
 
@@ -37,12 +38,21 @@ struct Part<T> {
     found: Vec<T>,
     problems: Vec<String>,
     entries: [Vec<(IssueId, Vec<u8>)>; DIRECTORIES],
+    closer: Vec<Closer>,
 }
 
 impl<T> Default for Part<T> {
     fn default() -> Self {
-        Self { found: Vec::new(), problems: Vec::new(), entries: Default::default() }
+        Self { found: Vec::new(), problems: Vec::new(), entries: Default::default(), closer: Vec::new() }
     }
+}
+
+/// An issue that takes a closer look.
+struct Closer {
+    id: IssueId,
+    freshness: Freshness,
+    /// How many were found before it.
+    before: usize,
 }
 
 /// What a scan is made with.
@@ -51,6 +61,8 @@ pub(super) struct Scanner<'s, 'a> {
     pub(super) layers: &'s Layers<'a>,
     /// The id of this repository's log.
     pub(super) log: &'s (dyn Fn() -> Option<String> + Sync),
+    /// Whose labels and dependencies are needed.
+    pub(super) sets: Sets,
 }
 
 impl Scanner<'_, '_> {
@@ -62,17 +74,17 @@ impl Scanner<'_, '_> {
     ) -> (Vec<T>, Vec<String>) {
         let name = |layer, id, file: &str| self.layers.name(layer, id, file);
         let judge = Judge { name: &name, log: self.log, landing: Some(&self.layers.landing) };
-        let parts = self.blocks(ids, Buffers::default, |buffers, _, ids| {
+        let parts = self.blocks(ids, Buffers::default, |buffers, ids| {
             let mut part = Part::default();
             for id in ids {
                 let copies = self.layers.copies(*id, buffers, &mut part.problems);
-                let seen = judge.see(*id, &copies, &mut part.problems);
+                let seen = judge.see(*id, &copies, self.sets, &mut part.problems);
                 part.found.extend(seen.as_ref().and_then(look));
             }
             part
         });
-        let (found, problems, _) = together(parts);
-        (found, problems)
+        let part = together(parts);
+        (part.found, part.problems)
     }
 
     /// The same for whoever needs no more than a glance: an issue that is what is remembered of it is not read.
@@ -81,36 +93,57 @@ impl Scanner<'_, '_> {
         ids: &[IssueId],
         look: &(dyn Fn(&Glance<'_>) -> Option<T> + Sync),
     ) -> (Vec<T>, Vec<String>) {
+        let quick = together(self.blocks(ids, Cursors::default, |cursors, ids| {
+            let mut part = Part::default();
+            for id in ids {
+                match self.layers.quick(*id, self.sets, cursors) {
+                    Ok(glance) => part.found.extend(look(&glance)),
+                    Err(freshness) => {
+                        part.closer.push(Closer { id: *id, freshness, before: part.found.len() });
+                    }
+                }
+            }
+            part
+        }));
+        if quick.closer.is_empty() {
+            return (quick.found, quick.problems);
+        }
+        let (closer, problems) = self.look_closer(&quick.closer, ids.len(), look);
+        let mut found = Vec::with_capacity(quick.found.len() + closer.len());
+        let (mut rest, mut taken) = (quick.found.into_iter(), 0);
+        for (Closer { before, .. }, seen) in quick.closer.iter().zip(closer) {
+            found.extend(rest.by_ref().take(before.saturating_sub(taken)));
+            found.extend(seen);
+            taken = *before;
+        }
+        found.extend(rest);
+        (found, problems)
+    }
+
+    /// Reads issues, of so many in all, that are not what is remembered of them; writes that down anew if it is worth it.
+    fn look_closer<T: Send>(
+        &self,
+        issues: &[Closer],
+        count: usize,
+        look: &(dyn Fn(&Glance<'_>) -> Option<T> + Sync),
+    ) -> (Vec<Option<T>>, Vec<String>) {
         let layers = self.layers;
-        let freshness: Vec<Freshness> = self
-            .blocks(ids, || (), |(), _, ids| ids.iter().map(|id| layers.freshness(*id)).collect::<Vec<_>>())
-            .concat();
         let recorders: [Option<Recorder>; DIRECTORIES] =
-            std::array::from_fn(|number| self.recorder(number, &freshness));
+            std::array::from_fn(|number| self.recorder(number, issues, count));
         let name = |layer, id, file: &str| layers.name(layer, id, file);
         let judge = Judge { name: &name, log: self.log, landing: Some(&layers.landing) };
-        let parts = self.blocks(ids, Buffers::default, |buffers, from, ids| {
+        let parts = self.blocks(issues, Buffers::default, |buffers, issues| {
             let mut part = Part::default();
-            for (id, freshness) in ids.iter().zip(freshness.get(from..).unwrap_or_default()) {
-                if let Some((told, layer, tips)) = layers.alone(*id, *freshness) {
-                    let standing = layers.landing.of(*id, told.finish(), layer, tips, tips);
-                    part.found.extend(look(&told.standing(standing)));
-                    continue;
-                }
+            for Closer { id, freshness, .. } in issues {
                 let looks: [_; DIRECTORIES] = std::array::from_fn(|number| {
-                    let recorder = recorders.get(number)?.as_ref()?;
-                    let stale = freshness.is_stale(number);
-                    layers
-                        .directory(number)
-                        .filter(|_| stale)?
-                        .1
-                        .signatures(*id)
-                        .filter(|it| recorder.takes(it))
+                    let recorder = recorders.get(number)?.as_ref().filter(|_| freshness.is_stale(number))?;
+                    let (_, worktree) = layers.directory(number)?;
+                    worktree.signatures(*id).filter(|it| recorder.takes(it))
                 });
                 layers.fill(*id, buffers, &mut part.problems);
                 let copies = layers.distinct(buffers);
-                let seen = judge.see(*id, &copies, &mut part.problems);
-                part.found.extend(seen.and_then(|seen| look(&seen.glance())));
+                let seen = judge.see(*id, &copies, self.sets, &mut part.problems);
+                part.found.push(seen.and_then(|seen| look(&seen.glance())));
                 for (number, looks) in looks.iter().enumerate() {
                     let raw = layers.directory(number).and_then(|(layer, _)| buffers.of(layer));
                     let entry =
@@ -122,32 +155,37 @@ impl Scanner<'_, '_> {
             }
             part
         });
-        let (found, problems, entries) = together(parts);
-        for (number, (recorder, entries)) in recorders.into_iter().zip(entries).enumerate() {
+        let part = together(parts);
+        for (number, (recorder, entries)) in recorders.into_iter().zip(part.entries).enumerate() {
             let (Some(recorder), Some((_, worktree))) = (recorder, layers.directory(number)) else {
                 continue;
             };
-            let fresh = ids.iter().zip(&freshness).filter(|(_, freshness)| freshness.is_fresh(number));
-            let kept = fresh.filter_map(|(id, _)| worktree.remembered(*id));
-            recorder.finish(self.session, worktree.identity(), kept, entries);
+            let stale = |id: &IssueId| {
+                let at = issues.binary_search_by_key(id, |issue| issue.id);
+                at.is_ok_and(|at| issues.get(at).is_some_and(|issue| issue.freshness.is_stale(number)))
+            };
+            let mut from = 0;
+            let kept = worktree.ids().iter().filter(|id| !stale(id));
+            let kept = kept.filter_map(|id| worktree.remembered(*id, &mut from));
+            recorder.finish(self.session, worktree.origin(self.session), kept, entries);
         }
-        (found, problems)
+        (part.found, part.problems)
     }
 
     /// Whoever writes down what is in a directory, if that is worth it.
-    fn recorder(&self, number: usize, freshness: &[Freshness]) -> Option<Recorder> {
+    fn recorder(&self, number: usize, issues: &[Closer], count: usize) -> Option<Recorder> {
         let (layer, _) = self.layers.directory(number)?;
-        let stale = freshness.iter().filter(|freshness| freshness.is_stale(number)).count();
-        let worth = stale >= STALE_AT_LEAST && stale.saturating_mul(STALE_IN) > freshness.len();
-        if worth { Recorder::begin(self.session, &self.layers.cache_of(layer)?) } else { None }
+        let stale = issues.iter().filter(|issue| issue.freshness.is_stale(number)).count();
+        let worth = stale >= STALE_AT_LEAST && stale.saturating_mul(STALE_IN) > count;
+        if worth { Recorder::begin(self.session, &cache_of(self.session, layer)?) } else { None }
     }
 
     /// Has threads work on blocks of issues, each with a place of its own to work in; gives what they made, in order.
-    fn blocks<P, R: Send>(
+    fn blocks<I: Sync, P, R: Send>(
         &self,
-        ids: &[IssueId],
+        issues: &[I],
         place: impl Fn() -> P + Sync,
-        work: impl Fn(&mut P, usize, &[IssueId]) -> R + Sync,
+        work: impl Fn(&mut P, &[I]) -> R + Sync,
     ) -> Vec<R> {
         let next = AtomicUsize::new(0);
         let run = || {
@@ -155,12 +193,12 @@ impl Scanner<'_, '_> {
             let mut made = Vec::new();
             loop {
                 let block = next.fetch_add(1, Ordering::Relaxed);
-                let Some(ids) = ids.chunks(BLOCK).nth(block) else { return made };
-                made.push((block, work(&mut place, block * BLOCK, ids)));
+                let Some(issues) = issues.chunks(BLOCK).nth(block) else { return made };
+                made.push((block, work(&mut place, issues)));
             }
         };
         let threads = self.session.sys().processes.threads();
-        let helpers = threads.min(MOST_THREADS).min(ids.len().div_ceil(BLOCK)).saturating_sub(1);
+        let helpers = threads.min(MOST_THREADS).min(issues.len().div_ceil(BLOCK)).saturating_sub(1);
         let mut made = std::thread::scope(|scope| {
             let helpers: Vec<_> = (0..helpers).map(|_| scope.spawn(run)).collect();
             let mut made = run();
@@ -177,14 +215,16 @@ impl Scanner<'_, '_> {
     }
 }
 
-type Together<T> = (Vec<T>, Vec<String>, [Vec<(IssueId, Vec<u8>)>; DIRECTORIES]);
-
-fn together<T>(parts: Vec<Part<T>>) -> Together<T> {
-    let (mut found, mut problems, mut entries): Together<T> = (Vec::new(), Vec::new(), Default::default());
+/// What all blocks gave, in their order.
+fn together<T>(parts: Vec<Part<T>>) -> Part<T> {
+    let mut all = Part::default();
+    all.found.reserve(parts.iter().map(|part| part.found.len()).sum());
     for part in parts {
-        found.extend(part.found);
-        problems.extend(part.problems);
-        entries.iter_mut().zip(part.entries).for_each(|(all, more)| all.extend(more));
+        let before = all.found.len();
+        all.closer.extend(part.closer.into_iter().map(|one| Closer { before: before + one.before, ..one }));
+        all.found.extend(part.found);
+        all.problems.extend(part.problems);
+        all.entries.iter_mut().zip(part.entries).for_each(|(all, more)| all.extend(more));
     }
-    (found, problems, entries)
+    all
 }

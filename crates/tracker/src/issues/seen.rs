@@ -15,6 +15,15 @@ use super::standing::{Finish, Landing, Standing, Tips};
 use super::state::State;
 use crate::ids::IssueId;
 
+/// Whose labels and dependencies an answer rests on. Those of others are neither looked at nor told.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Sets {
+    /// Those of every issue.
+    All,
+    /// Those of issues that are not over: who asks what is to be done needs no others.
+    Open,
+}
+
 /// An issue as it is seen from a worktree.
 pub struct Seen<'a> {
     /// Its id.
@@ -65,6 +74,7 @@ impl Judge<'_> {
         &self,
         id: IssueId,
         copies: &[Copy<'a>],
+        sets: Sets,
         problems: &mut Vec<String>,
     ) -> Option<Seen<'a>> {
         if copies.is_empty() {
@@ -74,6 +84,10 @@ impl Judge<'_> {
         let (layer, bytes, mut issue, standing) = self.newest(id, copies, problems)?;
         if standing == Standing::Lost {
             issue.state = State::InProgress;
+        }
+        if sets == Sets::Open && issue.state.is_over() {
+            let (labels, deps, unsure) = (Set::default(), Set::default(), false);
+            return Some(Seen { id, issue, layer, labels, deps, unsure, standing, bytes });
         }
         let labels = self.union(id, copies, LABELS, |raw| &raw.labels, problems);
         let before = problems.len();

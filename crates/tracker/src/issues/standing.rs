@@ -1,6 +1,8 @@
 //! How finished work stands: whether the branch that everybody builds on has it, another branch, or nothing but the
 //! worktree that it was written in. Work that is nowhere any more has to be done again, whatever a file says.
 
+use std::ffi::OsString;
+use std::io;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
@@ -26,6 +28,14 @@ use crate::workspace::DATA;
 
 /// Where it is noted, in the control plane, what was there when work on an issue was begun.
 pub(crate) const STARTED: &str = "started";
+
+/// Where it is noted what was finished under a lease.
+const FINISHED: &str = "finished";
+
+/// The issue that a note with this name is of.
+fn noted(name: &OsString) -> Option<IssueId> {
+    name.to_str()?.strip_suffix(".json").and_then(IssueId::parse)
+}
 
 /// How finished work stands.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, JsonSchema)]
@@ -109,7 +119,7 @@ pub(crate) struct FinishedNote {
 impl FinishedNote {
     /// Where it is.
     pub(crate) fn path(session: &Session, id: IssueId) -> Option<PathBuf> {
-        session.shared_data().map(|shared| shared.join("finished").join(format!("{id}.json")))
+        session.shared_data().map(|shared| shared.join(FINISHED).join(format!("{id}.json")))
     }
 
     /// What is noted of an issue. What cannot be read says nothing.
@@ -152,6 +162,10 @@ pub(super) struct Landing<'a> {
     pub(super) is_tracked: bool,
     /// The claims as somebody saw them who must not ask again.
     pub(super) view: &'a OnceLock<Option<Arc<View>>>,
+    /// Whether somebody asks for all issues: then it is listed which of them something is noted of, rather than asked for
+    /// each.
+    pub(super) is_of_all: bool,
+    noted: OnceLock<Option<Vec<IssueId>>>,
     branches: OnceLock<Vec<Branch>>,
     worktrees: OnceLock<Vec<PathBuf>>,
 }
@@ -168,8 +182,17 @@ impl<'a> Landing<'a> {
         repository: Option<&'a Repository>,
         target: Option<Target>,
     ) -> Self {
-        let (branches, worktrees) = (OnceLock::new(), OnceLock::new());
-        Self { session, repository, target, is_tracked: false, view, branches, worktrees }
+        Self {
+            session,
+            repository,
+            target,
+            is_tracked: false,
+            view,
+            is_of_all: false,
+            noted: OnceLock::new(),
+            branches: OnceLock::new(),
+            worktrees: OnceLock::new(),
+        }
     }
 
     /// How an issue stands whose counting copy this is. `landed` are the tips that have it in this state, at its fence
@@ -209,6 +232,21 @@ impl<'a> Landing<'a> {
         }
     }
 
+    /// What is noted of an issue that was finished.
+    fn note(&self, id: IssueId) -> Option<FinishedNote> {
+        let all = || {
+            let directory = self.session.shared_data()?.join(FINISHED);
+            match self.session.sys().files.list(&directory) {
+                Ok(names) => Some(names.iter().filter_map(noted).collect()),
+                Err(error) if error.kind() == io::ErrorKind::NotFound => Some(Vec::new()),
+                Err(_) => None,
+            }
+        };
+        let known = self.is_of_all.then(|| self.noted.get_or_init(all).as_ref()).flatten();
+        let is_noted = known.is_none_or(|known| known.binary_search(&id).is_ok());
+        if is_noted { FinishedNote::read(self.session, id) } else { None }
+    }
+
     fn has_remote(&self) -> bool {
         self.target.as_ref().is_some_and(|target| target.remote.is_some())
     }
@@ -232,7 +270,7 @@ impl<'a> Landing<'a> {
 
     /// The branch that has the work of an issue whose gates somebody judged elsewhere.
     fn judged_branch(&self, id: IssueId, issue: Finish<'_>) -> Option<String> {
-        let note = FinishedNote::read(self.session, id)?;
+        let note = self.note(id)?;
         let is_this = Some(note.fence) == issue.fence && Some(&*note.fence_log) == issue.fence_log;
         let work = note.work.filter(|_| is_this)?;
         self.branch_at(id, issue, State::Gated, Some(work))
@@ -294,7 +332,7 @@ impl<'a> Landing<'a> {
     /// Whether what a worktree has counts: its lease lives, or was given back. Where nothing is noted, it was written
     /// without a lease or by an earlier version, and counts.
     fn counts(&self, id: IssueId, issue: Finish<'_>) -> bool {
-        let Some(note) = FinishedNote::read(self.session, id) else { return true };
+        let Some(note) = self.note(id) else { return true };
         if Some(note.fence) != issue.fence || Some(&*note.fence_log) != issue.fence_log {
             return true;
         }

@@ -8,7 +8,7 @@ use super::{Claimed, Filter, Item};
 use crate::config::Satisfied;
 use crate::error::{Error, Result};
 use crate::ids::{Handles, IssueId};
-use crate::issues::{Glance, Issues, Priority, Scope, Seen, Standing, State};
+use crate::issues::{Glance, Issues, Priority, Scope, Seen, Sets, Standing, State};
 use crate::writes::{Results, results_of};
 
 /// What a board knows of an issue.
@@ -125,15 +125,39 @@ impl<K: Send> Board<K> {
     /// # Errors
     /// When git stands in the way.
     pub fn load(issues: &Issues<'_>, claimed: Claimed, filter: &Filter, keep: Keep<'_, K>) -> Result<Self> {
+        Self::load_with(issues, claimed, filter, keep, Sets::All)
+    }
+
+    /// As [`Board::load`], for whoever asks only what is to be done: it has neither the labels nor the dependencies of
+    /// issues that are over.
+    ///
+    /// # Errors
+    /// When git stands in the way.
+    pub fn of_open(
+        issues: &Issues<'_>,
+        claimed: Claimed,
+        filter: &Filter,
+        keep: Keep<'_, K>,
+    ) -> Result<Self> {
+        Self::load_with(issues, claimed, filter, keep, Sets::Open)
+    }
+
+    fn load_with(
+        issues: &Issues<'_>,
+        claimed: Claimed,
+        filter: &Filter,
+        keep: Keep<'_, K>,
+        sets: Sets,
+    ) -> Result<Self> {
         let node = |glance: &Glance<'_>| Node::new(glance, &claimed, filter);
         let mut scan = match keep {
-            Keep::Nothing => issues.glance(Scope::All, |glance| Some(node(glance)))?,
-            Keep::Glance(which, keep) => issues.glance(Scope::All, |glance| {
+            Keep::Nothing => issues.glance_with(Scope::All, sets, |glance| Some(node(glance)))?,
+            Keep::Glance(which, keep) => issues.glance_with(Scope::All, sets, |glance| {
                 let mut node = node(glance);
                 node.kept = which.takes(&node).then(|| keep(glance, &claimed));
                 Some(node)
             })?,
-            Keep::Whole(which, keep) => issues.scan(Scope::All, |seen| {
+            Keep::Whole(which, keep) => issues.scan_with(Scope::All, sets, |seen| {
                 let mut node = node(&seen.glance());
                 node.kept = which.takes(&node).then(|| keep(&Item::new(issues, seen, &claimed)));
                 Some(node)
@@ -207,6 +231,13 @@ impl<K: Send> Board<K> {
         let mut nodes: Vec<&Node<K>> = self.nodes.iter().filter(free).collect();
         nodes.sort_by_key(|node| (node.priority, node.id));
         nodes
+    }
+
+    /// How many issues wait for something and are wanted.
+    #[must_use]
+    pub fn count_blocked(&self) -> usize {
+        let open = self.nodes.iter().filter(|node| node.wanted && !node.state.is_over());
+        open.filter(|node| self.is_blocked(node) || !node.gates.is_empty()).count()
     }
 
     /// The issues that wait for something and are wanted, with what they wait for.

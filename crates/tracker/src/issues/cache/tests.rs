@@ -3,12 +3,12 @@
 use holdfast_sys::{Identity, Kind, Stat, Times};
 use proptest::prelude::*;
 
-use super::{Cache, Maker, Signature, Signatures, entry};
+use super::{Cache, Extent, Maker, Origin, Signature, Signatures, entry};
 use crate::ids::IssueId;
 use crate::issues::raw::{Part, Raw};
 use crate::issues::standing::Standing;
 
-const HOME: Identity = Identity { device: 7, inode: 9 };
+const HOME: Origin = Origin { home: Identity { device: 7, inode: 9 }, boot: Some(3) };
 const ID: &str = "01K742SG0000067JZ1WHCK43EQ";
 
 fn looks(changed: i64) -> Signatures {
@@ -52,13 +52,13 @@ fn file() -> Vec<u8> {
 fn it_tells_what_was_written_down() {
     let cache = Cache::read(file(), HOME).unwrap();
     let id = IssueId::parse(ID).unwrap();
-    let found = cache.find(id).unwrap();
-    assert_eq!(found.signatures(), Some(looks(3)));
-    assert_eq!(found.tree(), raw().tree());
-    let issue = found.told().unwrap().standing(Standing::Landed);
+    let found = cache.find(id, &mut 0).unwrap();
+    assert_eq!(found.signatures, looks(3));
+    assert_eq!(Some(found.tree), raw().tree());
+    let issue = found.told(Extent::All).unwrap().standing(Standing::Landed);
     assert_eq!((issue.title, issue.parent, issue.fence), ("a \"b\" é", Some("p"), Some(7)));
     assert_eq!((issue.gates, issue.labels, issue.deps), (vec!["g", "h"], vec![], vec![ID]));
-    assert!(cache.find(IssueId::parse("01K742SG0000067JZ1WHCK43ER").unwrap()).is_none());
+    assert!(cache.find(IssueId::parse("01K742SG0000067JZ1WHCK43ER").unwrap(), &mut 0).is_none());
     // What was kept from one cache to the next is the same.
     let mut maker = Maker::new();
     maker.keep(&found);
@@ -67,8 +67,17 @@ fn it_tells_what_was_written_down() {
 
 #[test]
 fn what_another_directory_had_is_not_believed() {
-    assert!(Cache::read(file(), Identity { inode: 10, ..HOME }).is_none());
-    assert!(Cache::read(file(), Identity { device: 8, ..HOME }).is_none());
+    for home in [Identity { inode: 10, ..HOME.home }, Identity { device: 8, ..HOME.home }] {
+        assert!(Cache::read(file(), Origin { home, ..HOME }).is_none());
+    }
+}
+
+#[test]
+fn what_was_written_down_before_the_machine_was_started_is_not_believed() {
+    assert!(Cache::read(file(), HOME).is_some());
+    for boot in [Some(4), Some(0), None] {
+        assert!(Cache::read(file(), Origin { boot, ..HOME }).is_none());
+    }
 }
 
 #[test]
@@ -126,8 +135,8 @@ proptest! {
         bytes[super::MAGIC.len()..start].copy_from_slice(&hash);
         if let Some(cache) = Cache::read(bytes, HOME) {
             for id in [ID, "01K742SG0000067JZ1WHCK43ER", "00000000000000000000000000"] {
-                if let Some(found) = cache.find(IssueId::parse(id).unwrap()) {
-                    let _ = (found.signatures(), found.tree(), found.told());
+                if let Some(found) = cache.find(IssueId::parse(id).unwrap(), &mut 0) {
+                    let _ = (found.told(Extent::All), found.told(Extent::Issue));
                     Maker::new().keep(&found);
                 }
             }

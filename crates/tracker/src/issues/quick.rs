@@ -1,0 +1,120 @@
+//! Issues that need not be read: all copies of one are the same, and in every directory that has it it is still what is
+//! remembered of it. That is looked at each time; only what the answer rests on, but all of that.
+
+use super::cache::{Entry, Extent};
+use super::glance::Glance;
+use super::layer::Layer;
+use super::layers::{DIRECTORIES, Layers};
+use super::seen::Sets;
+use super::standing::{Standing, Tips};
+use crate::ids::IssueId;
+
+/// Which of the directories have an issue, and in which of them it is still what is remembered.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(super) struct Freshness {
+    has: [bool; DIRECTORIES],
+    fresh: [bool; DIRECTORIES],
+}
+
+impl Freshness {
+    /// Whether a directory has the issue otherwise than it is remembered.
+    pub(super) fn is_stale(self, number: usize) -> bool {
+        let at = |all: [bool; DIRECTORIES]| all.get(number).copied().unwrap_or(false);
+        at(self.has) && !at(self.fresh)
+    }
+}
+
+/// Where somebody who asks for issues in the order of their ids has come to in every layer, and room for names.
+#[derive(Default)]
+pub(super) struct Cursors {
+    listed: [usize; DIRECTORIES],
+    remembered: [usize; DIRECTORIES],
+    head: usize,
+    tips: [usize; 2],
+    path: String,
+}
+
+/// What is remembered of an issue in the directories that have it.
+#[derive(Default)]
+struct Remembered<'l>([Option<Entry<'l>>; DIRECTORIES]);
+
+impl Layers<'_> {
+    /// An issue as far as lists have to know it, without reading it; how it looks where that takes a closer look.
+    pub(super) fn quick<'l>(
+        &'l self,
+        id: IssueId,
+        sets: Sets,
+        cursors: &mut Cursors,
+    ) -> Result<Glance<'l>, Freshness> {
+        let (mut freshness, mut remembered) = (Freshness::default(), Remembered::default());
+        let places = freshness.has.iter_mut().zip(&mut freshness.fresh).zip(&mut remembered.0);
+        let cursor = cursors.listed.iter_mut().zip(&mut cursors.remembered);
+        for (((_, worktree), ((has, fresh), room)), (listed, from)) in
+            self.directories().into_iter().zip(places).zip(cursor)
+        {
+            let Some(worktree) = worktree else { continue };
+            *has = worktree.has(id, listed);
+            let Some(entry) = worktree.remembered(id, from).filter(|_| *has) else { continue };
+            *fresh = worktree.is_fresh(&entry, sets.extent(&entry), &mut cursors.path);
+            *room = Some(entry);
+        }
+        if self.is_gone(id) || freshness.has != freshness.fresh {
+            return Err(freshness);
+        }
+        self.alone(id, &remembered, sets, cursors).ok_or(freshness)
+    }
+
+    /// An issue that is as it is remembered wherever it is; none unless all copies of it are the same.
+    fn alone<'l>(
+        &'l self,
+        id: IssueId,
+        remembered: &Remembered<'l>,
+        sets: Sets,
+        cursors: &mut Cursors,
+    ) -> Option<Glance<'l>> {
+        let places = self.directories().into_iter().zip(&remembered.0);
+        let mut there =
+            places.filter_map(|((layer, worktree), entry)| Some((layer, worktree?, entry.as_ref()?)));
+        let (layer, _, entry) = there.clone().next()?;
+        if there.any(|(_, _, other)| other.tree != entry.tree) {
+            return None;
+        }
+        let head = self.head().and_then(|head| head.next_tree(id, &mut cursors.head));
+        if head.is_some_and(|head| *head != entry.tree) {
+            return None;
+        }
+        let mut tips = Tips::default();
+        for (tip, from) in self.tips.iter().zip(&mut cursors.tips) {
+            match tip.commit.as_ref().map_or(head, |commit| commit.next_tree(id, from)) {
+                Some(there) if *there == entry.tree => tips = tips.and(tip.tips),
+                Some(_) => return None,
+                None => {}
+            }
+        }
+        // What this worktree does not have itself is known from the commit that it is on, if that has it.
+        let layer = if layer != Layer::Local && head.is_some() { Layer::Head } else { layer };
+        let extent = sets.extent(entry);
+        let told = entry.told(extent)?;
+        let standing = self.landing.of(id, told.finish(), layer, tips, tips);
+        if extent == Extent::Issue && standing == Standing::Lost {
+            // It has to be done again, so it matters what it waits for.
+            let mut there = self.directories().into_iter().zip(&remembered.0);
+            let is_fresh = there.all(|((_, worktree), entry)| match (worktree, entry) {
+                (Some(worktree), Some(entry)) => worktree.is_fresh(entry, Extent::All, &mut cursors.path),
+                _ => true,
+            });
+            return entry.told(Extent::All).filter(|_| is_fresh).map(|told| told.standing(standing));
+        }
+        Some(told.standing(standing))
+    }
+}
+
+impl Sets {
+    /// How much of what is remembered of an issue is needed, as long as it does not turn out to be lost.
+    const fn extent(self, entry: &Entry<'_>) -> Extent {
+        match self {
+            Self::Open if entry.state.is_over() => Extent::Issue,
+            Self::Open | Self::All => Extent::All,
+        }
+    }
+}
