@@ -13,7 +13,7 @@ use std::ffi::OsStr;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use holdfast_sys::{Files, Kind, Open, Sys};
+use holdfast_sys::{Files, Handle, Kind, Open, Sys};
 
 use crate::{Error, Result};
 
@@ -105,23 +105,83 @@ pub fn replace_all(
 /// # Errors
 /// When that failed; some may have been replaced then, each of them whole.
 pub fn place_all(sys: &Sys, files: &[(&Path, &[u8])], names: Beside, mode: u32) -> holdfast_sys::Result<()> {
-    let mut written = Vec::new();
-    let mut done = Ok(());
+    stage_all(sys, files, names, mode)?.reveal()
+}
+
+/// Files that are complete and wait beside their places. What is dropped without having been revealed is taken away.
+pub struct Staged<'a> {
+    sys: &'a Sys,
+    /// Where each is, and where it belongs.
+    files: Vec<(PathBuf, PathBuf)>,
+    written: Vec<Box<dyn Handle>>,
+}
+
+/// Writes files beside their places in one directory, durably but for their names.
+///
+/// # Errors
+/// When that failed; nothing is left then.
+pub fn stage_all<'a>(
+    sys: &'a Sys,
+    files: &[(&Path, &[u8])],
+    names: Beside,
+    mode: u32,
+) -> holdfast_sys::Result<Staged<'a>> {
+    let staged = stage_unflushed(sys, files, names, mode)?;
+    staged.flush()?;
+    Ok(staged)
+}
+
+/// Writes files beside their places in one directory, for whoever makes many durable at once before they are revealed.
+///
+/// # Errors
+/// When that failed; nothing is left then.
+pub fn stage_unflushed<'a>(
+    sys: &'a Sys,
+    files: &[(&Path, &[u8])],
+    names: Beside,
+    mode: u32,
+) -> holdfast_sys::Result<Staged<'a>> {
+    let mut staged = Staged { sys, files: Vec::new(), written: Vec::new() };
     for (path, bytes) in files {
-        done = done.and_then(|()| {
-            let beside = names.of(sys, path)?;
-            written.push((beside.clone(), *path));
-            create(sys, &beside, bytes, mode)
-        });
+        let beside = names.of(sys, path)?;
+        staged.files.push((beside.clone(), path.to_path_buf()));
+        let file = sys.files.open(&beside, Open::New { mode })?;
+        file.write_all_at(bytes, 0)?;
+        staged.written.push(file);
     }
-    for (beside, path) in &written {
-        done = done.and_then(|()| sys.files.rename(beside, path));
-        if done.is_err() {
-            // What cannot be removed either is a leftover, and those never block. The first failure is told.
-            let _ = sys.files.remove_file(beside);
+    Ok(staged)
+}
+
+impl Staged<'_> {
+    /// Makes their content durable, one after the other.
+    ///
+    /// # Errors
+    /// When that failed.
+    pub fn flush(&self) -> holdfast_sys::Result<()> {
+        self.written.iter().try_for_each(|file| file.sync())
+    }
+
+    /// Puts them in their places, in their order. After a power loss each is the old file or the new one, whole, and none
+    /// if there was none, until the names are made durable.
+    ///
+    /// # Errors
+    /// When that failed; some may have been replaced then, each of them whole.
+    pub fn reveal(mut self) -> holdfast_sys::Result<()> {
+        while let Some((beside, path)) = self.files.first() {
+            self.sys.files.rename(beside, path)?;
+            self.files.remove(0);
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Staged<'_> {
+    fn drop(&mut self) {
+        for (beside, _) in &self.files {
+            // What cannot be removed is a leftover, and those never block.
+            let _ = self.sys.files.remove_file(beside);
         }
     }
-    done
 }
 
 /// Puts a file with `bytes` at `path` if nothing is there, durably; says whether it did.

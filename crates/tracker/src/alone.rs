@@ -2,8 +2,6 @@
 //! be given the same issue. Whoever looks for something to do is told so, once in a clone; and so is whoever has claims
 //! from before all clones shared theirs.
 
-use holdfast_git::Config as GitConfig;
-
 use crate::claims::{chosen, medium_at};
 use crate::durable;
 use crate::ids::IssueId;
@@ -52,8 +50,8 @@ fn tell_left_behind(session: &Session) {
 
 /// The remote that other clones may have been made of: `origin`, else the first one.
 fn remote(session: &Session) -> Option<String> {
-    let repository = session.repository()?;
-    let config = GitConfig::read(&*session.sys().files, &session.caller.git, Some(repository)).ok()?;
+    session.repository()?;
+    let config = session.git_config().ok()?;
     let name = |key: &[u8]| {
         let name = key.strip_prefix(b"remote.")?.strip_suffix(b".url")?;
         Some(String::from_utf8_lossy(name).into_owned())

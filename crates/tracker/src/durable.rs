@@ -3,7 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use holdfast_store::whole::{self, Beside};
+use holdfast_store::whole::{self, Beside, Staged};
 use holdfast_sys::{Kind, Open, Result, Sys};
 
 /// Puts a file with this content in the place of `path`, durably.
@@ -47,6 +47,24 @@ pub fn replace_all(sys: &Sys, files: &[(PathBuf, &[u8])], mode: u32) -> Result<(
 pub fn place_all(sys: &Sys, files: &[(PathBuf, &[u8])], mode: u32) -> Result<()> {
     let files: Vec<(&Path, &[u8])> = files.iter().map(|(path, content)| (path.as_path(), *content)).collect();
     whole::place_all(sys, &files, Beside::Hidden, mode)
+}
+
+/// Writes files beside their places in one directory, durably but for their names; they are put in their places later.
+///
+/// # Errors
+/// When that failed; nothing is left then.
+pub fn stage_all<'a>(sys: &'a Sys, files: &[(PathBuf, &[u8])], mode: u32) -> Result<Staged<'a>> {
+    let files: Vec<(&Path, &[u8])> = files.iter().map(|(path, content)| (path.as_path(), *content)).collect();
+    whole::stage_all(sys, &files, Beside::Hidden, mode)
+}
+
+/// As [`stage_all`], for whoever makes many files durable at once before they are put in their places.
+///
+/// # Errors
+/// When that failed; nothing is left then.
+pub fn stage_unflushed<'a>(sys: &'a Sys, files: &[(PathBuf, &[u8])], mode: u32) -> Result<Staged<'a>> {
+    let files: Vec<(&Path, &[u8])> = files.iter().map(|(path, content)| (path.as_path(), *content)).collect();
+    whole::stage_unflushed(sys, &files, Beside::Hidden, mode)
 }
 
 /// Puts a file with this content at `path` if nothing is there, durably; says whether it did.

@@ -50,6 +50,22 @@ impl IssueId {
         self.0.get()
     }
 
+    /// This id, in the millisecond after that of another one unless it comes behind it anyway: what is made one after the
+    /// other is offered in that order, however fast it is made.
+    pub(crate) const fn after(self, other: Self) -> Self {
+        if self.bits() > other.bits() {
+            return self;
+        }
+        let next = ((other.bits() >> RANDOM.1) + 1) << RANDOM.1;
+        Self(LeaseId::new(next | self.random()))
+    }
+
+    /// Adds its text to another one.
+    pub(crate) fn push_to(self, text: &mut String) {
+        // Writing to memory cannot fail.
+        let _ = fmt::Write::write_fmt(text, format_args!("{self}"));
+    }
+
     /// The random part of its bits.
     const fn random(self) -> u128 {
         self.0.get() & ((1 << RANDOM.1) - 1)
@@ -192,6 +208,15 @@ mod tests {
 
     const A: &str = "01K8ZZZZZZ0000000000000001";
     const B: &str = "01K8ZZZZZZ0000000000000002";
+
+    #[test]
+    fn what_is_made_later_comes_later_also_within_a_millisecond() {
+        let [a, b] = [A, B].map(|id| IssueId::parse(id).unwrap());
+        assert_eq!(b.after(a), b);
+        let later = a.after(b);
+        assert!(later > b && later.random() == a.random(), "{later}");
+        assert!(b.after(b) > b);
+    }
 
     #[test]
     fn a_beginning_is_completed_or_its_candidates_are_listed() {

@@ -188,7 +188,7 @@ fn write(
     let (mut done, mut told) = (Done::default(), 0);
     for step in order::steps(items, sequence) {
         for some in step.chunks(AT_ONCE) {
-            let mut fresh = Vec::new();
+            let (mut fresh, mut differing) = (Vec::new(), Vec::new());
             for id in some {
                 let (Some(item), Some(standing)) = (items.get(id), standing.get(id)) else { continue };
                 match standing {
@@ -197,13 +197,14 @@ fn write(
                         fresh.push(item.fresh());
                         done.created.push(*id);
                     }
-                    Standing::Differs => {
-                        writer.change(*id, "importing", |draft| item.put(draft))?;
-                        done.updated.push(*id);
-                    }
+                    Standing::Differs => differing.push(*id),
                 }
             }
             writer.make_all(fresh)?;
+            writer.change_all(&differing, "importing", |draft| {
+                items.get(&draft.id()).map_or(Ok(()), |item| item.put(draft))
+            })?;
+            done.updated.extend(differing);
             let so_far = done.created.len() + done.updated.len() + done.unchanged.len();
             if so_far - told >= PROGRESS && so_far < sequence.len() {
                 writer.notice(&Notice::Progress { what: "imported", done: so_far, of: sequence.len() });

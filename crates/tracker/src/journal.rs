@@ -81,8 +81,14 @@ pub fn read(session: &Session, issue: Option<IssueId>) -> Result<Vec<Entry>> {
     if let Some(id) = issue {
         commits(session, id, &mut entries)?;
     }
-    entries.sort();
+    put_in_order(&mut entries);
     Ok(entries)
+}
+
+/// By when it happened. Within a millisecond a claim is given back behind what was done under it.
+fn put_in_order(entries: &mut [Entry]) {
+    let ends = |entry: &Entry| entry.source == Source::Claims && entry.kind == "claim.released";
+    entries.sort_by(|a, b| (&a.at, ends(a), a).cmp(&(&b.at, ends(b), b)));
 }
 
 fn claims(session: &Session) -> Result<Vec<Entry>> {
@@ -185,4 +191,29 @@ fn commits(session: &Session, id: IssueId, entries: &mut Vec<Entry>) -> Result<(
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Entry, Source, put_in_order};
+
+    #[test]
+    fn a_claim_is_given_back_behind_what_was_done_under_it() {
+        let entry = |source, kind: &str| Entry {
+            at: "2026-01-01T00:00:00.000Z".into(),
+            source,
+            kind: kind.into(),
+            by: None,
+            issue_id: None,
+            text: String::new(),
+        };
+        let right = [
+            entry(Source::Claims, "claim.acquired"),
+            entry(Source::Events, "issue.updated"),
+            entry(Source::Claims, "claim.released"),
+        ];
+        let mut entries = [right[2].clone(), right[1].clone(), right[0].clone()];
+        put_in_order(&mut entries);
+        assert_eq!(entries, right);
+    }
 }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use holdfast_git::{ObjectId, Repository};
+use holdfast_git::{Config as GitConfig, ObjectId, Repository};
 use holdfast_kernel::{Holder, Lease, LeaseId, Name, Tags};
 use holdfast_store::{View, liveness};
 use holdfast_sys::{ProcessId, Sys};
@@ -45,6 +45,7 @@ pub struct Session {
     warned: Mutex<BTreeSet<LeaseId>>,
     main_data: OnceLock<Option<PathBuf>>,
     commits: Mutex<BTreeMap<ObjectId, Option<Committed>>>,
+    git_config: OnceLock<GitConfig>,
 }
 
 /// The issues that a commit has, each with the name of its directory, in their order.
@@ -94,6 +95,7 @@ impl Session {
             warned: Mutex::default(),
             main_data: OnceLock::new(),
             commits: Mutex::default(),
+            git_config: OnceLock::new(),
         })
     }
 
@@ -118,6 +120,15 @@ impl Session {
     #[must_use]
     pub const fn config(&self) -> &Config {
         &self.workspace.config
+    }
+
+    /// What is configured for git here.
+    ///
+    /// # Errors
+    /// When that cannot be read.
+    pub(crate) fn git_config(&self) -> Result<&GitConfig> {
+        let (caller, repository) = (&self.caller, self.repository());
+        once(&self.git_config, || Ok(GitConfig::read(&*caller.sys.files, &caller.git, repository)?))
     }
 
     /// The repository; none outside of git.

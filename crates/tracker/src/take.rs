@@ -276,7 +276,7 @@ fn candidates(
     dead: &[LeaseId],
     filter: &Filter,
 ) -> Result<Vec<IssueId>> {
-    let board: Board = Board::load(issues, Claimed::load(session)?.without(dead), filter, Keep::Nothing)?;
+    let board: Board = Board::of_open(issues, Claimed::load(session)?.without(dead), filter, Keep::Nothing)?;
     issues.warn(&board.problems);
     Ok(board.available().iter().map(|node| node.id).collect())
 }

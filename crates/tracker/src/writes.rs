@@ -2,6 +2,7 @@
 //! may, reads the newest copy once nobody else can write, and leaves a valid issue wherever it is cut off.
 //! Nothing else writes into `issues/` or `gates/results/`.
 
+mod change;
 mod copy;
 mod create;
 mod deleted;
@@ -11,6 +12,8 @@ mod events;
 mod files;
 mod graph;
 mod locks;
+mod made;
+mod many;
 mod members;
 mod outbox;
 mod permit;
@@ -30,8 +33,8 @@ pub use draft::{Draft, Finished};
 pub use events::logs as event_logs;
 pub use graph::cycle_through;
 pub use locks::Locks;
+pub use made::pending_events;
 pub use members::{deps_of, labels_of};
-pub use outbox::pending_events;
 pub use redo::complete_changes;
 pub use results::{GateResult, Results, Verdict};
 pub use split::Split;

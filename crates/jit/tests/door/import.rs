@@ -221,6 +221,17 @@ fn notes_are_exported_and_come_back() {
     }
 }
 
+/// Runs a command; gives what it said, and how often it had to wait for the disk.
+fn flushing(bench: &Bench, args: &[&str]) -> (Answer, usize) {
+    let log = bench.root().join("calls");
+    let mut strace = bench.dressed(std::process::Command::new("strace"));
+    strace.args(["-f", "-qq", "-o", log.to_str().unwrap(), "-e", "trace=fsync,fdatasync,syncfs"]);
+    strace.arg(crate::bench::JIT).args(args).env("JIT_AGENT_ID", "agent:a").current_dir(bench.repo());
+    let done = Answer::from(strace.output().unwrap()).ok();
+    let calls = std::fs::read_to_string(&log).unwrap();
+    (done, calls.lines().filter(|line| line.contains("sync")).count())
+}
+
 /// Many issues take a few flushes, not some for each.
 #[test]
 fn many_issues_take_few_flushes() {
@@ -231,23 +242,39 @@ fn many_issues_take_few_flushes() {
     let bench = Bench::new();
     bench.issue("so that everything is there that is made once");
     let lines: String = (0..MANY).map(|number| format!("{{\"title\":\"issue {number}\"}}\n")).collect();
-    let (path, log) = (file(&bench, &lines), bench.root().join("calls"));
-    let mut strace = bench.dressed(std::process::Command::new("strace"));
-    strace.args([
-        "-f",
-        "-qq",
-        "-o",
-        log.to_str().unwrap(),
-        "-e",
-        "trace=fsync,fdatasync,syncfs",
-        crate::bench::JIT,
-    ]);
-    strace.args(["import", &path]).env("JIT_AGENT_ID", "agent:a").current_dir(bench.repo());
-    let done = Answer::from(strace.output().unwrap()).ok();
+    let path = file(&bench, &lines);
+    let (done, flushes) = flushing(&bench, &["import", &path]);
     assert!(done.stdout.starts_with("600 created"), "{done}");
-    let flushes = std::fs::read_to_string(&log).unwrap().lines().filter(|line| line.contains("sync")).count();
-    println!("{flushes} flushes for {MANY} issues");
     assert!(flushes < 40, "{flushes} flushes");
     let again = bench.jit(&["import", &path]).ok();
     assert!(again.stdout.contains("0 created, 0 updated, 600 unchanged"), "{again}");
+    // A change of many takes few, too.
+    bench.jit(&["config", "set", "worktree.enforce_leases", "off"]).ok();
+    let names = std::fs::read_dir(bench.repo().join(".jit/issues")).unwrap();
+    let ids: Vec<String> = names.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    let ids = ids.iter().take(200).map(String::as_str);
+    let update: Vec<&str> = ["issue", "update", "--priority", "high"].into_iter().chain(ids).collect();
+    let (done, flushes) = flushing(&bench, &update);
+    assert_eq!(done.stdout.lines().filter(|line| line.starts_with("updated")).count(), 200, "{done}");
+    assert!(flushes < 60, "{flushes} flushes");
+}
+
+/// The file, the directory that all issues are in, the event.
+#[test]
+fn one_issue_takes_three_flushes() {
+    if !holdfast_trial::has("strace") {
+        return;
+    }
+    let bench = Bench::new();
+    bench.issue("so that everything is there that is made once");
+    let (done, flushes) = flushing(&bench, &["issue", "create", "--title", "one more"]);
+    assert_eq!(flushes, 3, "{done}");
+    let events = bench.jit(&["log", "--json"]).ok();
+    assert_eq!(events.stdout.matches("one more").count(), 1, "{events}");
+    let names = |at: &std::path::Path| -> Vec<_> {
+        std::fs::read_dir(at).unwrap().map(|entry| entry.unwrap().path()).collect()
+    };
+    for issue in names(&bench.repo().join(".jit/issues")) {
+        assert_eq!(names(&issue), [issue.join("issue.json")], "nothing else is left");
+    }
 }

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use holdfast_sys::sim::{Choice, Choices, Config, Fault, Faults, Moment, Odds, Random};
+use holdfast_sys::sim::{Choice, Choices, Config, Fault, Faults, Moment, NameOrder, Odds, Random};
 use holdfast_trial::share;
 use serde_json::Value;
 
@@ -38,11 +38,11 @@ impl Choices for Strike {
 const STRIKES: [Choice; 4] =
     [Choice::Kill, Choice::PowerLoss, Choice::Fault(Fault::Eio), Choice::Fault(Fault::Enospc)];
 
-fn stage(what: Choice, nth: u64) -> Stage {
+fn stage(what: Choice, nth: u64, names: NameOrder) -> Stage {
     let armed = Arc::new(AtomicBool::new(false));
     let once = Odds::new(0, 1);
     let faults = Faults { kill: once, power_loss: once, eio: once, enospc: once, ..Faults::NONE };
-    let config = Config { faults, lose_ppm: 500_000, ..Config::default() };
+    let config = Config { faults, lose_ppm: 500_000, names, ..Config::default() };
     let strike = Strike { what, countdown: nth, armed: Arc::clone(&armed), fate: Random::new(nth) };
     Stage::new(config, strike, armed)
 }
@@ -57,10 +57,21 @@ pub(crate) fn cut(before: fn(&mut Stage), args: &[&str], after: fn(&mut Stage, T
 
 /// As [`cut`], for somebody else than Anna.
 pub(crate) fn cut_of(who: Agent, before: fn(&mut Stage), args: &[&str], after: fn(&mut Stage, Told)) {
+    cut_in(NameOrder::PerDirectory, who, before, args, after);
+}
+
+/// As [`cut`], where names of one directory survive the power in their order, and where each does so on its own.
+pub(crate) fn cut_in_any_order(before: fn(&mut Stage), args: &[&str], after: fn(&mut Stage, Told)) {
+    for names in [NameOrder::PerDirectory, NameOrder::PerName] {
+        cut_in(names, ANNA, before, args, after);
+    }
+}
+
+fn cut_in(names: NameOrder, who: Agent, before: fn(&mut Stage), args: &[&str], after: fn(&mut Stage, Told)) {
     for what in STRIKES {
         let mut cuts = 0;
         for nth in share(SHARE) {
-            let mut stage = stage(what, nth);
+            let mut stage = stage(what, nth, names);
             before(&mut stage);
             let (struck, told) = stage.struck(who, args);
             if !struck {

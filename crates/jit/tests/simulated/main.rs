@@ -5,6 +5,7 @@
 
 mod cuts;
 mod keepers;
+mod lists;
 mod parts;
 mod races;
 mod ready;

@@ -9,6 +9,7 @@ use holdfast_jit::context::Context;
 use holdfast_jit::vars::Vars;
 use holdfast_kernel::Millis;
 use holdfast_sys::sim::{Choice, Choices, Config, End, Moment, Process, Random, World};
+use holdfast_tracker::Session;
 use serde_json::Value;
 
 /// The issue that everybody is after.
@@ -124,6 +125,34 @@ impl Stage {
         told.iter().map(|told| told.lock().unwrap_or_else(PoisonError::into_inner).take()).collect()
     }
 
+    /// Has people ask without a command, at once, while nothing goes wrong or while something may.
+    pub(crate) fn ask<T: Send + 'static>(
+        &mut self,
+        armed: bool,
+        all: Vec<(Agent, Question<T>)>,
+    ) -> Vec<Option<T>> {
+        self.armed.store(armed, Ordering::SeqCst);
+        let told: Vec<_> = all.iter().map(|_| Arc::new(Mutex::new(None))).collect();
+        let mut processes = Vec::new();
+        for ((agent, ask), tell) in all.into_iter().zip(told.iter().map(Arc::clone)) {
+            processes.push(Process::new(agent.id, 0, move |sys| {
+                let session = Session::open(&context(sys, agent).caller);
+                let heard = session.map(|session| ask(&session));
+                *tell.lock().unwrap_or_else(PoisonError::into_inner) = heard.ok();
+            }));
+        }
+        let epoch = self.world.run(processes);
+        self.armed.store(false, Ordering::SeqCst);
+        assert_eq!(epoch.panics().collect::<Vec<_>>(), Vec::<&str>::new());
+        assert!(matches!(epoch.end, End::Done | End::PowerLoss), "{:?}", epoch.end);
+        told.iter().map(|told| told.lock().unwrap_or_else(PoisonError::into_inner).take()).collect()
+    }
+
+    /// Whether there is a file.
+    pub(crate) fn has(&self, path: &str) -> bool {
+        self.world.read_file(path).is_some()
+    }
+
     /// Lets time go by.
     pub(crate) fn sleep(&mut self, span: Millis) {
         self.armed.store(false, Ordering::SeqCst);
@@ -165,12 +194,10 @@ impl Stage {
     }
 }
 
-/// What one run of the program would print as JSON, or its exit code.
-fn run(sys: holdfast_sys::Sys, agent: Agent, args: &[String]) -> Result<Value, i32> {
-    let own = || sys.processes.me().map(|me| me.pid.to_string()).unwrap_or_default();
-    let word = |word: &String| if word == ME { own() } else { word.clone() };
-    let words = ["jit", "--quiet"].into_iter().map(str::to_owned).chain(args.iter().map(word));
-    let Cli { command, .. } = <Cli as clap::Parser>::try_parse_from(words).unwrap();
+/// What somebody asks who has opened a session.
+pub(crate) type Question<T> = Box<dyn FnOnce(&Session) -> T + Send>;
+
+fn context(sys: holdfast_sys::Sys, agent: Agent) -> Context {
     let vars = Vars {
         set: |_| None,
         user: 1000,
@@ -180,7 +207,16 @@ fn run(sys: holdfast_sys::Sys, agent: Agent, args: &[String]) -> Result<Value, i
         directory: Ok(agent.at.into()),
     };
     let global = Global { json: true, agent_id: Some(agent.id.to_owned()), ..Global::default() };
-    let context = Context::new(sys, &global, vars).unwrap();
+    Context::new(sys, &global, vars).unwrap()
+}
+
+/// What one run of the program would print as JSON, or its exit code.
+fn run(sys: holdfast_sys::Sys, agent: Agent, args: &[String]) -> Result<Value, i32> {
+    let own = || sys.processes.me().map(|me| me.pid.to_string()).unwrap_or_default();
+    let word = |word: &String| if word == ME { own() } else { word.clone() };
+    let words = ["jit", "--quiet"].into_iter().map(str::to_owned).chain(args.iter().map(word));
+    let Cli { command, .. } = <Cli as clap::Parser>::try_parse_from(words).unwrap();
+    let context = context(sys, agent);
     match commands::run(&context, command) {
         Ok(report) => Ok(report.document()),
         Err(error) => {

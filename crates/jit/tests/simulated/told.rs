@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-use crate::cuts::{cut, cut_of, held};
+use crate::cuts::{cut, cut_in_any_order, cut_of, held};
 use crate::stage::{ANNA, Agent, BERTA, ISSUE, OTHER, Stage, Told};
 
 /// The events of both worktrees.
@@ -72,10 +72,40 @@ fn whoever_takes_over_tells_what_the_one_before_did_not_live_to_tell() {
     });
 }
 
+const SEVERAL: [&str; 8] = ["issue", "update", ISSUE, OTHER, "--title", "new", "--label", "ui"];
+
+/// Several at once: each is changed whole or not at all, none is told of that was not, and all are once it was said so.
+#[test]
+fn updates_of_several_are_told_as_far_as_they_came() {
+    fn both_held(stage: &mut Stage) {
+        stage.quietly(ANNA, &["claim", "acquire", ISSUE, OTHER]).unwrap();
+    }
+    cut_in_any_order(both_held, &SEVERAL, |stage, told| {
+        for id in [ISSUE, OTHER] {
+            stage.quietly(ANNA, &["label", "add", id, "later"]).unwrap();
+            let after = shown(stage, ANNA, id).unwrap();
+            let is_new = after["title"] == "new";
+            assert_eq!(after["labels"].as_array().unwrap().contains(&json!("ui")), is_new, "{after}");
+            assert!(is_new || !matches!(told, Some(Ok(_))), "it was told and is gone: {after}");
+            let events = events(stage);
+            let ours = events.iter().filter(|event| event["payload"]["issue_id"] == id);
+            let changes: Vec<&Value> = ours.map(|event| &event["payload"]["changes"]).collect();
+            let titles = changes.iter().filter(|changes| changes["title"]["to"] == "new").count();
+            let labels = changes.iter().filter(|changes| changes["labels"]["added"] == json!(["ui"])).count();
+            assert_eq!((titles, labels), (usize::from(is_new), usize::from(is_new)), "{after} {changes:?}");
+        }
+        // Whoever types it again has both.
+        stage.quietly(ANNA, &SEVERAL).unwrap();
+        for id in [ISSUE, OTHER] {
+            assert_eq!(shown(stage, ANNA, id).unwrap()["title"], "new");
+        }
+    });
+}
+
 #[test]
 fn an_issue_that_was_made_is_told_of() {
     let args = ["issue", "create", "--title", "fresh", "--label", "a", "--depends-on", ISSUE];
-    cut(
+    cut_in_any_order(
         |_| (),
         &args,
         |stage, _| {

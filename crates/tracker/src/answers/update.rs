@@ -8,8 +8,12 @@ use super::show::Whole;
 use crate::error::{Error, Result};
 use crate::ids::IssueId;
 use crate::issues::{Issues, Priority, State, typed as word};
+use crate::notice::Notice;
 use crate::session::Session;
 use crate::writes::{self, Changed, Draft, Writer};
+
+/// After how many issues somebody who waits is told.
+const AT_ONCE: usize = 256;
 
 /// What became of a change, as one JSON object: one issue, or several.
 #[derive(Serialize, JsonSchema)]
@@ -105,10 +109,15 @@ pub fn update(session: &Session, ids: &[String], change: &Change) -> Result<Upda
     if ids.len() > 1 {
         ids.iter().try_for_each(|id| writer.may(*id, "updating"))?;
     }
-    let changed: Vec<Changed<()>> = ids
-        .iter()
-        .map(|id| writer.change(*id, "updating", |draft| update.apply(draft)))
-        .collect::<Result<_>>()?;
+    let mut changed: Vec<Changed<()>> = Vec::with_capacity(ids.len());
+    // Whether one may have a state can depend on the one before it.
+    let at_once = if update.state.is_some() { 1 } else { AT_ONCE };
+    for some in ids.chunks(at_once) {
+        changed.extend(writer.change_all(some, "updating", |draft| update.apply(draft))?);
+        if changed.len().is_multiple_of(AT_ONCE) && changed.len() < ids.len() {
+            writer.notice(&Notice::Progress { what: "updated", done: changed.len(), of: ids.len() });
+        }
+    }
     Ok(Updated { document: document(&writer.issues, &changed), changed, state: update.state })
 }
 

@@ -23,6 +23,14 @@ use crate::times::rfc3339;
 /// The tag of a lease that says how long others wait once its keeper is gone, in seconds, if not as configured.
 const GRACE: &str = "keeper_grace";
 
+/// What it says of a keeper that ends last of all that works under the lease.
+const NO_GRACE: &str = "0";
+
+/// How often and how far apart it is looked whether a keeper that is about to end has: ten seconds, on a machine where
+/// nothing else gets its turn.
+const LOOKS: usize = 2_000;
+const AGAIN: Millis = Millis::new(5);
+
 /// More than a note can be.
 const LONGEST: usize = 1 << 12;
 
@@ -62,8 +70,21 @@ pub fn find(sys: &Sys, what: &'static str, text: &str) -> Result<ProcessId> {
 /// These tags, and that others need not wait once the keeper is gone: it ends last of all that works under the lease.
 #[must_use]
 pub fn without_grace(tags: Tags) -> Tags {
-    let with = Text::new("0").ok().and_then(|zero| tags.clone().with(GRACE, zero).ok());
+    let with = Text::new(NO_GRACE).ok().and_then(|zero| tags.clone().with(GRACE, zero).ok());
     with.unwrap_or(tags)
+}
+
+/// Whether the keeper of a lease is known to be gone. One that stood for a run is given a moment for it: it lets go of its
+/// worktree as it ends, and whoever comes next there may be faster than that.
+#[must_use]
+pub fn is_through(sys: &Sys, lease: &Lease) -> bool {
+    let stood_for_run = lease.tags.get(GRACE).is_some_and(|secs| secs.as_str() == NO_GRACE);
+    let looks = if stood_for_run { LOOKS } else { 0 };
+    is_gone(sys, lease)
+        || (0..looks).any(|_| {
+            sys.clock.sleep(AGAIN);
+            is_gone(sys, lease)
+        })
 }
 
 /// Whether the keeper of a lease is known to be gone.

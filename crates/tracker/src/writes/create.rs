@@ -4,13 +4,13 @@
 use std::path::{Path, PathBuf};
 
 use holdfast_sys::{LockMode, Open, Sys};
-use serde_json::json;
 
 use super::deleted;
 use super::draft::Draft;
-use super::events::{Event, Witness};
+use super::events::{Event, Happened, QueuedEvent};
 use super::files::{Content, Place};
 use super::locks::{GRAPH, Locks};
+use super::made::{self, Mark};
 use super::members::Members;
 use super::results::Results;
 use super::writer::Writer;
@@ -64,19 +64,22 @@ impl Writer<'_> {
     pub(crate) fn make(&self, fresh: Fresh) -> Result<Draft> {
         let sys = self.session.sys();
         let now = rfc3339(&sys.clock.now()?);
+        let is_plain = self.is_plain(&fresh);
         let draft = self.draft(fresh, &now)?;
         let id = draft.id();
         let data = self.session.own_data()?;
-        let content = content(&draft);
-        // Nobody else has this id; the lock is for what is noted beside it.
+        // Nobody else has this id; the lock is for whoever sees it before its event is logged.
         let mut lock = self.locks.issue(id)?;
         let _section = lock.enter(sys, LockMode::Exclusive)?;
+        if is_plain && self.make_marked(&draft, &now)? {
+            return Ok(draft);
+        }
         self.logged(&Locks::of(id), vec![created(&draft)], None, &now, || {
             // What was deleted elsewhere may still lie here, where nobody sees it.
             if self.session.shared_data().is_some_and(|shared| deleted::is_marked(sys, shared, id)) {
                 Place::new(sys, &data, id).remove()?;
             }
-            if !Place::new(sys, &data, id).create(&content)? {
+            if !Place::new(sys, &data, id).create(&content(&draft), None)? {
                 return Err(WriteError::Exists(id.to_string()).into());
             }
             // Only now: what is handed over is seen, and whoever sees it may ask for it here.
@@ -85,6 +88,21 @@ impl Writer<'_> {
             self.session.shared_data().map_or(Ok(()), |shared| deleted::unmark(sys, shared, id))
         })?;
         Ok(draft)
+    }
+
+    /// Makes an issue that is nothing but its own files, with a mark that says what is to be logged of it; false if no
+    /// name can say that.
+    fn make_marked(&self, draft: &Draft, now: &str) -> Result<bool> {
+        let (sys, data, id) = (self.session.sys(), self.session.own_data()?, draft.id());
+        let (event, actor) = (QueuedEvent::new(sys, created(draft))?, self.actor(None));
+        let Some(mark) = Mark::new(&event, now, &actor).name() else { return Ok(false) };
+        if !Place::new(sys, &data, id).create(&content(draft), Some(&mark))? {
+            return Err(WriteError::Exists(id.to_string()).into());
+        }
+        self.outbox().append(&[Happened { events: &[event], actor: &actor, at: now }])?;
+        // One that stays is found out by its id, which the log has.
+        let _ = sys.files.remove_file(&data.join("issues").join(id.to_string()).join(mark));
+        Ok(true)
     }
 
     fn draft(&self, fresh: Fresh, now: &str) -> Result<Draft> {
@@ -101,6 +119,7 @@ impl Writer<'_> {
         }
         draft.fresh = true;
         self.settle(&mut draft)?;
+        content(&draft).check(id)?;
         Ok(draft)
     }
 
@@ -108,7 +127,7 @@ impl Writer<'_> {
     /// graph, beside which their events are queued.
     pub(crate) fn make_all(&self, all: Vec<Fresh>) -> Result<()> {
         let (many, single): (Vec<Fresh>, Vec<Fresh>) =
-            all.into_iter().partition(|fresh| self.can_be_one_of_many(fresh));
+            all.into_iter().partition(|fresh| self.is_plain(fresh));
         single.into_iter().try_for_each(|fresh| self.make(fresh).map(drop))?;
         if many.is_empty() {
             return Ok(());
@@ -125,8 +144,9 @@ impl Writer<'_> {
         self.outbox().settle(GRAPH).map(drop)
     }
 
-    /// What was judged or deleted elsewhere, and what a linked worktree has to hand over, takes more than its own files.
-    fn can_be_one_of_many(&self, fresh: &Fresh) -> bool {
+    /// Whether an issue is made of its own files alone. What was judged or deleted elsewhere takes more, and so does what
+    /// a linked worktree has to hand over.
+    fn is_plain(&self, fresh: &Fresh) -> bool {
         let (sys, data) = (self.session.sys(), self.session.own_data().ok());
         let is_marked = |id| {
             let places = data.iter().map(PathBuf::as_path).chain(self.session.shared_data());
@@ -195,16 +215,5 @@ fn content(draft: &Draft) -> Content {
 }
 
 fn created(draft: &Draft) -> Event {
-    let issue = draft.issue();
-    let more = json!({
-        "title": issue.title,
-        "type": issue.kind,
-        "state": issue.state,
-        "priority": issue.priority,
-        "labels": draft.labels(),
-        "depends_on": draft.dependencies(),
-        "gates": issue.gates,
-    });
-    let witness = Witness::is(format!("issues/{}/issue.json", issue.id), &issue.bytes());
-    Event::about("issue.created", &issue.id, more, vec![witness])
+    made::created(draft.issue(), &draft.labels(), &draft.dependencies())
 }

@@ -110,7 +110,7 @@ impl Writer<'_> {
                 vec![deleted::witness(id, &now), Witness::gone(format!("issues/{id}/issue.json"))];
             let title = json!({ "title": title });
             let event = Event::about("issue.deleted", &id.to_string(), title, witnesses);
-            self.logged(&Locks::of(id), vec![event], held, &now, || {
+            self.logged(&Locks::of(id), vec![event], held.map(|held| held.lease().id), &now, || {
                 // The mark of all worktrees comes first: from then on nobody is granted the issue.
                 if let Some(shared) = self.session.shared_data() {
                     deleted::mark(sys, shared, id, &now, self.locks.access().places())?;

@@ -3,7 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use holdfast_store::Held;
+use holdfast_kernel::Fence;
+use holdfast_store::CounterId;
 use holdfast_sys::Sys;
 use serde_json::{Map, Value, json};
 
@@ -219,7 +220,7 @@ impl Draft {
 
     /// Notes when and under which lease it was changed. Sets say so line by line: if only they differ, the
     /// issue's own file stays as it is, so that two branches that label one issue merge without a conflict.
-    pub(super) fn stamp(&mut self, held: Option<&Held<'_>>) {
+    pub(super) fn stamp(&mut self, grant: Option<(Fence, CounterId)>) {
         if self.issue == self.before && self.results == self.results_before {
             return;
         }
@@ -227,9 +228,9 @@ impl Draft {
             self.issue.reopened.insert(self.before.updated_at.clone());
         }
         self.issue.updated_at = times::after(&self.before.updated_at, &self.at);
-        if let Some(held) = held {
-            self.issue.fence = Some(held.lease().fence.get());
-            self.issue.fence_log = Some(held.counter().to_string());
+        if let Some((fence, counter)) = grant {
+            self.issue.fence = Some(fence.get());
+            self.issue.fence_log = Some(counter.to_string());
         }
     }
 

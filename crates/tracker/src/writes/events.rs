@@ -60,6 +60,13 @@ pub(super) struct Actor {
     pub(super) lease_id: Option<String>,
 }
 
+/// Events of one change.
+pub(super) struct Happened<'a> {
+    pub(super) events: &'a [QueuedEvent],
+    pub(super) actor: &'a Actor,
+    pub(super) at: &'a str,
+}
+
 #[derive(Serialize)]
 struct Envelope<'a> {
     schema_version: u32,
@@ -167,8 +174,8 @@ pub(super) struct EventLog<'a> {
 
 impl EventLog<'_> {
     /// Appends events, durably.
-    pub(super) fn append(&self, events: &[QueuedEvent], actor: &Actor, at: &str) -> Result<()> {
-        if events.is_empty() {
+    pub(super) fn append(&self, happened: &[Happened<'_>]) -> Result<()> {
+        if happened.iter().all(|happened| happened.events.is_empty()) {
             return Ok(());
         }
         let name = self.worktree.replace(':', "-");
@@ -181,9 +188,10 @@ impl EventLog<'_> {
         let mut end = End::find(&*file)?;
         end.sequence = end.sequence.max(before);
         let mut text = end.mend;
-        for (number, event) in (end.sequence + 1..).zip(events) {
+        let events = happened.iter().flat_map(|it| it.events.iter().map(move |event| (it, event)));
+        for (number, (it, event)) in (end.sequence + 1..).zip(events) {
             let number = self.style.enable_sequences.then_some(number);
-            text.extend(self.line(event, actor, at, number));
+            text.extend(self.line(event, it.actor, it.at, number));
         }
         if end.length < file.stat()?.len {
             file.truncate(end.length)?;

@@ -11,6 +11,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use holdfast_store::whole::Staged;
 use holdfast_sys::{Kind, Open, Sys};
 
 use super::copy::Local;
@@ -20,6 +21,7 @@ use crate::control::Access;
 use crate::durable;
 use crate::error::{Error, Result, WriteError};
 use crate::ids::IssueId;
+use crate::issues::LONGEST;
 
 /// What an issue's files shall hold; none is left as it is.
 #[derive(Default)]
@@ -29,6 +31,21 @@ pub(super) struct Content {
     pub(super) deps: Vec<u8>,
     /// The judgements of its gates, by gate.
     pub(super) results: BTreeMap<String, Vec<u8>>,
+}
+
+impl Content {
+    /// Refuses what nobody could read any more: an issue with a file that is too long can be changed by nobody.
+    pub(super) fn check(&self, id: IssueId) -> Result<()> {
+        let issue = self.issue.as_deref().unwrap_or_default();
+        let files = [("issue.json", issue), (LABELS, &self.labels), (DEPS, &self.deps)];
+        match files.into_iter().find(|(_, bytes)| bytes.len() > LONGEST) {
+            None => Ok(()),
+            Some((name, _)) => {
+                let why = format!("it would be longer than {} MiB", LONGEST >> 20);
+                Err(Error::BadFile { path: PathBuf::from(format!("issues/{id}/{name}")), why })
+            }
+        }
+    }
 }
 
 /// The place of one issue's files.
@@ -70,14 +87,7 @@ impl<'a> Place<'a> {
     fn put(&self, content: &Content, local: &Local, flushes_names: bool) -> Result<()> {
         let home = self.issues()?.join(self.id.to_string());
         self.write_results(&content.results, local)?;
-        let mut files = Vec::new();
-        if content.labels != local.labels {
-            files.push((home.join(LABELS), content.labels.as_slice()));
-        }
-        if content.deps != local.deps {
-            files.push((home.join(DEPS), content.deps.as_slice()));
-        }
-        files.extend(content.issue.as_deref().map(|bytes| (home.join("issue.json"), bytes)));
+        let files = differing(&home, content, local);
         if files.is_empty() {
             return Ok(());
         }
@@ -92,16 +102,41 @@ impl<'a> Place<'a> {
         Ok(durable::place_all(self.sys, &files, self.file_mode)?)
     }
 
-    /// Makes an issue that is not there yet; false if something has its name.
-    pub(super) fn create(&self, content: &Content) -> Result<bool> {
+    /// Writes what differs from what is there beside its place, where nobody sees it before it is revealed; the judgements
+    /// of its gates must not differ. None if nothing differs.
+    pub(super) fn stage(&self, content: &Content, local: &Local) -> Result<Option<Staged<'a>>> {
+        let home = self.issues()?.join(self.id.to_string());
+        let files = differing(&home, content, local);
+        if files.is_empty() {
+            return Ok(None);
+        }
+        durable::make_dirs(self.sys, &home, self.directory_mode)?;
+        Ok(Some(durable::stage_all(self.sys, &files, self.file_mode)?))
+    }
+
+    /// As [`Self::stage`], for whoever makes many changes durable at once before they are revealed.
+    pub(super) fn stage_unflushed(&self, content: &Content, local: &Local) -> Result<Staged<'a>> {
+        let home = self.issues()?.join(self.id.to_string());
+        durable::make_dirs(self.sys, &home, self.directory_mode)?;
+        Ok(durable::stage_unflushed(self.sys, &differing(&home, content, local), self.file_mode)?)
+    }
+
+    /// Makes the names durable of what was revealed.
+    pub(super) fn flush_names(&self) -> Result<()> {
+        Ok(self.sys.files.sync_dir(&self.data.join("issues").join(self.id.to_string()))?)
+    }
+
+    /// Makes an issue that is not there yet, with an empty file of this name in its directory if one is given; false if
+    /// something has its name.
+    pub(super) fn create(&self, content: &Content, mark: Option<&str>) -> Result<bool> {
         let issues = self.issues()?;
         if self.sys.files.stat(&issues.join(self.id.to_string())).is_ok() {
             return Ok(false);
         }
         self.write_results(&content.results, &Local::default())?;
-        let building = self.hidden(&issues)?;
+        let mut building = self.hidden(&issues)?;
         let built = self
-            .build(&building, content, true)
+            .gather(&issues, &mut building, content, mark)
             .and_then(|()| Ok(self.sys.files.rename_new(&building, &issues.join(self.id.to_string()))?));
         match built {
             Ok(()) => {
@@ -119,29 +154,56 @@ impl<'a> Place<'a> {
         }
     }
 
-    /// Builds an issue, durably if that is wanted, but for the name of the directory that it is built in: that one it will
-    /// lose.
-    fn build(&self, building: &Path, content: &Content, lasting: bool) -> Result<()> {
-        self.sys.files.create_dir(building, self.directory_mode)?;
-        for (path, bytes) in self.fresh(building, content)? {
-            let file = self.sys.files.open(&path, Open::New { mode: self.file_mode })?;
-            file.write_all_at(bytes, 0)?;
-            if lasting {
-                file.sync()?;
-            }
+    /// Builds an issue so that one flush, of the directory of all issues, is for all of its names. Each file is written
+    /// there and moved into the new directory: a move is one step, so what makes it durable on one side does so on the
+    /// other. The new directory then takes the name that the file had. Steps that concern one name are kept or lost
+    /// in their order, so whoever finds the directory under the last of its names finds all files in it.
+    fn gather(
+        &self,
+        issues: &Path,
+        building: &mut PathBuf,
+        content: &Content,
+        mark: Option<&str>,
+    ) -> Result<()> {
+        let files = &self.sys.files;
+        files.create_dir(building, self.directory_mode)?;
+        let mark = mark.map(|name| (name, [].as_slice()));
+        for (name, bytes) in mark.into_iter().chain(self.fresh(content)?) {
+            let beside = self.hidden(issues)?;
+            let moved = || {
+                let file = files.open(&beside, Open::New { mode: self.file_mode })?;
+                if !bytes.is_empty() {
+                    file.write_all_at(bytes, 0)?;
+                    file.sync()?;
+                }
+                files.rename(&beside, &building.join(name))
+            };
+            moved().inspect_err(|_| drop(files.remove_file(&beside)))?;
+            files.rename(building, &beside)?;
+            *building = beside;
         }
-        if lasting { Ok(self.sys.files.sync_dir(building)?) } else { Ok(()) }
+        Ok(())
     }
 
-    /// The files of an issue that is made, in the directory that it is built in.
-    fn fresh<'c>(&self, building: &Path, content: &'c Content) -> Result<Vec<(PathBuf, &'c [u8])>> {
+    /// Builds an issue without making anything of it durable.
+    fn build(&self, building: &Path, content: &Content) -> Result<()> {
+        self.sys.files.create_dir(building, self.directory_mode)?;
+        for (name, bytes) in self.fresh(content)? {
+            let file = self.sys.files.open(&building.join(name), Open::New { mode: self.file_mode })?;
+            file.write_all_at(bytes, 0)?;
+        }
+        Ok(())
+    }
+
+    /// The files of an issue that is made.
+    fn fresh<'c>(&self, content: &'c Content) -> Result<Vec<(&'static str, &'c [u8])>> {
         let Some(issue) = &content.issue else {
             return Err(Error::Internal(format!("{} was to be made without its own file", self.id)));
         };
-        let mut files = vec![(building.join("issue.json"), issue.as_slice())];
+        let mut files = vec![("issue.json", issue.as_slice())];
         for (name, bytes) in [(LABELS, &content.labels), (DEPS, &content.deps)] {
             if !bytes.is_empty() {
-                files.push((building.join(name), bytes.as_slice()));
+                files.push((name, bytes.as_slice()));
             }
         }
         Ok(files)
@@ -151,7 +213,7 @@ impl<'a> Place<'a> {
     /// before all of them are flushed, and only then does it [get its name](Self::reveal).
     pub(super) fn build_unseen(&self, content: &Content) -> Result<PathBuf> {
         let building = self.hidden(&self.issues()?)?;
-        self.build(&building, content, false)?;
+        self.build(&building, content)?;
         Ok(building)
     }
 
@@ -257,3 +319,20 @@ impl<'a> Place<'a> {
         let _ = self.sys.files.remove_dir(directory);
     }
 }
+
+/// The files of an issue that shall hold something else than they do, with what that is.
+fn differing<'c>(home: &Path, content: &'c Content, local: &Local) -> Vec<(PathBuf, &'c [u8])> {
+    let mut files = Vec::new();
+    for (name, wanted, known) in
+        [(LABELS, &content.labels, &local.labels), (DEPS, &content.deps, &local.deps)]
+    {
+        if wanted != known {
+            files.push((home.join(name), wanted.as_slice()));
+        }
+    }
+    files.extend(content.issue.as_deref().map(|bytes| (home.join("issue.json"), bytes)));
+    files
+}
+
+#[cfg(test)]
+mod tests;

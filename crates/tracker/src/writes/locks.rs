@@ -47,6 +47,12 @@ impl Locks {
         self.guard(&format!("{}.lock", Self::of(id)))
     }
 
+    /// As [`Locks::issue`], for somebody who only looks; none if nobody has written under it yet.
+    pub(super) fn existing(&self, id: IssueId) -> Result<Option<Guard>> {
+        let path = self.directory.join(format!("{}.lock", Self::of(id)));
+        Ok(Guard::open_existing(&self.sys, &path, self.access.file())?)
+    }
+
     /// What the lock of one issue is called.
     pub(super) fn of(id: IssueId) -> String {
         format!("issue-{}", id.to_string().get(24..).unwrap_or_default())

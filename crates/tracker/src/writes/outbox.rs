@@ -7,11 +7,11 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use holdfast_sys::{Guard, LockMode, Open, Sys};
+use holdfast_sys::{Guard, Handle, LockMode, Open, Sys};
 use memchr::memmem;
 use serde::{Deserialize, Serialize};
 
-use super::events::{Actor, Event, EventLog, QueuedEvent, logs, whole};
+use super::events::{Actor, Event, EventLog, Happened, QueuedEvent, logs, whole};
 use super::locks::Locks;
 use crate::durable;
 use crate::error::Result;
@@ -41,6 +41,15 @@ struct Note {
     events: Vec<QueuedEvent>,
 }
 
+/// Events in an outbox, of a change that is about to be made.
+pub(super) struct Queued {
+    path: PathBuf,
+    note: Note,
+    file: Box<dyn Handle>,
+    /// Whether its file had no content before, and so perhaps no name that lasts.
+    is_fresh: bool,
+}
+
 /// The outboxes of a session, one beside each lock.
 pub(super) struct Outbox<'a> {
     pub(super) session: &'a Session,
@@ -59,9 +68,19 @@ pub(super) struct Change<'a> {
 impl Outbox<'_> {
     /// Makes a change and logs its events. If the change fails, they stay queued: some of it may have been made.
     pub(super) fn log<T>(&self, change: Change<'_>, make: impl FnOnce() -> Result<T>) -> Result<T> {
+        let Some(queued) = self.queue(change)? else { return make() };
+        queued.flush(self.sys())?;
+        let made = make()?;
+        self.log_all(&[queued])?;
+        Ok(made)
+    }
+
+    /// Queues the events of a change that is about to be made; none if there are none. It must not be made before they are
+    /// durable there.
+    pub(super) fn queue(&self, change: Change<'_>) -> Result<Option<Queued>> {
         self.settle(change.lock)?;
         if change.events.is_empty() {
-            return make();
+            return Ok(None);
         }
         let Change { lock, events, actor, at } = change;
         let data = self.session.own_data()?;
@@ -69,11 +88,17 @@ impl Outbox<'_> {
             events.into_iter().map(|event| QueuedEvent::new(self.sys(), event)).collect::<Result<_>>()?;
         let data = Some(data).filter(|data| data.to_str().is_some());
         let note = Note { data, at: at.to_owned(), actor, events };
-        write(self.sys(), &self.file(lock), &note, self.locks.access().file())?;
-        let made = make()?;
-        self.append(&note)?;
-        empty(self.sys(), &self.file(lock));
-        Ok(made)
+        let path = self.file(lock);
+        let (file, is_fresh) = write(self.sys(), &path, &note, self.locks.access().file())?;
+        Ok(Some(Queued { path, note, file, is_fresh }))
+    }
+
+    /// Logs the events of changes that were made, all with one flush, and takes them out of their outboxes.
+    pub(super) fn log_all(&self, queued: &[Queued]) -> Result<()> {
+        let happened: Vec<Happened<'_>> = queued.iter().map(|queued| queued.note.happened()).collect();
+        self.append(&happened)?;
+        queued.iter().for_each(|queued| empty(self.sys(), &queued.path));
+        Ok(())
     }
 
     /// Logs what a process that died under this lock left queued; says how many events that were. The caller holds the
@@ -82,7 +107,7 @@ impl Outbox<'_> {
         let mut logged = 0;
         for file in self.files(lock) {
             let Some(note) = self.left(&file)? else { continue };
-            self.append(&note)?;
+            self.append(&[note.happened()])?;
             empty(self.sys(), &file);
             logged += note.events.len();
         }
@@ -102,11 +127,15 @@ impl Outbox<'_> {
     fn left(&self, file: &Path) -> Result<Option<Note>> {
         let Some(mut note) = read(self.sys(), file)? else { return Ok(None) };
         let roots = self.roots(&note)?;
-        let logs = logs(self.sys(), self.session.control(), &roots)?;
-        let logs: Vec<Vec<u8>> = logs.iter().filter_map(|log| self.event_log(log)).collect();
-        let is_logged = |id: &str| logs.iter().any(|log| memmem::find(log, id.as_bytes()).is_some());
-        note.events.retain(|queued| queued.event.came(self.sys(), &roots) && !is_logged(&queued.id));
+        let logs = self.logs(&roots)?;
+        note.events.retain(|queued| queued.event.came(self.sys(), &roots) && !is_logged(&logs, &queued.id));
         Ok(Some(note))
+    }
+
+    /// What the logs have for good, those of earlier versions below these `.jit/` among them.
+    pub(super) fn logs(&self, roots: &[PathBuf]) -> Result<Vec<Vec<u8>>> {
+        let logs = logs(self.sys(), self.session.control(), roots)?;
+        Ok(logs.iter().filter_map(|log| self.event_log(log)).collect())
     }
 
     /// What a worktree's log has for good. It is flushed first, where that is allowed: whoever died may not have
@@ -130,11 +159,12 @@ impl Outbox<'_> {
         Ok(roots)
     }
 
-    fn append(&self, note: &Note) -> Result<()> {
+    /// Appends events of changes that were made to the log, durably.
+    pub(super) fn append(&self, happened: &[Happened<'_>]) -> Result<()> {
         let worktree = &self.session.worktree()?.worktree_id;
         let (style, directory) = (&self.session.config().events, self.session.control().join("events"));
         let log = EventLog { sys: self.sys(), locks: self.locks, directory, worktree, style };
-        log.append(&note.events, &note.actor, &note.at)
+        log.append(happened)
     }
 
     fn file(&self, lock: &str) -> PathBuf {
@@ -146,19 +176,20 @@ impl Outbox<'_> {
         [OLD_SUFFIX, SUFFIX].map(|suffix| self.locks.directory().join(format!("{lock}{suffix}")))
     }
 
-    const fn sys(&self) -> &Sys {
+    pub(super) const fn sys(&self) -> &Sys {
         self.session.sys()
     }
 }
 
-/// Finds events that a process which died left queued, and logs them if `repair`; says how many they are.
-///
-/// # Errors
-/// When they cannot be read or logged.
-pub fn pending_events(session: &Session, repair: bool) -> Result<usize> {
-    let locks = Locks::open(session)?;
-    let outbox = Outbox { session, locks: &locks };
-    let (sys, names) = (session.sys(), session.sys().files.list(locks.directory())?);
+/// Whether one of the logs has the event with this id.
+pub(super) fn is_logged(logs: &[Vec<u8>], id: &str) -> bool {
+    logs.iter().any(|log| memmem::find(log, id.as_bytes()).is_some())
+}
+
+/// Finds events that a process which died left queued beside its lock, and logs them if `repair`; says how many they are.
+pub(super) fn pending(outbox: &Outbox<'_>, repair: bool) -> Result<usize> {
+    let (sys, locks) = (outbox.sys(), outbox.locks);
+    let names = sys.files.list(locks.directory())?;
     let lock = |name: &std::ffi::OsString| {
         let name = name.to_str()?;
         name.strip_suffix(SUFFIX).or_else(|| name.strip_suffix(OLD_SUFFIX)).map(ToOwned::to_owned)
@@ -180,16 +211,30 @@ pub fn pending_events(session: &Session, repair: bool) -> Result<usize> {
     Ok(found)
 }
 
-/// Queues events over whatever was there, durably.
-fn write(sys: &Sys, path: &Path, note: &Note, mode: u32) -> Result<()> {
+/// Queues events over whatever was there; says whether nobody had got as far as this.
+fn write(sys: &Sys, path: &Path, note: &Note, mode: u32) -> Result<(Box<dyn Handle>, bool)> {
     let file = sys.files.open(path, Open::Create { mode })?;
-    if file.stat()?.len == 0 {
-        // Nobody got as far as this: the name may not be durable, whoever made it.
-        sys.files.sync_dir(path.parent().unwrap_or(path))?;
-    }
+    let is_fresh = file.stat()?.len == 0;
     let body = json::text(note);
     file.write_all_at(format!("{body} {}\n", digest(body.as_bytes())).as_bytes(), 0)?;
-    Ok(file.sync()?)
+    Ok((file, is_fresh))
+}
+
+impl Note {
+    fn happened(&self) -> Happened<'_> {
+        Happened { events: &self.events, actor: &self.actor, at: &self.at }
+    }
+}
+
+impl Queued {
+    /// Makes durable what is queued.
+    pub(super) fn flush(&self, sys: &Sys) -> Result<()> {
+        if self.is_fresh {
+            // The name may not be durable, whoever made it.
+            sys.files.sync_dir(self.path.parent().unwrap_or(&self.path))?;
+        }
+        Ok(self.file.sync()?)
+    }
 }
 
 /// What is queued. A note that is not whole was not durable, so its change was not begun.

@@ -2,7 +2,7 @@
 //! the lease once more inside the section that the write happens in; nothing here decides about a lease.
 
 use holdfast_kernel::{Claim, Lease};
-use holdfast_store::View;
+use holdfast_store::{CounterId, View};
 
 use super::writer::Writer;
 use crate::claims::resource;
@@ -16,9 +16,24 @@ use crate::session::Session;
 /// On which ground a write is made.
 pub(super) enum Permit {
     /// Under a lease, which has to be in force when the write is made.
-    Under(Claim),
+    Under(Box<Grant>),
     /// Without one, because the configuration does not insist on it.
     Free,
+}
+
+/// A lease that whoever asks has on an issue.
+pub(super) struct Grant {
+    pub(super) lease: Lease,
+    /// The counter that its fence was drawn from.
+    pub(super) counter: CounterId,
+    /// Whether it was in force when it was looked at. That it is when the write is made has to be asked again.
+    pub(super) was_in_force: bool,
+}
+
+impl Grant {
+    pub(super) fn claim(&self) -> Claim {
+        self.lease.claim()
+    }
 }
 
 /// Whether it is known who asks. Nobody can write without saying so where leases are insisted on.
@@ -44,9 +59,10 @@ pub(super) fn find(writer: &Writer<'_>, id: IssueId, what: &'static str) -> Resu
     }
     let (mine, view) = lease(writer.session, id)?;
     writer.session.used(&view);
-    if let Some(lease) = mine {
+    if let Some((lease, counter)) = mine.zip(view.counter) {
+        let was_in_force = holdfast_kernel::check(&view.table, &lease.claim(), &view.now).is_ok();
         writer.issues.know(view);
-        return Ok(Permit::Under(lease.claim()));
+        return Ok(Permit::Under(Box::new(Grant { lease, counter, was_in_force })));
     }
     if writer.mode != EnforceLeases::Strict {
         return Ok(unclaimed(writer, id, what));

@@ -5,7 +5,7 @@
 
 use std::path::{Path, PathBuf};
 
-use holdfast_sys::{Guard, LockMode, Sys};
+use holdfast_sys::{Guard, LockMode, Open, Sys};
 use serde::{Deserialize, Serialize};
 
 use super::copy::{Local, results_in};
@@ -41,6 +41,9 @@ struct Note {
     deps: String,
 }
 
+/// How a note is put in its place.
+type Put = fn(&Sys, &Path, &[u8], u32) -> holdfast_sys::Result<()>;
+
 /// A note of a change that is being made.
 pub(super) struct Noted<'a> {
     sys: &'a Sys,
@@ -48,6 +51,12 @@ pub(super) struct Noted<'a> {
 }
 
 impl Noted<'_> {
+    /// Makes it durable, if it was not when it was made.
+    pub(super) fn flush(&self) -> Result<()> {
+        self.sys.files.open(&self.path, Open::Write)?.sync()?;
+        Ok(self.sys.files.sync_dir(self.path.parent().unwrap_or(&self.path))?)
+    }
+
     /// The change was made.
     pub(super) fn done(&self) {
         // One that stays is found out by what is there.
@@ -60,8 +69,17 @@ fn path(session: &Session, id: IssueId) -> PathBuf {
 }
 
 impl Writer<'_> {
-    /// Notes a change that spans several files; none if it does not. Runs under the lock of the issue.
+    /// Notes a change that spans several files, durably; none if it does not. Runs under the lock of the issue.
     pub(super) fn note_change(&self, draft: &Draft, data: &Path) -> Result<Option<Noted<'_>>> {
+        self.note(draft, data, durable::replace)
+    }
+
+    /// As [`Writer::note_change`], for whoever makes many notes durable at once before the changes are made.
+    pub(super) fn note_unflushed(&self, draft: &Draft, data: &Path) -> Result<Option<Noted<'_>>> {
+        self.note(draft, data, durable::put)
+    }
+
+    fn note(&self, draft: &Draft, data: &Path, put: Put) -> Result<Option<Noted<'_>>> {
         let spans =
             draft.issue_before() != draft.issue() && (draft.labels.is_changed() || draft.deps.is_changed());
         let text = |members: &Members| String::from_utf8(members.fresh_lines().to_vec()).ok();
@@ -81,7 +99,7 @@ impl Writer<'_> {
         let (sys, path) = (self.session.sys(), path(self.session, draft.id()));
         let (directory, file) = self.locks.access().places();
         durable::make_dirs(sys, path.parent().unwrap_or(&path), directory)?;
-        durable::replace(sys, &path, &json::file(&note), file)?;
+        put(sys, &path, &json::file(&note), file)?;
         Ok(Some(Noted { sys, path }))
     }
 

@@ -51,11 +51,11 @@ impl Writer<'_> {
             .issues
             .see(parent, Scope::All, |seen| seen.labels.members().map(ToOwned::to_owned).collect())?;
         let mut there = self.open_parts(parent)?;
-        let mut parts = Vec::with_capacity(titles.len());
+        let mut parts: Vec<(IssueId, String)> = Vec::with_capacity(titles.len());
         for title in titles {
             let id = match there.get_mut(&title).and_then(Vec::pop) {
                 Some(made) => made,
-                None => self.part(&whole, &title, &labels)?,
+                None => self.part(&whole, &title, &labels, parts.last().map(|(id, _)| *id))?,
             };
             parts.push((id, title));
         }
@@ -78,8 +78,17 @@ impl Writer<'_> {
         Ok(parts)
     }
 
-    fn part(&self, whole: &Issue, title: &str, labels: &[String]) -> Result<IssueId> {
+    fn part(
+        &self,
+        whole: &Issue,
+        title: &str,
+        labels: &[String],
+        before: Option<IssueId>,
+    ) -> Result<IssueId> {
         let mut issue = blank(self.session.sys(), title.to_owned())?;
+        if let Some((own, before)) = IssueId::parse(&issue.id).zip(before) {
+            issue.id = own.after(before).to_string();
+        }
         let types = &self.session.config().types.hierarchy;
         let place = types.iter().position(|kind| *kind == whole.kind);
         let narrower = place.and_then(|place| types.get(place + 1)).unwrap_or(&whole.kind);

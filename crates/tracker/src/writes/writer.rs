@@ -7,20 +7,18 @@
 
 use std::collections::BTreeMap;
 
-use holdfast_kernel::{Claim, Holder};
+use holdfast_kernel::{Claim, Holder, LeaseId};
 use holdfast_store::Held;
 use holdfast_sys::LockMode;
 use serde_json::Value;
 
-use super::copy::{Copy, Local};
+use super::copy::Copy;
 use super::draft::Draft;
 use super::events::{Actor, Event, Witness};
-use super::files::{Content, Place};
 use super::locks::{Locks, SCOPE};
 use super::members::{DEPS, LABELS};
 use super::outbox::{Change, Outbox};
 use super::permit::{self, Permit};
-use super::redo::Noted;
 use super::results;
 use super::shared::FEW;
 use crate::config::EnforceLeases;
@@ -58,9 +56,6 @@ pub struct Changed<T> {
 /// Files, named from the root on, and what they hold; those without content are to be taken away.
 pub type Files = BTreeMap<String, Option<Vec<u8>>>;
 
-/// What is done to an issue.
-type Act<'a, T> = &'a mut dyn FnMut(&mut Draft) -> Result<T>;
-
 impl<'a> Writer<'a> {
     /// Whoever asks, in this workspace.
     ///
@@ -91,9 +86,8 @@ impl<'a> Writer<'a> {
     /// # Errors
     /// When it would be.
     pub fn may(&self, id: IssueId, what: &'static str) -> Result<()> {
-        let permit = permit::find(self, id, what)?;
-        let Permit::Under(claim) = permit else { return Ok(()) };
-        let checked = self.session.claims().medium.guarded(&claim, &mut |_| {});
+        let Permit::Under(grant) = permit::find(self, id, what)? else { return Ok(()) };
+        let checked = self.session.claims().medium.guarded(&grant.claim(), &mut |_| {});
         if self.mode == EnforceLeases::Strict { Ok(checked?) } else { Ok(()) }
     }
 
@@ -108,7 +102,7 @@ impl<'a> Writer<'a> {
         what: &'static str,
         mut act: impl FnMut(&mut Draft) -> Result<T>,
     ) -> Result<Changed<T>> {
-        let changed = self.guarded(id, what, &mut |held| self.apply(id, held, &mut act))?;
+        let changed = self.alone(id, what, &mut act)?;
         if changed.written {
             self.tidy_shared(1);
         }
@@ -120,7 +114,7 @@ impl<'a> Writer<'a> {
     /// # Errors
     /// As [`Writer::change`].
     pub fn begin(&self, id: IssueId, mut act: impl FnMut(&mut Draft) -> Result<()>) -> Result<Changed<()>> {
-        let changed = self.guarded(id, "starting", &mut |held| self.apply(id, held, &mut act))?;
+        let changed = self.alone(id, "starting", &mut act)?;
         if changed.written {
             self.tidy_shared(FEW);
         }
@@ -146,7 +140,7 @@ impl<'a> Writer<'a> {
                 Draft::new(sys, id, self.agent(), now, copy.issue, copy.labels, copy.deps, copy.results);
             act(&mut draft)?;
             self.settle(&mut draft)?;
-            draft.stamp(held);
+            draft.stamp(held.map(|held| (held.lease().fence, held.counter())));
             let mut files = composed(&draft);
             let notes = notes::to_commit(self.session, id)?.into_iter();
             files.extend(notes.map(|(name, bytes)| (format!("{DATA}/{name}"), Some(bytes))));
@@ -178,7 +172,7 @@ impl<'a> Writer<'a> {
             draft.bring = true;
             Ok(())
         };
-        let changed = self.guarded(id, "copying", &mut |held| self.apply(id, held, &mut bring))?;
+        let changed = self.alone(id, "copying", &mut bring)?;
         Ok(changed.written)
     }
 
@@ -202,9 +196,9 @@ impl<'a> Writer<'a> {
     ) -> Result<T> {
         let mut lock = self.locks.issue(id)?;
         let _section = lock.enter(self.session.sys(), LockMode::Exclusive)?;
-        self.complete(id)?;
-        let permit = permit::find(self, id, what)?;
-        if let Permit::Under(claim) = permit {
+        self.catch_up(id)?;
+        if let Permit::Under(grant) = permit::find(self, id, what)? {
+            let claim = grant.claim();
             match self.session.claims().medium.as_medium().write_under(&claim, others, |held| act(Some(held)))
             {
                 // The claim ran out, and the configuration does not insist on one.
@@ -217,52 +211,9 @@ impl<'a> Writer<'a> {
         act(None)
     }
 
-    fn apply<T>(&self, id: IssueId, held: Option<&Held<'_>>, act: Act<'_, T>) -> Result<Changed<T>> {
-        let sys = self.session.sys();
-        let now = rfc3339(&sys.clock.now()?);
-        let copy = Copy::newest(&self.issues, id)?;
-        let local = copy.local;
-        // Whoever holds the issue has its newest copy here, also if an earlier change was cut off.
-        let behind = held.is_some() && local.issue.as_ref() != Some(&copy.issue);
-        let mut draft =
-            Draft::new(sys, id, self.agent(), now.clone(), copy.issue, copy.labels, copy.deps, copy.results);
-        let value = act(&mut draft)?;
-        self.settle(&mut draft)?;
-        draft.stamp(held);
-        let content = content(&draft, &local);
-        let changed = draft.is_changed();
-        if changed && let Some(held) = held {
-            self.note_finished(&draft, held)?;
-        }
-        let written = draft.bring || behind || changed;
-        let data = self.session.own_data()?;
-        let noted = self.note_change(&draft, &data)?;
-        self.logged(&Locks::of(id), draft.events(), held, &now, || {
-            let is_kept = changed && self.hand_over(&draft)?;
-            let place = Place::new(sys, &data, id);
-            if !written {
-                return Ok(());
-            }
-            // What is finished counts only while this worktree says so itself.
-            if is_kept && draft.finished().is_none() {
-                place.write_copy(&content, &local)
-            } else {
-                place.write(&content, &local)
-            }
-        })?;
-        noted.iter().for_each(Noted::done);
-        if changed && !self.session.is_linked() {
-            self.take_back(id)?;
-        }
-        if changed && held.is_some() && draft.finished().is_some() {
-            notes::bring(self.session, id)?;
-        }
-        Ok(Changed { value, draft, written })
-    }
-
     /// Notes that an issue is finished under a lease, before it says so: what no commit has counts only while that
     /// lease lives, or if it was given back.
-    fn note_finished(&self, draft: &Draft, held: &Held<'_>) -> Result<()> {
+    pub(super) fn note_finished(&self, draft: &Draft, held: &Held<'_>) -> Result<()> {
         if draft.finished().is_none() || self.session.repository().is_none() {
             return Ok(());
         }
@@ -283,22 +234,22 @@ impl<'a> Writer<'a> {
         &self,
         lock: &str,
         events: Vec<Event>,
-        held: Option<&Held<'_>>,
+        lease: Option<LeaseId>,
         at: &str,
         make: impl FnOnce() -> Result<T>,
     ) -> Result<T> {
-        self.outbox().log(Change { lock, events, actor: self.actor(held), at }, make)
+        self.outbox().log(Change { lock, events, actor: self.actor(lease), at }, make)
     }
 
     pub(super) const fn outbox(&self) -> Outbox<'_> {
         Outbox { session: self.session, locks: &self.locks }
     }
 
-    fn actor(&self, held: Option<&Held<'_>>) -> Actor {
+    pub(super) fn actor(&self, lease: Option<LeaseId>) -> Actor {
         Actor {
             agent_id: self.agent(),
             worktree_id: self.holder().map(|holder| holder.place.to_string()),
-            lease_id: held.map(|held| held.lease().id.to_string()),
+            lease_id: lease.map(|lease| lease.to_string()),
         }
     }
 
@@ -356,15 +307,4 @@ fn composed(draft: &Draft) -> Files {
         files.insert(format!("{DATA}/{}", results::file(id, &key)), Some(bytes));
     }
     files
-}
-
-/// What the files shall hold after a change.
-fn content(draft: &Draft, local: &Local) -> Content {
-    let same = local.issue.as_ref() == Some(draft.issue());
-    Content {
-        issue: (!same).then(|| draft.issue().bytes()),
-        labels: draft.labels.bytes.clone(),
-        deps: draft.deps.bytes.clone(),
-        results: draft.results().files(draft.id()),
-    }
 }
