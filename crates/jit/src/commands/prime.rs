@@ -46,7 +46,7 @@ pub fn run(context: &Context, typed: &Prime) -> Result<Report> {
 /// What is known here.
 fn facts(session: &Session) -> Result<Facts> {
     let issues = Issues::new(session);
-    let board: Board = Board::load(&issues, Claimed::load(session)?, &Filter::default(), Keep::Nothing)?;
+    let board: Board = Board::of_open(&issues, Claimed::load(session)?, &Filter::default(), Keep::Nothing)?;
     let agent = session.known_agent();
     let mut held = Vec::new();
     if agent.is_some() && session.has_identity()? {
@@ -70,7 +70,7 @@ fn facts(session: &Session) -> Result<Facts> {
         place: session.root().map(|root| root.display().to_string()).unwrap_or_default(),
         branch: session.branch()?,
         available: board.available().len(),
-        blocked: board.blocked().len(),
+        blocked: board.count_blocked(),
         others: board.claimed.iter().count().saturating_sub(held.len()),
         held,
     })

@@ -47,7 +47,7 @@ fn board(context: &Context, session: &Session, filter: &Filter) -> Result<Board<
     let claimed = Claimed::load(session)?;
     let keep = |item: &Item<'_>| Clean::json(item);
     let keep = if context.printer.is_json() { Keep::Whole(Which::Open, &keep) } else { Keep::Nothing };
-    let board = Board::load(&issues, claimed, filter, keep)?;
+    let board = Board::of_open(&issues, claimed, filter, keep)?;
     issues.warn(&board.problems);
     Ok(board)
 }

@@ -291,10 +291,10 @@ fn go_on(session: &Session, typed: &cli::Run, terms: &Terms, id: IssueId, lease:
         Attempts::forget(session, id);
         return Ok(false);
     }
-    if !keeper::is_gone(session.sys(), lease) {
-        return Ok(false);
-    }
     let has_worked = Attempts::has_worked(session, id, lease.fence.get());
+    if !keeper::is_through(session.sys(), lease) {
+        return Ok(has_worked);
+    }
     // Whoever comes back is the same holder; its claim has to name the guardian that is there now.
     let taken = take::acquire(session, id, terms, None)?;
     if !typed.here {

@@ -71,7 +71,7 @@ pub fn run(context: &Context, claims: Fresh) -> Result<Report> {
     claims.ask(&session)?;
     let issues = Issues::new(&session);
     let claimed = Claimed::load(&session)?;
-    let board = Board::load(&issues, claimed, &Filter::default(), Keep::Nothing)?;
+    let board = Board::of_open(&issues, claimed, &Filter::default(), Keep::Nothing)?;
     issues.warn(&board.problems);
     let worktrees = session.visible_worktrees();
     let agent_id = session.known_agent().map(|agent| agent.to_string());
@@ -116,7 +116,7 @@ fn status(issues: &Issues<'_>, board: &Board, worktrees: &[Entry], agent_id: Opt
         states,
         unreadable: board.ids.len() - board.nodes.len(),
         available: board.available().iter().map(|node| node.id.to_string()).collect(),
-        blocked: board.blocked().len(),
+        blocked: board.count_blocked(),
         abandoned: idle.map(|node| node.id.to_string()).collect(),
         not_landed: waiting.map(|node| node.id.to_string()).collect(),
         leases: all(issues, board.claimed.iter().map(|(_, lease)| lease), &board.claimed.now, worktrees),

@@ -54,7 +54,7 @@ impl Ground {
     pub(crate) fn assert_landed_once(&self, titles: &[String]) {
         let landed = self.landed();
         let once: BTreeSet<&String> = landed.iter().collect();
-        assert_eq!(landed.len(), once.len(), "something landed twice: {landed:?}");
+        assert_eq!(landed.len(), once.len(), "something landed twice:\n{}", self.history());
         assert_eq!(once, titles.iter().collect(), "not everything landed");
     }
 

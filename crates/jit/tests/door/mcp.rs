@@ -495,3 +495,36 @@ fn agents_that_nobody_named_are_told_apart_by_their_clients() {
     let agent = begun["agent"].as_str().unwrap();
     assert_eq!(agent, format!("agent:claude-code-{}", std::process::id()), "{begun}");
 }
+
+/// Whatever tools there are, those to come too: called by another agent with all that they take, here and in the holder's
+/// own worktree, none ends a claim whose eviction needs approval.
+#[test]
+fn no_tool_takes_a_claim_away_past_its_approval() {
+    let bench = with_code();
+    bench.config("[policy]\nforce_evict = \"approved\"\n");
+    bench.git(&["add", "."], &bench.repo());
+    bench.git(&["commit", "-qm", "rule"], &bench.repo());
+    let (holder, other) = (bench.worktree("holder"), bench.worktree("other"));
+    let issue = bench.issue("held");
+    let lease = bench.run_at("agent:a", &["-q", "claim", "acquire", &issue], &holder).ok().stdout;
+    let mut client = Client::new(&bench, "agent:b", &other);
+    let tools = client.answer("tools/list", json!({}))["result"]["tools"].clone();
+    for tool in tools.as_array().unwrap() {
+        let name = tool["name"].as_str().unwrap();
+        let takes = tool["inputSchema"]["properties"].as_object().unwrap();
+        for worktree in [&other, &holder] {
+            let mut words = json!({
+                "issue": issue, "fence": 1, "reason": "it is gone", "text": "it is gone", "title": "it is gone",
+                "message": "mine", "empty": true, "worktree": worktree,
+            });
+            words.as_object_mut().unwrap().retain(|word, _| takes.contains_key(word));
+            let told = client.answer("tools/call", json!({ "name": name, "arguments": words }));
+            if ["start", "finish", "drop"].contains(&name) {
+                assert_eq!(told["result"]["isError"], true, "{name}: {told}");
+            }
+            let held = bench.leases().into_iter().any(|one| one["lease_id"] == lease.trim());
+            assert!(held, "{name} ended it: {told}");
+        }
+    }
+    assert_eq!(client.leave(), Some(0));
+}

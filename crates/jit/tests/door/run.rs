@@ -89,11 +89,20 @@ impl Ground {
     }
 
     pub(crate) fn landed(&self) -> Vec<String> {
-        let log = self.bench.dressed(Command::new("git"));
-        let mut log = log;
-        let said = log.args(["log", "--format=%s", "main"]).current_dir(self.bench.repo()).output().unwrap();
-        let text = String::from_utf8(said.stdout).unwrap();
+        let text = self.log(&["--format=%s"]);
         text.lines().filter(|line| !["first", "track issues"].contains(line)).map(ToOwned::to_owned).collect()
+    }
+
+    /// What landed, with what each commit says and changes; and what became of the claims.
+    pub(crate) fn history(&self) -> String {
+        let claims = self.bench.jit(&["claim", "history"]).ok().stdout;
+        format!("{}\n{claims}", self.log(&["--patch", "--format=%h %ad %s%n%b", "--date=iso", "-4"]))
+    }
+
+    fn log(&self, args: &[&str]) -> String {
+        let mut log = self.bench.dressed(Command::new("git"));
+        let said = log.arg("log").args(args).arg("main").current_dir(self.bench.repo()).output().unwrap();
+        String::from_utf8(said.stdout).unwrap()
     }
 
     pub(crate) fn is_offered(&self, id: &str) -> bool {

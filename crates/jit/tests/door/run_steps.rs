@@ -124,6 +124,7 @@ fn assert_worked_once(ground: &Ground, context: &str) {
 /// A run dies at each of its steps; whoever comes next lands its issue, once, and can begin in its worktree.
 fn dies_at_every_step(dies: Dies, moment: Moment, next: Next) {
     let (ground, cut) = (Ground::new(), Cut::new());
+    ground.bench.leave_it_to_git();
     let elsewhere = ground.bench.worktree("elsewhere");
     let mut titles = Vec::new();
     for step in 1.. {
@@ -169,6 +170,7 @@ fn what_died_at_a_step_is_taken_over_by_others() {
 #[test]
 fn a_pool_goes_on_with_the_last_run_whatever_step_it_died_at() {
     let (ground, cut) = (Ground::new(), Cut::new());
+    ground.bench.leave_it_to_git();
     let root = ground.bench.root().join("repo.worktrees/pool-1");
     let mut titles = Vec::new();
     for step in 1.. {
@@ -196,6 +198,7 @@ fn a_pool_goes_on_with_the_last_run_whatever_step_it_died_at() {
 /// Kills a git of ours that has taken the lock of the branch that it moves, and everybody else, or its caller alone.
 fn dies_with_the_target_locked(dies: Dies) {
     let (ground, cut) = (Ground::new(), Cut::new());
+    ground.bench.leave_it_to_git();
     ground.bench.issue("one");
     // Git asks this hook while it has the lock of the branch, with what it is about to write in it.
     let hook = ground.bench.repo().join(".git/hooks/reference-transaction");
@@ -267,4 +270,23 @@ fn whoever_calls_git_may_die_at_any_step() {
 #[test]
 fn all_who_die_at_any_step_are_gone_on_with() {
     dies_at_any_step(Dies::All);
+}
+
+/// A run died when its command had done its work, and its keeper is still there, as one is that is about to end: the next
+/// run lands that work, and does not do it once more.
+#[test]
+fn work_that_was_done_is_not_done_again_while_a_keeper_is_there() {
+    let ground = Ground::new();
+    let id = ground.bench.issue("one");
+    let mut start = ground.command("agent:b", &["--json", "start", &id], &ground.there);
+    start.env("JIT_KEEPER_PID", std::process::id().to_string());
+    let started = Answer::from(start.output().unwrap()).ok().json();
+    std::fs::write(ground.there.join("work"), "done\n").unwrap();
+    let noted =
+        serde_json::json!({ "failed": 0, "fence": 0, "worked": started["lease"]["fence"].as_u64().unwrap() });
+    std::fs::create_dir_all(ground.bench.control("attempts")).unwrap();
+    std::fs::write(ground.bench.control(&format!("attempts/{id}.json")), noted.to_string()).unwrap();
+    let ran = ground.ran(&["--log"], "echo again >> work");
+    assert_eq!(ran["outcome"], "landed", "{ran}");
+    assert_eq!(std::fs::read_to_string(ground.bench.repo().join("work")).unwrap(), "done\n");
 }
