@@ -3,6 +3,7 @@
 //! Figures of one machine on one day mean nothing on another, so each benchmark measures its floor or peer
 //! in turns with ours and the table shows the ratio. Nothing here is a test: no figure ever fails a build.
 
+pub mod crowd;
 pub mod ground;
 pub mod process;
 pub mod row;
@@ -29,6 +30,7 @@ mod server;
 mod simulation;
 mod tracker;
 mod turns;
+mod writing;
 
 use ground::{Failure, Ground};
 use row::Row;
@@ -42,7 +44,7 @@ pub struct Bench {
 }
 
 /// All benchmarks, in the order of the table.
-pub const BENCHES: [Bench; 18] = [
+pub const BENCHES: [Bench; 20] = [
     Bench { name: "acquire", run: acquire::run },
     Bench { name: "group", run: group::run },
     Bench { name: "depth", run: depth::run },
@@ -54,6 +56,8 @@ pub const BENCHES: [Bench; 18] = [
     Bench { name: "machines", run: machines::run },
     Bench { name: "hooks", run: hooks::run },
     Bench { name: "issues", run: issues::run },
+    Bench { name: "writing", run: writing::run },
+    Bench { name: "crowd", run: crowd::run },
     Bench { name: "agents", run: agents::run },
     Bench { name: "run", run: run::run },
     Bench { name: "server", run: server::run },

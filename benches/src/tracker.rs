@@ -93,6 +93,25 @@ pub(crate) fn generate(root: &Path, count: usize) -> Result<Sample, Failure> {
     Ok(Sample { one: one.ok_or(none)?, open: open.ok_or(none)?, done: done.ok_or(none)? })
 }
 
+/// So many issues as `jit export` has them, one on each line; each fourth of them waits for one before it.
+pub(crate) fn exported(count: usize) -> String {
+    let (mut numbers, mut text, mut before) = (Numbers(7), String::new(), String::new());
+    for number in 0..count as u64 {
+        let id = numbers.id(FIRST + number * 60_000);
+        let (title, label, description) = (numbers.words(6), numbers.word(), numbers.words(60));
+        let waits = if number % 4 == 1 { format!("\"{before}\"") } else { String::new() };
+        // Writing to memory cannot fail.
+        let _ = writeln!(
+            text,
+            "{{\"id\":\"{id}\",\"title\":\"{title}\",\"state\":\"ready\",\"labels\":[\"{label}\"],\
+             \"dependencies\":[{waits}],\"description\":\"{description}\",\
+             \"created_at\":\"2025-10-01T00:00:00.000Z\",\"updated_at\":\"2025-10-01T00:00:00.000Z\"}}"
+        );
+        before = id;
+    }
+    text
+}
+
 fn issue(numbers: &mut Numbers, id: &str, number: u64) -> String {
     let state = match numbers.below(20) {
         0..2 => "backlog",
