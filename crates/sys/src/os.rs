@@ -31,5 +31,6 @@ pub use output::is_unread;
 pub use permission::keep_group_bits;
 pub use process::{OsProcesses, effective_user};
 pub use signals::{Caught, Signals, Waker, signal};
+pub use table::is_open;
 pub use terminal::columns;
 pub use tree::{Tree, kill, kill_marked, leave_session, marked, pause_all};

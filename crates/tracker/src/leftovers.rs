@@ -1,12 +1,16 @@
 //! Locks that git leaves in a worktree when it is killed. Nobody is left who could remove them, and every git after that
 //! would be refused. Only a lock that was not there before the run can be of the run, and only one that stays: somebody
 //! else may be at work in the same worktree, whose lock comes and goes.
+//!
+//! Where refs are in a reftable, one lock is of all worktrees, and anybody's may have been there before the run. Whoever has
+//! it keeps it open to the end, and would make whatever is in its place then the list of all refs: it is removed only
+//! where nobody has it open.
 
 use std::path::PathBuf;
 
 use holdfast_git::Repository;
 use holdfast_kernel::Millis;
-use holdfast_sys::{Identity, Sys};
+use holdfast_sys::{Identity, Sys, os};
 use serde::{Deserialize, Serialize};
 
 use crate::durable;
@@ -21,6 +25,9 @@ pub(crate) const OWN_BRANCHES: &str = "refs/heads/jit/";
 /// More than the file can have that says which branch is checked out.
 const LONGEST: usize = 1 << 12;
 
+/// The lock of refs in a reftable, in git's directory of a worktree for HEAD, in the common one for branches.
+const TABLE: &str = "reftable/tables.list.lock";
+
 /// What the lock of an index begins with that is no git's: a worktree has to follow its branch.
 const OURS: &[u8] = b"jit:";
 
@@ -33,13 +40,16 @@ pub(crate) struct Leftovers {
     /// The branch that the run is about to make: until it is there, HEAD does not name it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     makes: Option<String>,
+    /// Whether refs are in a reftable.
+    #[serde(default)]
+    has_tables: bool,
 }
 
 impl Leftovers {
     fn of(repository: &Repository) -> Self {
         let (git_dir, common_dir) =
             (repository.git_dir().to_path_buf(), repository.common_dir().to_path_buf());
-        Self { git_dir, common_dir, before: Vec::new(), makes: None }
+        Self { git_dir, common_dir, before: Vec::new(), makes: None, has_tables: repository.has_reftable() }
     }
 
     /// Looks at a worktree before anything is started in it.
@@ -56,18 +66,47 @@ impl Leftovers {
 
     /// Removes the locks that a killed git has left. Nothing of the run may be alive.
     pub(crate) fn remove(&self, sys: &Sys) {
-        let mut left = self.locks(sys);
+        self.remove_from(sys, || self.locks(sys));
+    }
+
+    /// Removes the lock of all worktrees alone, for somebody in another one.
+    pub(crate) fn remove_shared(&self, sys: &Sys) {
+        let is_shared = |(path, _): &(PathBuf, Identity)| *path == self.common_dir.join(TABLE);
+        self.remove_from(sys, || self.locks(sys).into_iter().filter(is_shared).collect());
+    }
+
+    fn remove_from(&self, sys: &Sys, locks: impl Fn() -> Vec<(PathBuf, Identity)>) {
+        let mut left = locks();
         let mut waited = Millis::ZERO;
         while !left.is_empty() && waited < STAYS {
             sys.clock.sleep(AGAIN);
             waited = waited.plus(AGAIN);
-            let now = self.locks(sys);
+            let now = locks();
             left.retain(|lock| now.contains(lock));
         }
-        for (path, _) in left {
+        for (path, file) in left {
+            if path.ends_with(TABLE) && os::is_open(&path, file) {
+                continue;
+            }
             // What cannot be removed is told of by the git that it refuses.
             let _ = sys.files.remove_file(&path);
         }
+    }
+
+    /// Whether refs of the worktree are locked, where they are in a reftable.
+    pub(crate) fn has_table_lock(&self, sys: &Sys) -> bool {
+        let folders = [&self.git_dir, &self.common_dir];
+        self.has_tables && folders.iter().any(|folder| sys.files.stat(&folder.join(TABLE)).is_ok())
+    }
+
+    /// Whether the worktree is gone.
+    pub(crate) fn is_gone(&self, sys: &Sys) -> bool {
+        sys.files.stat(&self.git_dir).is_err_and(|error| error.kind() == std::io::ErrorKind::NotFound)
+    }
+
+    /// Whether somebody has the lock of all worktrees, or has left it: where refs are in a reftable.
+    pub(crate) fn has_shared(sys: &Sys, repository: &Repository) -> bool {
+        repository.has_reftable() && sys.files.stat(&repository.common_dir().join(TABLE)).is_ok()
     }
 
     /// The locks that are there and were not before, each with the file that it is.
@@ -79,6 +118,10 @@ impl Leftovers {
         let own = branches.filter(|name| name.starts_with(OWN_BRANCHES) && !name.contains(".."));
         paths.extend(own.map(|name| self.common_dir.join(format!("{name}.lock"))));
         paths.retain(|path| !self.before.contains(path));
+        if self.has_tables {
+            paths.extend([self.git_dir.join(TABLE), self.common_dir.join(TABLE)]);
+            paths.dedup();
+        }
         let found = |path: PathBuf| sys.files.stat(&path).ok().map(|stat| (path, stat.identity));
         let is_gits = |(path, _): &(PathBuf, Identity)| {
             // One that cannot be read is longer than any of ours.

@@ -37,6 +37,7 @@ pub mod layout;
 mod leftovers;
 pub mod merge;
 pub mod names;
+mod noted;
 pub mod notes;
 pub mod notice;
 pub mod queries;

@@ -7,7 +7,7 @@ use std::process::Command;
 
 use holdfast_trial::{Answer, StandIn, has};
 
-use crate::bench::{Bench, JIT};
+use crate::bench::JIT;
 use crate::ground::{Agent, Ground, pair};
 
 /// Notes what git is asked for.
@@ -145,28 +145,6 @@ fn where_moves_are_not_logged_none_are() {
         before.is_some(),
         log("HEAD").is_some_and(|now| before.is_some_and(|then| now.len() > then.len()))
     );
-}
-
-/// Refs that are kept in a table are git's.
-#[test]
-fn work_lands_where_refs_are_in_a_table() {
-    let bench = Bench::empty();
-    let mut init = bench.dressed(Command::new("git"));
-    init.args(["init", "-q", "-b", "main", "--ref-format=reftable", "repo"]).current_dir(bench.root());
-    if !init.status().unwrap().success() {
-        println!("skipped: this git keeps no refs in a table");
-        return;
-    }
-    bench.git(&["commit", "-q", "--allow-empty", "-m", "first"], &bench.repo());
-    bench.jit(&["init"]).ok();
-    let ground = Ground { bench };
-    ground.commit("code");
-    let (id, agent) = (ground.issue("work", &[]), ground.agent("a"));
-    agent.begin(&id, "work");
-    assert_eq!(agent.git(&["symbolic-ref", "HEAD"]), format!("refs/heads/jit/{}", ground.bench.handle(&id)));
-    agent.run(&["finish", "-a", "-m", "landed work"]).ok();
-    assert_eq!(ground.told(&id), pair("done", "landed"));
-    assert!(ground.is_clean());
 }
 
 /// Somebody's branch of that name stays where it is.

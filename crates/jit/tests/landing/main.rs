@@ -27,5 +27,6 @@ mod old_git;
 mod power;
 mod secrets;
 mod stories;
+mod tables;
 mod target;
 mod trials;

@@ -1,6 +1,7 @@
 //! The table of processes: which stand above this one, and which has a lock on a file. Only `/proc` tells; where
 //! there is none, nobody is named.
 
+use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
 use rustix::fs::{major, minor};
@@ -65,6 +66,28 @@ pub(super) fn session(pid: u32) -> Option<u32> {
 pub(super) fn lockers(file: Identity) -> Vec<Locker> {
     let Ok(table) = std::fs::read_to_string("/proc/locks") else { return Vec::new() };
     holders(&table, file).into_iter().map(locker).collect()
+}
+
+/// Whether somebody has the file at `path` open, as far as this user can tell: a git whose files are hidden from it could be
+/// the one. Where nothing can be told, it is.
+#[must_use]
+pub fn is_open(path: &Path, file: Identity) -> bool {
+    let Ok(all) = std::fs::read_dir("/proc") else { return true };
+    let mut pids = all.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<u32>().ok());
+    pids.any(|pid| match std::fs::read_dir(format!("/proc/{pid}/fd")) {
+        Ok(mut opened) => opened.any(|entry| entry.is_ok_and(|entry| is_file(&entry.path(), path, file))),
+        Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => {
+            status(pid).is_some_and(|status| status.name.starts_with("git"))
+        }
+        Err(_) => false,
+    })
+}
+
+/// Whether a descriptor is of that file. By its name first: what has another one may be something that does not answer.
+fn is_file(descriptor: &Path, path: &Path, file: Identity) -> bool {
+    let is_named = std::fs::read_link(descriptor).is_ok_and(|to| to.file_name() == path.file_name());
+    let found = is_named.then(|| std::fs::metadata(descriptor).ok()).flatten();
+    found.is_some_and(|found| Identity { device: found.dev(), inode: found.ino() } == file)
 }
 
 /// The numbers of those who hold a lock on the file. Some file systems show another device here than in what is
@@ -176,7 +199,6 @@ mod tests {
 
     #[test]
     fn this_process_is_found_as_the_holder_of_its_lock() {
-        use std::os::unix::fs::MetadataExt;
         let dir = tempfile::tempdir().unwrap();
         let file = std::fs::File::create(dir.path().join("guard")).unwrap();
         let stat = file.metadata().unwrap();
@@ -185,6 +207,23 @@ mod tests {
         let found = lockers(identity);
         assert!(found.iter().any(|one| one.pid == std::process::id() && !one.is_stopped), "{found:?}");
         assert!(found.iter().all(|one| one.running_ms.is_some_and(|ms| ms < 3_600_000)), "{found:?}");
+    }
+
+    #[test]
+    fn a_file_is_open_while_somebody_has_it_open() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("tables.list.lock");
+        let file = std::fs::File::create(&path).unwrap();
+        let stat = file.metadata().unwrap();
+        let identity = Identity { device: stat.dev(), inode: stat.ino() };
+        assert!(is_open(&path, identity));
+        // Another file of that name is not it.
+        assert!(!is_open(&path, Identity { inode: identity.inode + 1, ..identity }));
+        let mut reader = std::process::Command::new("sleep").arg("1000").stdin(file).spawn().unwrap();
+        assert!(is_open(&path, identity));
+        reader.kill().unwrap();
+        reader.wait().unwrap();
+        assert!(!is_open(&path, identity));
     }
 
     fn child_of(parent: u32) -> u32 {

@@ -14,7 +14,7 @@ use super::plumbing::{FLUSHING, Plumbing, is_ours};
 use super::publish::{Published, Publisher};
 use super::started::Started;
 use super::turn::Turn;
-use super::working::Working;
+use super::working::{self, Working};
 use crate::claims::Terms;
 use crate::config::{Strategy, Via};
 use crate::error::{Error, LandError, NotLanded, Result};
@@ -535,7 +535,11 @@ impl<'a> Finisher<'a> {
 
     /// Moves this worktree and its branch to what landed.
     fn go_to(&self, from: &ObjectId, to: &ObjectId) {
-        if let Err(error) = checkout::advance(self.session, &self.plumbing, from, to) {
+        let advance = || checkout::advance(self.session, &self.plumbing, from, to);
+        // A git that moved the target and was killed after that may have left a lock that keeps this one out.
+        let moved =
+            advance().or_else(|why| if working::clear_tables(self.session) { advance() } else { Err(why) });
+        if let Err(error) = moved {
             self.session.notice(&Notice::BranchStays(error.to_string()));
         }
     }

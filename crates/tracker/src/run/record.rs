@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use holdfast_kernel::Millis;
 use holdfast_sys::os::{self, ControlGroup};
-use holdfast_sys::{Handle, Liveness, LockMode, Open, ProcessId, Sys};
+use holdfast_sys::{Handle, LockMode, Open, Sys};
 use serde::{Deserialize, Serialize};
 
 use super::place;
@@ -15,6 +15,7 @@ use crate::durable;
 use crate::error::{Error, Result};
 use crate::json;
 use crate::leftovers::Leftovers;
+use crate::noted::Noted;
 use crate::session::Session;
 
 /// The variable that marks every process of a run.
@@ -37,7 +38,7 @@ pub struct Record {
 
 /// What is noted besides who stands for the run.
 #[derive(Default)]
-struct Noted {
+struct Besides {
     leftovers: Option<Leftovers>,
     made: Option<PathBuf>,
     control_group: Option<PathBuf>,
@@ -46,11 +47,8 @@ struct Noted {
 #[derive(Serialize, Deserialize)]
 struct Note {
     schema_version: u32,
-    host: String,
-    boot: Option<String>,
-    namespace: u64,
-    pid: u32,
-    start: u64,
+    #[serde(flatten)]
+    process: Noted,
     /// What a killed git may leave in its worktree.
     #[serde(default)]
     leftovers: Option<Leftovers>,
@@ -102,7 +100,7 @@ impl Record {
     /// # Errors
     /// When that cannot be written, or this machine cannot tell processes apart.
     pub fn makes(&self, session: &Session, root: &Path) -> Result<()> {
-        self.write(session, Noted { made: Some(root.to_path_buf()), ..Noted::default() })
+        self.write(session, Besides { made: Some(root.to_path_buf()), ..Besides::default() })
     }
 
     /// Notes that this process is its guardian, before anything is started that would have to be ended. Gives what git
@@ -115,7 +113,7 @@ impl Record {
         let leftovers = session.repository().map(|git| Leftovers::before(session.sys(), git));
         let control = ControlGroup::place(&self.group());
         let control_group = control.as_ref().map(|control| control.path().to_path_buf());
-        self.write(session, Noted { leftovers: leftovers.clone(), made, control_group })?;
+        self.write(session, Besides { leftovers: leftovers.clone(), made, control_group })?;
         Ok((leftovers, control.filter(ControlGroup::make)))
     }
 
@@ -124,20 +122,10 @@ impl Record {
         format!("jit-{}", self.mark)
     }
 
-    fn write(&self, session: &Session, noted: Noted) -> Result<()> {
-        let process = session.sys().processes.me()?;
-        let Noted { leftovers, made, control_group } = noted;
-        let note = Note {
-            schema_version: 1,
-            host: process.host,
-            boot: process.boot.map(|boot| boot.to_string()),
-            namespace: process.namespace,
-            pid: process.pid,
-            start: process.start,
-            leftovers,
-            made,
-            control_group,
-        };
+    fn write(&self, session: &Session, besides: Besides) -> Result<()> {
+        let process = Noted::me(session.sys())?;
+        let Besides { leftovers, made, control_group } = besides;
+        let note = Note { schema_version: 1, process, leftovers, made, control_group };
         let (directory, file) = session.prepare()?.places();
         durable::make_dirs(session.sys(), &self.directory, directory)?;
         Ok(durable::replace(session.sys(), &self.note(), &json::file(&note), file)?)
@@ -176,8 +164,7 @@ impl Record {
         let sys = session.sys();
         // One that was removed meanwhile had a guardian until then.
         let Some(note) = self.read(sys) else { return 0 };
-        let is_dead = |process: ProcessId| sys.processes.liveness(&process) == Liveness::Dead;
-        if !note.process().is_some_and(is_dead) {
+        if !note.process.is_dead(sys) {
             return 0;
         }
         let ended = self.end_all(sys);
@@ -212,21 +199,6 @@ impl Record {
             let _ = place::take_away(session, &root);
         }
         self.remove(session.sys());
-    }
-}
-
-impl Note {
-    /// Who stands for the run, if that can be read.
-    fn process(&self) -> Option<ProcessId> {
-        let boot = self.boot.as_ref();
-        let boot = boot.map(|boot| u128::from_str_radix(boot, 16).map(holdfast_kernel::BootId::new));
-        Some(ProcessId {
-            host: self.host.clone(),
-            boot: boot.transpose().ok()?,
-            namespace: self.namespace,
-            pid: self.pid,
-            start: self.start,
-        })
     }
 }
 
