@@ -99,15 +99,18 @@ export async function go(page: Page, hash: string): Promise<void> {
   }, hash);
 }
 
-/** Clicks a button by its words, inside of something. */
+/** Clicks a button by its words, inside of something. It is found and clicked in one step: the page may draw in between. */
 export async function press(page: Page, words: string, within = 'main'): Promise<void> {
-  const found = await page.waitForFunction(
-    (words, within) => [...document.querySelectorAll<HTMLElement>(`${within} button, ${within} a`)].find((one) => one.innerText.trim() === words || one.getAttribute('aria-label') === words),
+  await page.waitForFunction(
+    (words, within) => {
+      const found = [...document.querySelectorAll<HTMLElement>(`${within} button, ${within} a`)].find((one) => one.innerText.trim() === words || one.getAttribute('aria-label') === words);
+      found?.click();
+      return found !== undefined;
+    },
     {},
     words,
     within,
   );
-  await found.asElement()?.evaluate((element) => (element as HTMLElement).click());
 }
 
 /** Answers the dialog that is open. */
