@@ -5,7 +5,7 @@ import { mkdirSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { answer, go, isClosed, launch, open, openApart, openLocked, press, sees, type Started, type Tab } from '../support/browsers.js';
+import { answer, go, isClosed, launch, open, openApart, openLocked, press, resize, sees, type Started, type Tab } from '../support/browsers.js';
 import { orchard, type Orchard } from '../support/orchard.js';
 import { World } from '../support/world.js';
 
@@ -99,7 +99,7 @@ describe.each([
   test('every view fits', async () => {
     const { page, complaints } = tab;
     await page.emulateMediaFeatures([{ name: 'prefers-color-scheme', value: scheme }]);
-    await page.setViewport({ width, height });
+    await resize(page, { width, height });
     for (const [name, hash, words] of views()) {
       await go(page, hash);
       await sees(page, words);
@@ -116,16 +116,16 @@ describe.each([
     await picture(tab, `${name}-${scheme}-${width}`);
   };
 
-  const resize = async ({ page }: Tab) => {
+  const dressed = async ({ page }: Tab) => {
     await page.emulateMediaFeatures([{ name: 'prefers-color-scheme', value: scheme }]);
-    await page.setViewport({ width, height });
+    await resize(page, { width, height });
   };
 
   // In between, only the views: what is left is the same parts.
   if (width === 1280) return;
 
   test('so does what is asked, and what is refused', async () => {
-    await resize(busy);
+    await dressed(busy);
     await go(busy.page, '#/now');
     await press(busy.page, 'Keys', 'header');
     await fits(busy, 'keys');
@@ -149,14 +149,14 @@ describe.each([
   });
 
   test('so does what is empty, and what is locked', async () => {
-    await resize(blank);
+    await dressed(blank);
     const empty = [['now', 'Nobody holds'], ['board', 'There is no issue yet'], ['graph', 'No open issue depends'], ['history', 'Nobody'], ['locks', 'Nobody holds anything']] as const;
     for (const [name, words] of empty) {
       await go(blank.page, `#/${name}`);
       await sees(blank.page, words);
       await fits(blank, `empty-${name}`);
     }
-    await resize(stranger);
+    await dressed(stranger);
     await sees(stranger.page, 'Who are you?');
     await fits(stranger, 'locked');
     expect(blank.complaints).toEqual([]);
@@ -167,7 +167,7 @@ test('a server that is gone is said at every size', async () => {
   await bare.kill();
   for (const [scheme, width] of [['light', 390], ['dark', 390], ['light', 1920], ['dark', 1920]] as const) {
     await blank.page.emulateMediaFeatures([{ name: 'prefers-color-scheme', value: scheme }]);
-    await blank.page.setViewport({ width, height: 800 });
+    await resize(blank.page, { width, height: 800 });
     await go(blank.page, '#/now');
     await sees(blank.page, 'does not answer', '#banner');
     expect(await blank.page.evaluate(wide)).toEqual([]);

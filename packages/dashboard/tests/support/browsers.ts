@@ -78,10 +78,18 @@ async function watch(page: Page, url: string, size: { width: number; height: num
   });
   page.on('pageerror', (error) => complaints.push(String(error)));
   page.setDefaultTimeout(PATIENCE);
-  await page.setViewport(size);
+  await resize(page, size);
   await page.goto(url);
   await page.waitForFunction(() => document.body.dataset['line'] === 'live' && document.querySelector('main h1') !== null);
   return { page, complaints };
+}
+
+/** Gives the page another size. A Firefox that knows no orientation of screens says so, and has the size all the same. */
+export async function resize(page: Page, size: { width: number; height: number }): Promise<void> {
+  await page.setViewport(size).catch((error: unknown) => {
+    if (!String(error).includes('setScreenOrientationOverride')) throw error;
+  });
+  await page.waitForFunction(({ width, height }) => innerWidth === width && innerHeight === height, {}, size);
 }
 
 /** The text that somebody sees. */
