@@ -267,9 +267,9 @@ fn a_server_that_refuses_is_quoted_and_the_work_stays() {
     assert!(landed(&ground).contains(&"task".to_owned()));
 }
 
-/// What a claim asks of git.
+/// What a claim asks of git, and how often it waits for the disk.
 #[test]
-fn a_claim_is_one_push() {
+fn a_claim_is_one_push_and_one_flush() {
     if !has("strace") {
         return;
     }
@@ -285,17 +285,47 @@ fn a_claim_is_one_push() {
         ground.bench.run_at("agent:x", &["claim", "acquire", &ids[0]], &repo).ok();
         let log = ground.bench.root().join("calls");
         let mut strace = ground.bench.dressed(Command::new("strace"));
-        strace.args(["-f", "-qq", "-o", log.to_str().unwrap(), "-e", "trace=execve"]);
+        strace.args(["-f", "-qq", "-o", log.to_str().unwrap(), "-e", "trace=execve,fsync,fdatasync,syncfs"]);
         strace.args([JIT, "claim", "acquire", &ids[1]]).env("JIT_AGENT_ID", "agent:x").current_dir(&repo);
         Answer::from(strace.output().unwrap()).ok();
         let calls = std::fs::read_to_string(&log).unwrap();
+        let jit = calls.split_whitespace().next().unwrap();
+        let flushes = calls.lines().filter(|line| line.starts_with(jit) && line.contains("sync(")).count();
         let words = |line: &str| line.split('"').map(ToOwned::to_owned).collect::<Vec<_>>();
         let git: Vec<String> = calls
             .lines()
             .filter(|line| line.contains("[\"git\", ") && !line.contains("ENOENT"))
             .map(|line| words(line)[5].clone())
             .collect();
-        assert_eq!(git, asked, "{name}\n{calls}");
+        assert_eq!((git, flushes), (asked.iter().map(ToString::to_string).collect(), 1), "{name}\n{calls}");
+    }
+}
+
+/// The file in which a clone has what it saw last of the claims.
+fn seen(clone: &Path) -> PathBuf {
+    let is_seen = |path: &PathBuf| path.file_name().unwrap().to_string_lossy().starts_with("seen-");
+    let files = std::fs::read_dir(clone.join(".git/jit/engine")).unwrap().map(|entry| entry.unwrap().path());
+    files.into_iter().find(is_seen).unwrap()
+}
+
+/// What was answered shortly before a power loss is on no disk of the clone. If the server forgot it in the same moment,
+/// the fence in the issue is what is left of it.
+#[test]
+fn a_clone_that_lost_power_together_with_its_server_does_not_claim_anew_what_it_wrote() {
+    let ground = shared();
+    let ids = issues(&ground, 3);
+    let one = clone(&ground, "one");
+    let jit = |args: &[&str]| ground.bench.run_at("agent:x", args, &one);
+    jit(&["claim", "acquire", &ids[0]]).ok();
+    let before = ground.git(&["rev-parse", "refs/worktree/jit/claims"], &ground.origin());
+    let seen = seen(&one);
+    let remembered = std::fs::read(&seen).unwrap();
+    jit(&["claim", "acquire", &ids[1]]).ok();
+    jit(&["issue", "update", &ids[1], "--priority", "high"]).ok();
+    std::fs::write(&seen, remembered).unwrap();
+    ground.git(&["update-ref", "refs/worktree/jit/claims", &before], &ground.origin());
+    for id in &ids[1..] {
+        assert_eq!(error(&jit(&["--json", "claim", "acquire", id])), "FORKED");
     }
 }
 
