@@ -1,6 +1,9 @@
 //! What a clone remembers of a register, in files of its own: who it is, how far it has seen, and what it is about to
-//! send. Each file is replaced whole and durably; what cannot be read stops everything, because without this memory a
-//! register that was set back cannot be told from one that is right.
+//! send. That is durable before it counts, and what cannot be read of it stops everything, because without this memory a
+//! register that was set back cannot be told from one that is right. The head that was seen last is kept beside it, so
+//! that nobody has to ask for it: it can be had again, so nobody waits until a disk has it.
+
+mod kept;
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -12,11 +15,16 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
+pub use kept::Kept;
+
 use crate::head::{CloneId, LARGEST, OpId};
 use crate::register::{Mark, Version};
 
 /// The version of the files that are written and read.
 const FORMAT: u64 = 1;
+
+/// More than such a file is long.
+const LONGEST: usize = 2 * LARGEST;
 
 /// Who this clone is.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -163,6 +171,45 @@ impl Intent {
     }
 }
 
+/// What a clone remembers of a register.
+#[derive(Clone, Debug, Default)]
+pub struct Memory {
+    /// What it never forgets.
+    pub kept: Kept,
+    /// What it has seen last; none if that is not there any more, or behind what is kept.
+    pub seen: Option<Seen>,
+}
+
+impl Memory {
+    /// How far it has seen.
+    #[must_use]
+    pub fn mark(&self) -> Option<Mark> {
+        self.seen.as_ref().map(Seen::mark).or_else(|| self.kept.mark.clone())
+    }
+
+    /// The last operation of this clone that is known to be done.
+    #[must_use]
+    pub fn last_op(&self) -> Option<OpId> {
+        self.seen.as_ref().map_or(self.kept.done, |seen| seen.last_op)
+    }
+
+    /// Whether this clone has sent that operation.
+    #[must_use]
+    pub fn has_sent(&self, op: OpId) -> bool {
+        self.last_op() == Some(op) || self.kept.intent.as_ref().is_some_and(|intent| intent.has_sent(op))
+    }
+
+    /// The last intent, if nobody knows what came of it: a value that was replaced since is replaced for good.
+    #[must_use]
+    pub fn open_intent(&self) -> Option<&Intent> {
+        let (mark, last) = (self.mark(), self.last_op());
+        let is_open = |intent: &&Intent| {
+            mark.is_none_or(|mark| last != Some(intent.op) && mark.version.0 == intent.expected)
+        };
+        self.kept.intent.as_ref().filter(is_open)
+    }
+}
+
 /// The files of a clone.
 #[derive(Clone, Debug)]
 pub struct Local {
@@ -244,36 +291,53 @@ impl Local {
         }
     }
 
-    /// How far it has seen.
+    /// What it remembers.
     ///
     /// # Errors
-    /// When the file cannot be read.
-    pub fn seen(&self, sys: &Sys) -> Result<Option<Seen>> {
-        read(sys, &self.seen_path(), |seen: &Seen| seen.format)
+    /// When what must not be forgotten cannot be read.
+    pub fn memory(&self, sys: &Sys) -> Result<Memory> {
+        let kept = Kept::read(sys, &self.intent_path())?;
+        let seen = match read(sys, &self.seen_path(), |seen: &Seen| seen.format) {
+            // A power loss leaves anything of it; what counts is kept.
+            Err(Error::Damaged { .. }) if kept.is_there() => None,
+            seen => seen?,
+        };
+        let least = kept.mark.as_ref().map_or(0, |mark| mark.height);
+        Ok(Memory { seen: seen.filter(|seen: &Seen| seen.height >= least), kept })
     }
 
-    /// What was sent last.
-    ///
-    /// # Errors
-    /// When the file cannot be read.
-    pub fn intent(&self, sys: &Sys) -> Result<Option<Intent>> {
-        read(sys, &self.intent_path(), |intent: &Intent| intent.format)
+    /// Whether it can tell a register that was set back by what it remembers alone: it has seen one, and knows what came of
+    /// everything that it sent. What was answered shortly before a power loss may be forgotten, and is not known then.
+    #[must_use]
+    pub fn is_sure(&self, sys: &Sys) -> bool {
+        self.memory(sys).is_ok_and(|memory| memory.seen.is_some() && memory.open_intent().is_none())
     }
 
-    /// Remembers how far it has seen.
+    /// Has everybody see how far `clone` has seen. Before anything rests on it, it has to be kept.
     ///
     /// # Errors
     /// When it cannot be written.
-    pub fn remember(&self, sys: &Sys, seen: &Seen) -> Result<()> {
-        self.write(sys, &self.seen_path(), seen)
+    pub fn show(&self, sys: &Sys, clone: CloneId, memory: &mut Memory, seen: Seen) -> Result<()> {
+        if !memory.kept.is_there() {
+            // Until then this file alone says how far it has seen.
+            self.keep(sys, clone, memory, None)?;
+        }
+        let path = self.seen_path();
+        let shown = whole::show(sys, &path, &encoded(&path, &seen)?, self.mode);
+        memory.seen = Some(seen);
+        Ok(shown?)
     }
 
-    /// Remembers what is about to be sent.
+    /// Makes durable how far `clone` has seen, and what is about to be sent, if anything is.
     ///
     /// # Errors
     /// When it cannot be written; nothing may be sent then.
-    pub fn intend(&self, sys: &Sys, intent: &Intent) -> Result<()> {
-        self.write(sys, &self.intent_path(), intent)
+    pub fn keep(&self, sys: &Sys, clone: CloneId, memory: &mut Memory, intent: Option<Intent>) -> Result<()> {
+        (memory.kept.mark, memory.kept.done) = (memory.mark(), memory.last_op());
+        if intent.is_some() {
+            memory.kept.intent = intent;
+        }
+        memory.kept.write(sys, &self.intent_path(), self.mode, clone)
     }
 
     /// Forgets how far it has seen, for a register that begins anew.
@@ -291,10 +355,14 @@ impl Local {
     }
 
     fn write(&self, sys: &Sys, path: &Path, value: &impl Serialize) -> Result<()> {
-        let mut bytes = serde_json::to_vec(value).map_err(|error| damaged(path, &error))?;
-        bytes.push(b'\n');
-        whole::replace(sys, path, &bytes, self.mode)
+        whole::replace(sys, path, &encoded(path, value)?, self.mode)
     }
+}
+
+fn encoded(path: &Path, value: &impl Serialize) -> Result<Vec<u8>> {
+    let mut bytes = serde_json::to_vec(value).map_err(|error| damaged(path, &error))?;
+    bytes.push(b'\n');
+    Ok(bytes)
 }
 
 /// The machine's name for this process.
@@ -322,23 +390,23 @@ struct Versioned {
     format: u64,
 }
 
-fn read<T: DeserializeOwned + Serialize>(
-    sys: &Sys,
-    path: &Path,
-    format: impl Fn(&T) -> u64,
-) -> Result<Option<T>> {
+fn read<T: DeserializeOwned>(sys: &Sys, path: &Path, format: impl Fn(&T) -> u64) -> Result<Option<T>> {
     let file = match sys.files.open(path, Open::Read) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
         file => file?,
     };
-    let bytes = file.read_from(0, 2 * LARGEST)?;
+    let bytes = file.read_from(0, LONGEST)?;
+    decode(path, &bytes, format).map(Some)
+}
+
+fn decode<T: DeserializeOwned>(path: &Path, bytes: &[u8], format: impl Fn(&T) -> u64) -> Result<T> {
     let Versioned { format: version } =
-        serde_json::from_slice(&bytes).map_err(|error| damaged(path, &error))?;
+        serde_json::from_slice(bytes).map_err(|error| damaged(path, &error))?;
     if version > FORMAT {
         return Err(Error::Newer { path: path.to_path_buf(), version });
     }
-    let value: T = serde_json::from_slice(&bytes).map_err(|error| damaged(path, &error))?;
-    if format(&value) == FORMAT { Ok(Some(value)) } else { Err(damaged(path, &"its format is unknown")) }
+    let value: T = serde_json::from_slice(bytes).map_err(|error| damaged(path, &error))?;
+    if format(&value) == FORMAT { Ok(value) } else { Err(damaged(path, &"its format is unknown")) }
 }
 
 fn damaged(path: &Path, what: &dyn std::fmt::Display) -> Error {

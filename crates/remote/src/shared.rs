@@ -257,22 +257,23 @@ impl Shared {
     /// # Errors
     /// When it cannot be asked.
     pub fn known(&self, fresh: bool) -> Result<Known> {
-        let basis = self.look(fresh)?;
+        let memory = self.local.memory(&self.sys)?;
+        let basis = self.look(&memory, fresh)?;
         let identity = self.local.identity(&self.sys)?;
         let clone = identity.map_or(CloneId(0), |identity| identity.clone);
-        let seen = self.local.seen(&self.sys)?;
-        let watched = seen.as_ref().map_or(&[][..], |seen| &seen.watched);
+        let watched = memory.seen.as_ref().map_or(&[][..], |seen| &seen.watched);
         let view = self.view_of(&basis, clone, watched)?;
         let theirs = basis.head.entries.values().filter(|entry| entry.stamped_by != clone);
         let progress = theirs.filter_map(|entry| {
             let (passed, needed) = watch::progress(&entry.lease, watched, &view.now)?;
             Some((entry.lease.clone(), passed, needed))
         });
-        let last = seen.as_ref().and_then(|seen| seen.last_op);
-        let intent = self.local.intent(&self.sys)?.filter(|intent| last != Some(intent.op));
+        let watched = progress.collect();
+        let last = memory.last_op();
+        let intent = memory.kept.intent.filter(|intent| last != Some(intent.op));
         let unresolved = intent.filter(|intent| intent.expected == basis.version.0).map(|intent| intent.what);
         let age = view.now.since(&basis.asked).forward();
-        Ok(Known { age, clone, watched: progress.collect(), unresolved, head: basis.head, view })
+        Ok(Known { age, clone, watched, unresolved, head: basis.head, view })
     }
 
     /// How long ago the register was asked for what is remembered; none if nothing is. Asks nobody.
@@ -280,7 +281,7 @@ impl Shared {
     /// # Errors
     /// When that cannot be read.
     pub fn remembered_age(&self) -> Result<Option<Millis>> {
-        let Some(seen) = self.local.seen(&self.sys)? else { return Ok(None) };
+        let Some(seen) = self.local.memory(&self.sys)?.seen else { return Ok(None) };
         let now = self.sys.clock.now()?;
         Ok(seen.asked.stamp().map(|asked| now.since(&asked).forward()))
     }
@@ -293,8 +294,10 @@ impl Shared {
         self.exclusively(|| {
             let mut memory = self.memory()?;
             self.read(&mut memory)?;
+            self.settle(&mut memory)?;
             // A head that is no news has still been asked for anew.
-            memory.seen.as_ref().map_or(Ok(()), |seen| self.local.remember(&self.sys, seen))
+            let seen = memory.local.seen.clone();
+            seen.map_or(Ok(()), |seen| self.show(&mut memory, seen))
         })
     }
 

@@ -17,7 +17,7 @@ mod told;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use holdfast_kernel::{Acquire, Answer, Command, Fence, Lease, LeaseId, Millis, Refusal, Request};
@@ -265,13 +265,15 @@ fn nobody_is_told_yes_twice_while_leaders_are_killed_and_stopped() {
             book.client(number, &who, |sys| made(sys, &dir, &own, "leaders"))
         })
         .collect();
-    let mut first_grants = Vec::new();
+    let (mut first_grants, had) = (Vec::new(), AtomicU32::new(0));
     let done: Vec<u32> = std::thread::scope(|scope| {
-        let until = &until;
+        let (until, had) = (&until, &had);
         let turns = move |clone: &Client| {
             let mut done = 0;
             while !until.load(Ordering::SeqCst) {
-                done += u32::from(clone.turn("one"));
+                let turn = u32::from(clone.turn("one"));
+                had.fetch_add(turn, Ordering::SeqCst);
+                done += turn;
             }
             done
         };
@@ -294,6 +296,11 @@ fn nobody_is_told_yes_twice_while_leaders_are_killed_and_stopped() {
             } else {
                 cluster.resume(leader);
             }
+        }
+        // However slow the machine is: a cluster that goes on grants.
+        let waits = Instant::now();
+        while had.load(Ordering::SeqCst) <= 10 && waits.elapsed() < Duration::from_secs(60) {
+            std::thread::sleep(Duration::from_millis(50));
         }
         until.store(true, Ordering::SeqCst);
         turns.into_iter().map(|turns| turns.join().unwrap()).collect()

@@ -184,6 +184,22 @@ impl Drop for Staged<'_> {
     }
 }
 
+/// Puts a file with `bytes` in the place of whatever file is at `path`, at once and whole for everybody who reads it, but not
+/// durably: a power loss may leave the old one, the new one, or a part of it with zeros in between. For what can be had
+/// again.
+///
+/// # Errors
+/// When that failed; there is then the old file.
+pub fn show(sys: &Sys, path: &Path, bytes: &[u8], mode: u32) -> holdfast_sys::Result<()> {
+    let beside = Beside::Tmp.of(sys, path)?;
+    let written = sys.files.open(&beside, Open::New { mode }).and_then(|file| file.write_all_at(bytes, 0));
+    let shown = written.and_then(|()| sys.files.rename(&beside, path));
+    if shown.is_err() {
+        let _ = sys.files.remove_file(&beside);
+    }
+    shown
+}
+
 /// Puts a file with `bytes` at `path` if nothing is there, durably; says whether it did.
 ///
 /// # Errors

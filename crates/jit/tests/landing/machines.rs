@@ -267,9 +267,9 @@ fn a_server_that_refuses_is_quoted_and_the_work_stays() {
     assert!(landed(&ground).contains(&"task".to_owned()));
 }
 
-/// What a claim asks of git.
+/// What a claim asks of git, and how often it waits for the disk.
 #[test]
-fn a_claim_is_one_push() {
+fn a_claim_is_one_push_and_one_flush() {
     if !has("strace") {
         return;
     }
@@ -285,17 +285,47 @@ fn a_claim_is_one_push() {
         ground.bench.run_at("agent:x", &["claim", "acquire", &ids[0]], &repo).ok();
         let log = ground.bench.root().join("calls");
         let mut strace = ground.bench.dressed(Command::new("strace"));
-        strace.args(["-f", "-qq", "-o", log.to_str().unwrap(), "-e", "trace=execve"]);
+        strace.args(["-f", "-qq", "-o", log.to_str().unwrap(), "-e", "trace=execve,fsync,fdatasync,syncfs"]);
         strace.args([JIT, "claim", "acquire", &ids[1]]).env("JIT_AGENT_ID", "agent:x").current_dir(&repo);
         Answer::from(strace.output().unwrap()).ok();
         let calls = std::fs::read_to_string(&log).unwrap();
+        let jit = calls.split_whitespace().next().unwrap();
+        let flushes = calls.lines().filter(|line| line.starts_with(jit) && line.contains("sync(")).count();
         let words = |line: &str| line.split('"').map(ToOwned::to_owned).collect::<Vec<_>>();
         let git: Vec<String> = calls
             .lines()
             .filter(|line| line.contains("[\"git\", ") && !line.contains("ENOENT"))
             .map(|line| words(line)[5].clone())
             .collect();
-        assert_eq!(git, asked, "{name}\n{calls}");
+        assert_eq!((git, flushes), (asked.iter().map(ToString::to_string).collect(), 1), "{name}\n{calls}");
+    }
+}
+
+/// The file in which a clone has what it saw last of the claims.
+fn seen(clone: &Path) -> PathBuf {
+    let is_seen = |path: &PathBuf| path.file_name().unwrap().to_string_lossy().starts_with("seen-");
+    let files = std::fs::read_dir(clone.join(".git/jit/engine")).unwrap().map(|entry| entry.unwrap().path());
+    files.into_iter().find(is_seen).unwrap()
+}
+
+/// What was answered shortly before a power loss is on no disk of the clone. If the server forgot it in the same moment,
+/// the fence in the issue is what is left of it.
+#[test]
+fn a_clone_that_lost_power_together_with_its_server_does_not_claim_anew_what_it_wrote() {
+    let ground = shared();
+    let ids = issues(&ground, 3);
+    let one = clone(&ground, "one");
+    let jit = |args: &[&str]| ground.bench.run_at("agent:x", args, &one);
+    jit(&["claim", "acquire", &ids[0]]).ok();
+    let before = ground.git(&["rev-parse", "refs/worktree/jit/claims"], &ground.origin());
+    let seen = seen(&one);
+    let remembered = std::fs::read(&seen).unwrap();
+    jit(&["claim", "acquire", &ids[1]]).ok();
+    jit(&["issue", "update", &ids[1], "--priority", "high"]).ok();
+    std::fs::write(&seen, remembered).unwrap();
+    ground.git(&["update-ref", "refs/worktree/jit/claims", &before], &ground.origin());
+    for id in &ids[1..] {
+        assert_eq!(error(&jit(&["--json", "claim", "acquire", id])), "FORKED");
     }
 }
 
@@ -436,4 +466,75 @@ fn the_gates_of_two_clones_run_in_two_places() {
     let places = std::fs::read_to_string(ground.bench.root().join("places")).unwrap();
     let places: std::collections::BTreeSet<&str> = places.lines().collect();
     assert_eq!(places.len(), 2, "{places:?}");
+}
+
+#[test]
+fn what_was_seen_is_used_for_as_long_as_is_configured() {
+    let ground = shared();
+    let id = issues(&ground, 1).remove(0);
+    let (one, two) = (clone(&ground, "one"), clone(&ground, "two"));
+    let list = || ground.bench.run_at("agent:y", &["claim", "list"], &two).ok().stdout;
+    assert!(!list().contains("agent:x"));
+    ground.bench.run_at("agent:x", &["claim", "acquire", &id], &one).ok();
+    assert!(!list().contains("agent:x"), "it was seen a moment ago");
+    let none = ["config", "set", "coordination.max_age_secs", "0"];
+    ground.bench.run_at("agent:y", &none, &two).ok();
+    assert!(list().contains("agent:x"));
+}
+
+/// A machine of CI remembers nothing: it has watched nobody, and takes the deadline for what it says if it is told to.
+#[test]
+fn a_machine_without_memory_takes_over_by_the_clock_if_that_is_configured() {
+    let ground = shared();
+    let id = issues(&ground, 1).remove(0);
+    let one = clone(&ground, "one");
+    ground.bench.run_at("agent:x", &["claim", "acquire", &id, "--ttl", "1"], &one).ok();
+    std::thread::sleep(std::time::Duration::from_secs(4));
+    let watching = clone(&ground, "watching");
+    let acquire = ["--json", "claim", "acquire", id.as_str()];
+    let refused = ground.bench.run_at("agent:y", &acquire, &watching);
+    assert_eq!(refused.code, Some(4), "{refused}");
+    let trusting = clone(&ground, "trusting");
+    let trust = ["config", "set", "coordination.trust_clock", "true"];
+    ground.bench.run_at("agent:z", &trust, &trusting).ok();
+    ground.bench.run_at("agent:z", &acquire, &trusting).ok();
+}
+
+#[test]
+fn a_push_shows_the_server_all_claims_of_a_worktree_or_says_that_there_are_none() {
+    let ground = shared();
+    let ids = issues(&ground, 2);
+    let (home, two) = (clone(&ground, "home"), clone(&ground, "two"));
+    let one = ground.bench.root().join("one");
+    ground.git(&["worktree", "add", "-q", "-b", "topic", one.to_str().unwrap(), "main"], &home);
+    let run = |agent: &str, args: &[&str], at: &Path| ground.bench.run_at(agent, args, at);
+    let commit = |what: &str| {
+        std::fs::write(one.join(what), what).unwrap();
+        ground.git(&["add", "-A"], &one);
+        ground.git(&["commit", "-q", "-m", what], &one);
+    };
+    commit("nobody's");
+    let said = run("agent:x", &["push"], &one).ok().stdout;
+    assert!(said.contains("nothing is claimed here"), "{said}");
+    for id in &ids {
+        run("agent:x", &["claim", "acquire", id], &one).ok();
+    }
+    commit("both");
+    let pushed = run("agent:x", &["--json", "push"], &one).ok().json();
+    assert_eq!(
+        (&pushed["fenced"], pushed["issues"].as_array().unwrap().len()),
+        (&true.into(), 2),
+        "{pushed}"
+    );
+    let step = ground.git(&["show", "refs/worktree/jit/claims:step.json"], &ground.origin());
+    let step: serde_json::Value = serde_json::from_str(&step).unwrap();
+    let noted = &step["notes"][0]["published"];
+    assert_eq!((&noted["branch"], noted["fences"].as_array().unwrap().len()), (&"topic".into(), 2), "{step}");
+    // One of the two is enough to be refused for.
+    run("agent:y", &["claim", "force-evict", &ids[1], "--reason", "it sleeps"], &two).ok();
+    let there = ground.git(&["rev-parse", "topic"], &ground.origin());
+    commit("too late");
+    let refused = run("agent:x", &["--json", "push"], &one);
+    assert_ne!(refused.code, Some(0), "{refused}");
+    assert_eq!(ground.git(&["rev-parse", "topic"], &ground.origin()), there);
 }

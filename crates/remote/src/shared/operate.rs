@@ -64,6 +64,16 @@ impl Shared {
 
 impl Operation<'_> {
     fn run(mut self, decide: &mut Decide<'_>) -> Result<Vec<Result<Answer>>> {
+        let answered = self.answer(decide);
+        let settled = self.shared.settle(&mut self.memory);
+        match answered {
+            // Whatever was sent rests on what was kept before, and is found by it.
+            Ok(answers) if self.sent > 0 => Ok(answers),
+            answered => settled.and(answered),
+        }
+    }
+
+    fn answer(&mut self, decide: &mut Decide<'_>) -> Result<Vec<Result<Answer>>> {
         let mut basis = match self.shared.remembered(&self.memory)? {
             Some(basis) => basis,
             None => self.shared.read(&mut self.memory)?,
@@ -98,8 +108,7 @@ impl Operation<'_> {
     }
 
     fn judged(&self, basis: &Basis) -> Result<View> {
-        let watched = self.memory.seen.as_ref().map_or(&[][..], |seen| &seen.watched);
-        self.shared.view_of(basis, self.memory.identity.clone, watched)
+        self.shared.view_of(basis, self.memory.identity.clone, self.memory.watched())
     }
 
     /// Why the register may not be changed in this way, whatever the kernel says.
@@ -210,22 +219,16 @@ impl Operation<'_> {
     /// Makes it durable that this operation is about to be sent. Whatever was sent for the same value before and not
     /// heard of is kept with it: of all of them at most one takes effect.
     fn intend(&mut self, basis: &Basis) -> Result<()> {
-        let same = self
-            .memory
-            .intent
-            .as_ref()
-            .filter(|intent| intent.op == self.op && intent.expected == basis.version.0);
-        if same.is_some() {
+        let last = self.memory.local.kept.intent.as_ref();
+        if last.is_some_and(|intent| intent.op == self.op && intent.expected == basis.version.0) {
             return Ok(());
         }
-        let mut earlier: Vec<OpId> = self.memory.open_intent().map_or_else(Vec::new, |open| {
+        let mut earlier: Vec<OpId> = self.memory.local.open_intent().map_or_else(Vec::new, |open| {
             open.earlier.iter().copied().chain([open.op]).filter(|op| *op != self.op).collect()
         });
         earlier.drain(..earlier.len().saturating_sub(MOST_UNHEARD));
         let intent = Intent::new(self.op, &basis.version, self.what.to_owned(), earlier);
-        self.shared.local.intend(&self.shared.sys, &intent)?;
-        self.memory.intent = Some(intent);
-        Ok(())
+        self.shared.intend(&mut self.memory, intent)
     }
 
     /// Reads the head after a swap: the session says whether it was done, whatever the register answered.
@@ -285,14 +288,14 @@ impl Operation<'_> {
         Ok(Sent::Again(Box::new(basis)))
     }
 
-    /// Remembers a step that is done. Should that fail, the next operation finds it in the session.
+    /// Remembers a step that is done. Should that fail, or the power go before a disk has it, the next operation finds it in
+    /// the session by what was kept before it was sent.
     fn remember(&mut self, version: Version, step: &Step, asked: &Stamp) {
         let mark = Mark { version, height: step.head.height, chain: step.head.chain.clone() };
-        let watched = self.memory.seen.take().map_or_else(Vec::new, |seen| seen.watched);
         if let Ok(mut seen) = Seen::of(&mark, &step.value, asked) {
             seen.last_op = Some(self.op);
-            seen.watched = watched;
-            let _ = self.shared.local.remember(&self.shared.sys, &seen);
+            seen.watched = self.memory.watched().to_vec();
+            let _ = self.shared.show(&mut self.memory, seen);
         }
     }
 }

@@ -11,10 +11,10 @@ use crate::register::Found;
 impl Shared {
     /// Shows every transition that is still kept to `visit`.
     pub(super) fn replay(&self, visit: &mut dyn FnMut(&Record)) -> Result<Checked> {
-        let seen = self.local.seen(&self.sys)?;
-        let (Basis { head: last, version, .. }, value) = match &seen {
-            Some(seen) if !self.settings.fresh => (self.look(false)?, seen.head()),
-            _ => self.ask(seen.as_ref())?,
+        let memory = self.local.memory(&self.sys)?;
+        let (Basis { head: last, version, .. }, value) = match &memory.seen {
+            Some(seen) if !self.settings.fresh => (self.look(&memory, false)?, seen.head()),
+            _ => self.ask(memory.mark().as_ref())?,
         };
         let found = Found { version, value };
         let past = self.register.past(&found).map_err(|error| self.unavailable(&error.0))?;

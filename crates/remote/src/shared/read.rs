@@ -5,8 +5,8 @@ use holdfast_kernel::Stamp;
 use holdfast_store::{Result, Trouble};
 
 use super::Shared;
-use crate::head::{Head, OpId};
-use crate::local::{Identity, Intent, Seen};
+use crate::head::Head;
+use crate::local::{self, Identity, Intent, Seen, Watched};
 use crate::register::{Found, Mark, Version};
 use crate::watch;
 
@@ -25,26 +25,14 @@ pub(super) struct Basis {
 #[derive(Debug)]
 pub(super) struct Memory {
     pub(super) identity: Identity,
-    pub(super) seen: Option<Seen>,
-    pub(super) intent: Option<Intent>,
+    pub(super) local: local::Memory,
+    /// Whether a power loss would make it forget a head that was read.
+    unkept: bool,
 }
 
 impl Memory {
-    /// The last intent, if nobody knows what came of it: a value that was replaced since is replaced for good.
-    pub(super) fn open_intent(&self) -> Option<&Intent> {
-        let seen = self.seen.as_ref();
-        let is_open = |intent: &&Intent| {
-            seen.is_none_or(|seen| {
-                seen.last_op != Some(intent.op) && seen.mark().version.0 == intent.expected
-            })
-        };
-        self.intent.as_ref().filter(is_open)
-    }
-
-    /// Whether this clone has sent that operation.
-    fn has_sent(&self, op: OpId) -> bool {
-        let last = self.seen.as_ref().and_then(|seen| seen.last_op);
-        last == Some(op) || self.intent.as_ref().is_some_and(|intent| intent.has_sent(op))
+    pub(super) fn watched(&self) -> &[Watched] {
+        self.local.seen.as_ref().map_or(&[], |seen| &seen.watched)
     }
 }
 
@@ -58,12 +46,32 @@ enum Relation {
 impl Shared {
     pub(super) fn memory(&self) -> Result<Memory> {
         let identity = self.local.named(&self.sys)?;
-        Ok(Memory { identity, seen: self.local.seen(&self.sys)?, intent: self.local.intent(&self.sys)? })
+        Ok(Memory { identity, local: self.local.memory(&self.sys)?, unkept: false })
+    }
+
+    /// Makes durable what is about to be sent, and how far this clone has seen.
+    pub(super) fn intend(&self, memory: &mut Memory, intent: Intent) -> Result<()> {
+        self.local.keep(&self.sys, memory.identity.clone, &mut memory.local, Some(intent))?;
+        memory.unkept = false;
+        Ok(())
+    }
+
+    /// Makes durable how far this clone has seen, if that is not known to be.
+    pub(super) fn settle(&self, memory: &mut Memory) -> Result<()> {
+        if !std::mem::take(&mut memory.unkept) {
+            return Ok(());
+        }
+        self.local.keep(&self.sys, memory.identity.clone, &mut memory.local, None)
+    }
+
+    /// Has everybody see how far this clone has seen.
+    pub(super) fn show(&self, memory: &mut Memory, seen: Seen) -> Result<()> {
+        self.local.show(&self.sys, memory.identity.clone, &mut memory.local, seen)
     }
 
     /// The head that was seen last, if it can be decided on without asking.
     pub(super) fn remembered(&self, memory: &Memory) -> Result<Option<Basis>> {
-        match (&memory.seen, memory.open_intent()) {
+        match (&memory.local.seen, memory.local.open_intent()) {
             (Some(seen), None) => self.basis_of(seen).map(Some),
             _ => Ok(None),
         }
@@ -78,28 +86,28 @@ impl Shared {
         Ok(Basis { head, version: seen.mark().version, asked, fresh: false })
     }
 
-    /// Reads the head, under the lock, and remembers what is new in it.
+    /// Reads the head, under the lock, and remembers what is new in it. Somebody has to settle that.
     pub(super) fn read(&self, memory: &mut Memory) -> Result<Basis> {
-        let (basis, value) = self.ask(memory.seen.as_ref())?;
+        let (basis, value) = self.ask(memory.local.mark().as_ref())?;
         let ended = self.sys.clock.now()?;
         self.must_be_alone(memory, &basis.head)?;
         self.notice(memory, &basis, &value, &ended)?;
         Ok(basis)
     }
 
-    /// The head to look at. Writes nothing.
-    pub(super) fn look(&self, fresh: bool) -> Result<Basis> {
-        // First what was seen, then the register: the other way round, a step of another process of this clone that
-        // comes in between would look like one that the register has lost.
-        let seen = self.local.seen(&self.sys)?;
-        match &seen {
+    /// The head to look at, for a clone that remembers this. Writes nothing.
+    ///
+    /// First what was seen, then the register: the other way round, a step of another process of this clone that comes in
+    /// between would look like one that the register has lost.
+    pub(super) fn look(&self, memory: &local::Memory, fresh: bool) -> Result<Basis> {
+        match &memory.seen {
             Some(seen) if !fresh => self.basis_of(seen),
-            _ => self.ask(seen.as_ref()).map(|(basis, _)| basis),
+            _ => self.ask(memory.mark().as_ref()).map(|(basis, _)| basis),
         }
     }
 
     /// The head and its bytes, asked for as often as it takes.
-    pub(super) fn ask(&self, seen: Option<&Seen>) -> Result<(Basis, Vec<u8>)> {
+    pub(super) fn ask(&self, seen: Option<&Mark>) -> Result<(Basis, Vec<u8>)> {
         let mut trouble = None;
         let began = self.sys.clock.now()?;
         for attempt in 0..self.settings.tries {
@@ -147,9 +155,9 @@ impl Shared {
         }
     }
 
-    fn relation(&self, found: Option<&Found>, seen: Option<&Seen>) -> Result<Relation> {
+    fn relation(&self, found: Option<&Found>, seen: Option<&Mark>) -> Result<Relation> {
         let Some(found) = found else { return Ok(Relation::Apart("it is gone")) };
-        let Some(mark) = seen.map(Seen::mark) else { return Ok(Relation::GoesOn) };
+        let Some(mark) = seen else { return Ok(Relation::GoesOn) };
         if found.version == mark.version {
             return Ok(Relation::GoesOn);
         }
@@ -157,11 +165,11 @@ impl Shared {
             return Ok(Relation::Apart("another server answers in its place"));
         }
         let head = Head::decode(&found.value, &self.register.place())?;
-        let Mark { height, ref chain, .. } = mark;
-        if head.height < height {
+        let Mark { height, chain, .. } = mark;
+        if head.height < *height {
             return Ok(Relation::Apart("it is behind what was seen"));
         }
-        if head.height == height {
+        if head.height == *height {
             let same = head.chain == *chain;
             return Ok(if same {
                 Relation::GoesOn
@@ -169,7 +177,7 @@ impl Shared {
                 Relation::Apart("another step took the place of one")
             });
         }
-        match self.register.descends(found, &mark) {
+        match self.register.descends(found, mark) {
             Ok(true) => Ok(Relation::GoesOn),
             Ok(false) => Ok(Relation::Apart("a step that was seen is not in it")),
             Err(error) => Err(self.unavailable(&error.0)),
@@ -201,10 +209,11 @@ impl Shared {
     /// A session that names an operation which this clone never sent is that of another clone with the same id.
     fn must_be_alone(&self, memory: &mut Memory, head: &Head) -> Result<()> {
         let session = head.sessions.get(&memory.identity.clone);
-        if session.is_none_or(|session| memory.has_sent(session.op)) {
+        if session.is_none_or(|session| memory.local.has_sent(session.op)) {
             return Ok(());
         }
         self.local.forget(&self.sys)?;
+        (memory.local, memory.unkept) = (local::Memory::default(), false);
         memory.identity = self.local.rename(&self.sys)?;
         Err(Trouble::Copied.because(
             "this clone was copied: another one with the same id goes on with its claims. It has a new id now; \
@@ -215,21 +224,24 @@ impl Shared {
     /// Remembers a head that was read: how far the history is, what this clone did last, what is watched since when.
     fn notice(&self, memory: &mut Memory, basis: &Basis, value: &[u8], ended: &Stamp) -> Result<()> {
         let head = &basis.head;
-        let before = memory.seen.take();
-        let known = before.as_ref().map_or(&[][..], |seen| &seen.watched);
+        let known = memory.watched();
         let watched = watch::noted(head, memory.identity.clone, known, ended);
         let mark = Mark { version: basis.version.clone(), height: head.height, chain: head.chain.clone() };
         let done = head.sessions.get(&memory.identity.clone).map(|session| session.op);
-        let last_op = done.or_else(|| before.as_ref().and_then(|seen| seen.last_op));
-        let same = before.as_ref().is_some_and(|seen| seen.mark() == mark && seen.last_op == last_op);
+        let last_op = done.or_else(|| memory.local.last_op());
+        let before = memory.local.seen.as_ref();
+        let same = before.is_some_and(|seen| seen.mark() == mark && seen.last_op == last_op);
         let mut seen = Seen::of(&mark, value, &basis.asked)?;
         seen.last_op = last_op;
         seen.watched = match &watched {
             Some(watched) => watched.clone(),
             None => known.to_vec(),
         };
-        let written = if same && watched.is_none() { Ok(()) } else { self.local.remember(&self.sys, &seen) };
-        memory.seen = Some(seen);
-        written
+        if same && watched.is_none() {
+            memory.local.seen = Some(seen);
+            return Ok(());
+        }
+        memory.unkept |= !same;
+        self.show(memory, seen)
     }
 }

@@ -40,7 +40,7 @@ impl Shared {
             let identity = self.local.named(&self.sys)?;
             let author = self.author(identity.clone, OpId(self.sys.entropy.nonce()?))?;
             let step = first.then(&author, &[], &[Note::Made], Vec::new())?;
-            let mut refused = None;
+            let (mut refused, mut memory) = (None, self.memory()?);
             for attempt in 0..self.settings.tries {
                 if let Some(found) = self.register.read().map_err(|error| self.unavailable(&error.0))? {
                     let head = Head::decode(&found.value, &self.register.place())?;
@@ -49,7 +49,7 @@ impl Shared {
                 }
                 // Without it, what this clone finds in the register would be somebody else's who has its id.
                 let intent = Intent::new(author.op, &Version(String::new()), "a register".into(), Vec::new());
-                self.local.intend(&self.sys, &intent)?;
+                self.intend(&mut memory, intent)?;
                 if let Swap::Lost(Some(words)) = self.register.swap(None, &sent(&step)) {
                     refused = Some(words);
                 }
@@ -119,7 +119,7 @@ impl Shared {
             let identity = self.local.named(&self.sys)?;
             let author = self.author(identity.clone, OpId(self.sys.entropy.nonce()?))?;
             let mut ended = Ended { counter: None, next: Fence::FIRST, leases: Vec::new() };
-            let mut refused = None;
+            let (mut refused, mut memory) = (None, self.memory()?);
             for attempt in 0..self.settings.tries {
                 let found = self.register.read().map_err(|error| self.unavailable(&error.0))?;
                 let head = found.as_ref().map(|found| Head::decode(&found.value, &self.register.place()));
@@ -141,7 +141,7 @@ impl Shared {
                 let expected = found.map(|found| found.version);
                 let replaced = expected.clone().unwrap_or_else(|| Version(String::new()));
                 let intent = Intent::new(author.op, &replaced, "a new beginning".into(), Vec::new());
-                self.local.intend(&self.sys, &intent)?;
+                self.intend(&mut memory, intent)?;
                 if let Swap::Lost(Some(words)) = self.register.swap(expected.as_ref(), &sent(&step)) {
                     refused = Some(words);
                 }

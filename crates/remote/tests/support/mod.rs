@@ -82,9 +82,9 @@ pub(crate) fn trusting() -> Settings {
     Settings { trust: Trust::Clocks, ..settings() }
 }
 
-/// A clone's memory that cannot be read stops everything.
+/// A clone's memory that cannot be read stops everything. What it has seen last is not among it: that can be had again.
 pub(crate) fn hostile(dir: &Path) -> Vec<Planted> {
-    let files = ["seen.json", "intent.json", "clone.json"].map(|name| dir.join(name));
+    let files = ["intent.json", "clone.json"].map(|name| dir.join(name));
     let everywhere =
         |path: PathBuf| garbage().into_iter().map(|bytes| (path.clone(), bytes)).collect::<Vec<_>>();
     files.into_iter().flat_map(everywhere).collect()

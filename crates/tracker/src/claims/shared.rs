@@ -195,8 +195,8 @@ impl SharedClaims {
         }
     }
 
-    /// The largest fence of a counter that the issues here show, for a clone that has not seen the claims yet: whether
-    /// they were set back it cannot know otherwise.
+    /// The largest fence of a counter that the issues here show, for a clone that has not seen the claims yet, or does not
+    /// know what came of its last step: whether they were set back it cannot know otherwise.
     fn floor(&self, counter: CounterId, local: &Local) -> Option<Fence> {
         #[derive(Deserialize)]
         struct Fenced {
@@ -204,7 +204,7 @@ impl SharedClaims {
             fence_log: Option<String>,
         }
         let files = &self.caller.sys.files;
-        if files.stat(&local.seen_path()).is_ok() {
+        if local.is_sure(&self.caller.sys) {
             return None;
         }
         let issues = self.root.join(DATA).join("issues");
