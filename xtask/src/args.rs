@@ -22,6 +22,9 @@ cargo xtask modules CRATE      which modules of crates/CRATE need which, in laye
 cargo xtask pages [name]       the commands of the documentation alone, or of the pages whose path contains the word
 cargo xtask sim ...            the simulator, with its own words; `cargo sim` for short
 cargo xtask mutants            small changes of the kernel, of which a test has to notice each; needs cargo-mutants
+cargo xtask soak --hours N | --minutes N
+                               agents, kills and faults on all engines, with other seeds each time; how it went is
+                               kept in spec/track-record.md
 cargo xtask fuzz [target] [--seconds N] [--input FILE]
                                a longer hunt, or one finding again";
 
@@ -79,6 +82,11 @@ pub enum Args {
     },
     /// Small changes that tests have to notice.
     Mutants,
+    /// Trials for a long time.
+    Soak {
+        /// For how long.
+        minutes: u32,
+    },
     /// A hunt with the fuzzer.
     Fuzz(Hunt),
 }
@@ -151,10 +159,22 @@ impl Args {
             ["pages", name] if !name.starts_with('-') => Ok(Self::Pages { name: Some((*name).into()) }),
             ["sim", rest @ ..] => Ok(Self::Sim { words: rest.iter().map(|word| (*word).into()).collect() }),
             ["mutants"] => Ok(Self::Mutants),
+            ["soak", unit @ ("--hours" | "--minutes"), count] => {
+                minutes(unit, count).map(|minutes| Self::Soak { minutes })
+            }
             ["fuzz", rest @ ..] => Hunt::parse(rest).map(Self::Fuzz),
             _ => Err(format!("`cargo xtask {}` is not understood", words.join(" "))),
         }
     }
+}
+
+/// So many hours or minutes, in minutes.
+fn minutes(unit: &str, count: &str) -> Result<u32, String> {
+    let each = if unit == "--hours" { 60 } else { 1 };
+    let whole = count.parse().ok().filter(|count| *count > 0);
+    whole
+        .and_then(|count: u32| count.checked_mul(each))
+        .ok_or_else(|| format!("{unit} needs a whole number above 0, not {count}"))
 }
 
 impl Packages {
@@ -274,6 +294,8 @@ mod tests {
         let words = ["replay", "--seed", "7"].map(String::from).to_vec();
         assert_eq!(parse("sim replay --seed 7"), Ok(Args::Sim { words }));
         assert_eq!(parse("mutants"), Ok(Args::Mutants));
+        assert_eq!(parse("soak --hours 8"), Ok(Args::Soak { minutes: 480 }));
+        assert_eq!(parse("soak --minutes 3"), Ok(Args::Soak { minutes: 3 }));
         let hunt = Hunt { target: Some("decide".into()), seconds: 9, input: None };
         assert_eq!(parse("fuzz decide --seconds 9"), Ok(Args::Fuzz(hunt)));
     }
@@ -296,6 +318,12 @@ mod tests {
             "modules",
             "modules -x",
             "mutants -x",
+            "soak",
+            "soak --hours",
+            "soak --hours 0",
+            "soak --hours -1",
+            "soak --minutes 0.5",
+            "soak --hours 99999999",
             "fuzz --seconds",
             "fuzz --seconds x",
             "fuzz a b",
