@@ -142,20 +142,13 @@ fn soak(root: &Path, minutes: u32) -> Result<bool, String> {
 
 /// Tests as they are built by hand: with what all members of the workspace ask of its dependencies.
 fn tests(root: &Path, words: &[&str]) -> Child {
-    let all = [
-        "nextest",
-        "run",
-        "--workspace",
-        "--no-fail-fast",
-        "--status-level=fail",
-        "--final-status-level=fail",
-    ];
-    Child::cargo(root, &[&all[..], words].concat()).without("CARGO_INCREMENTAL")
+    Child::cargo(root, &[&["nextest", "run", "--workspace"], words].concat()).without("CARGO_INCREMENTAL")
 }
 
 fn attempt(root: &Path, trial: &Trial, seed: u64, tally: &mut Tally, notes: &mut Vec<String>) {
     println!("\n=== {}, {}: seed {seed}", trial.what, trial.engine);
-    let ended = tests(root, &["-E", trial.tests]).env("HOLDFAST_FIRST_SEED", &seed.to_string()).run();
+    let words = ["--no-fail-fast", "--status-level=fail", "--final-status-level=fail", "-E", trial.tests];
+    let ended = tests(root, &words).env("HOLDFAST_FIRST_SEED", &seed.to_string()).run();
     tally.times += 1;
     if let Outcome::Ran { passed, failed, note } = tally::outcome(&ended) {
         tally.passed += passed;
