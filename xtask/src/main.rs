@@ -40,7 +40,7 @@ fn main() -> ExitCode {
         Args::Modules { library } => tidy::modules::show(&root, &library),
         Args::Pages { name } => suite::pages(&root, name.as_deref()),
         Args::Sim { words } => programs::simulate(&root, &words),
-        Args::Mutants => mutants::run(&root),
+        Args::Mutants(asked) => mutants::run(&root, &asked),
         Args::Soak { minutes } => soak::run(&root, minutes),
         Args::Fuzz(hunt) => fuzz::hunt(&root, &hunt),
     };
