@@ -25,8 +25,8 @@ cargo xtask mutants [kernel|store|writes] [--one-in N]
                                small changes of the kernel, the store or the tracker's writes, of which a test has to
                                notice each; needs cargo-mutants; with --one-in every N-th is tried
 cargo xtask soak --hours N | --minutes N
-                               agents, kills and faults on all engines, with other seeds each time; how it went is
-                               kept in spec/track-record.md
+                               agents, kills and faults on all engines, each at least once, with other seeds each
+                               time; how it went is kept in spec/track-record.md
 cargo xtask fuzz [target] [--seconds N] [--input FILE]
                                a longer hunt, or one finding again";
 

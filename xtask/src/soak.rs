@@ -119,22 +119,27 @@ fn soak(root: &Path, minutes: u32) -> Result<bool, String> {
         );
     }
     let simulator = programs::target(root).join("debug/holdfast-sim").display().to_string();
-    let (start, length) = (Instant::now(), Duration::from_secs(u64::from(minutes) * 60));
+    let (commit, start) = (said(root, "git", &["log", "-1", "--format=%h"]), Instant::now());
+    let length = Duration::from_secs(u64::from(minutes) * 60);
     let mut seen = Seen { trials: vec![Tally::default(); TRIALS.len()], ..Seen::default() };
     // Two soaks of one commit try different worlds.
     let mut seed = SystemTime::UNIX_EPOCH.elapsed().map_err(|why| why.to_string())?.as_secs();
-    while start.elapsed() < length {
+    // Everything is tried once, however short the time is: what was left out would look like what has passed.
+    let is_over = |is_first: bool| !is_first && start.elapsed() >= length;
+    let mut is_first = true;
+    while !is_over(is_first) {
         for (trial, tally) in TRIALS.iter().zip(&mut seen.trials) {
-            if start.elapsed() < length {
+            if !is_over(is_first) {
                 attempt(root, trial, seed, tally, &mut seen.notes);
             }
         }
-        if start.elapsed() < length {
+        if !is_over(is_first) {
             simulate(root, &simulator, seed, &mut seen);
         }
         seed += SEEDS;
+        is_first = false;
     }
-    let text = told(&headline(root, minutes, start.elapsed()), &seen);
+    let text = told(&headline(root, &commit, minutes, start.elapsed()), &seen);
     println!("{text}");
     keep(root, &text)?;
     Ok(seen.trials.iter().chain([&seen.simulated]).all(|tally| tally.failed == 0))
@@ -196,11 +201,12 @@ fn runs(said: &str) -> Option<usize> {
     before.rsplit(' ').next()?.parse().ok()
 }
 
-fn headline(root: &Path, minutes: u32, took: Duration) -> String {
-    let said = |program: &str, words: &[&str]| {
-        Child::new(root, program, words).env("LC_ALL", "C").quiet().run().out.trim().to_owned()
-    };
-    let (commit, day) = (said("git", &["log", "-1", "--format=%h"]), said("date", &["-u", "+%-d %B %Y"]));
+fn said(root: &Path, program: &str, words: &[&str]) -> String {
+    Child::new(root, program, words).env("LC_ALL", "C").quiet().run().out.trim().to_owned()
+}
+
+fn headline(root: &Path, commit: &str, minutes: u32, took: Duration) -> String {
+    let day = said(root, "date", &["-u", "+%-d %B %Y"]);
     let processors = std::thread::available_parallelism().map_or(1, usize::from);
     let took = took.as_secs() / 60;
     format!(
