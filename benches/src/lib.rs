@@ -16,6 +16,7 @@ mod depth;
 mod fixture;
 mod group;
 mod hooks;
+mod install;
 mod issues;
 mod jit;
 mod jvs;
@@ -44,7 +45,7 @@ pub struct Bench {
 }
 
 /// All benchmarks, in the order of the table.
-pub const BENCHES: [Bench; 20] = [
+pub const BENCHES: [Bench; 21] = [
     Bench { name: "acquire", run: acquire::run },
     Bench { name: "group", run: group::run },
     Bench { name: "depth", run: depth::run },
@@ -65,4 +66,5 @@ pub const BENCHES: [Bench; 20] = [
     Bench { name: "simulation", run: simulation::run },
     Bench { name: "kc-turns", run: turns::run },
     Bench { name: "jvs", run: jvs::run },
+    Bench { name: "install", run: install::run },
 ];

@@ -21,7 +21,12 @@ cargo xtask tidy               the rules of the house alone
 cargo xtask modules CRATE      which modules of crates/CRATE need which, in layers, and their cycles
 cargo xtask pages [name]       the commands of the documentation alone, or of the pages whose path contains the word
 cargo xtask sim ...            the simulator, with its own words; `cargo sim` for short
-cargo xtask mutants            small changes of the kernel, of which a test has to notice each; needs cargo-mutants
+cargo xtask mutants [kernel|store|writes] [--one-in N]
+                               small changes of the kernel, the store or the tracker's writes, of which a test has to
+                               notice each; needs cargo-mutants; with --one-in every N-th is tried
+cargo xtask soak --hours N | --minutes N
+                               agents, kills and faults on all engines, each at least once, with other seeds each
+                               time; how it went is kept in spec/track-record.md
 cargo xtask fuzz [target] [--seconds N] [--input FILE]
                                a longer hunt, or one finding again";
 
@@ -78,7 +83,12 @@ pub enum Args {
         words: Vec<String>,
     },
     /// Small changes that tests have to notice.
-    Mutants,
+    Mutants(Mutants),
+    /// Trials for a long time.
+    Soak {
+        /// For how long.
+        minutes: u32,
+    },
     /// A hunt with the fuzzer.
     Fuzz(Hunt),
 }
@@ -105,6 +115,15 @@ pub struct Release {
     pub version: Option<String>,
     /// Where programs are that were built before.
     pub programs: Option<String>,
+}
+
+/// Small changes that tests have to notice.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Mutants {
+    /// What is changed.
+    pub area: String,
+    /// Of how many changes one is tried.
+    pub one_in: u32,
 }
 
 /// A hunt with the fuzzer.
@@ -150,11 +169,23 @@ impl Args {
             ["pages"] => Ok(Self::Pages { name: None }),
             ["pages", name] if !name.starts_with('-') => Ok(Self::Pages { name: Some((*name).into()) }),
             ["sim", rest @ ..] => Ok(Self::Sim { words: rest.iter().map(|word| (*word).into()).collect() }),
-            ["mutants"] => Ok(Self::Mutants),
+            ["mutants", rest @ ..] => Mutants::parse(rest).map(Self::Mutants),
+            ["soak", unit @ ("--hours" | "--minutes"), count] => {
+                minutes(unit, count).map(|minutes| Self::Soak { minutes })
+            }
             ["fuzz", rest @ ..] => Hunt::parse(rest).map(Self::Fuzz),
             _ => Err(format!("`cargo xtask {}` is not understood", words.join(" "))),
         }
     }
+}
+
+/// So many hours or minutes, in minutes.
+fn minutes(unit: &str, count: &str) -> Result<u32, String> {
+    let each = if unit == "--hours" { 60 } else { 1 };
+    let whole = count.parse().ok().filter(|count| *count > 0);
+    whole
+        .and_then(|count: u32| count.checked_mul(each))
+        .ok_or_else(|| format!("{unit} needs a whole number above 0, not {count}"))
 }
 
 impl Packages {
@@ -202,6 +233,24 @@ impl Release {
             }
         }
         if dry { Ok(asked) } else { Err("a release is only tried: cargo xtask release --dry-run".into()) }
+    }
+}
+
+impl Mutants {
+    fn parse(words: &[&str]) -> Result<Self, String> {
+        let (area, rest) = match words {
+            [area, rest @ ..] if !area.starts_with('-') => (*area, rest),
+            rest => ("kernel", rest),
+        };
+        let one_in = match rest {
+            [] => 1,
+            ["--one-in", count] => {
+                let whole = count.parse().ok().filter(|count| *count > 0);
+                whole.ok_or_else(|| format!("--one-in needs a whole number above 0, not {count}"))?
+            }
+            _ => return Err(format!("`{}` is not understood here", rest.join(" "))),
+        };
+        Ok(Self { area: area.into(), one_in })
     }
 }
 
@@ -273,7 +322,11 @@ mod tests {
         assert_eq!(parse("pages hooks"), Ok(Args::Pages { name: Some("hooks".into()) }));
         let words = ["replay", "--seed", "7"].map(String::from).to_vec();
         assert_eq!(parse("sim replay --seed 7"), Ok(Args::Sim { words }));
-        assert_eq!(parse("mutants"), Ok(Args::Mutants));
+        let asked = |area: &str, one_in| Ok(Args::Mutants(Mutants { area: area.into(), one_in }));
+        assert_eq!(parse("mutants"), asked("kernel", 1));
+        assert_eq!(parse("mutants store --one-in 9"), asked("store", 9));
+        assert_eq!(parse("soak --hours 8"), Ok(Args::Soak { minutes: 480 }));
+        assert_eq!(parse("soak --minutes 3"), Ok(Args::Soak { minutes: 3 }));
         let hunt = Hunt { target: Some("decide".into()), seconds: 9, input: None };
         assert_eq!(parse("fuzz decide --seconds 9"), Ok(Args::Fuzz(hunt)));
     }
@@ -296,6 +349,14 @@ mod tests {
             "modules",
             "modules -x",
             "mutants -x",
+            "mutants store --one-in 0",
+            "mutants store writes",
+            "soak",
+            "soak --hours",
+            "soak --hours 0",
+            "soak --hours -1",
+            "soak --minutes 0.5",
+            "soak --hours 99999999",
             "fuzz --seconds",
             "fuzz --seconds x",
             "fuzz a b",

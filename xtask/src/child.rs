@@ -39,8 +39,13 @@ impl Child {
     pub(crate) fn cargo(directory: &Path, words: &[&str]) -> Self {
         let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".into());
         let mut child = Self::new(directory, &cargo, words);
-        // Set for this process by `cargo run`; to another cargo it would mean a different package.
-        child.command.env_remove("CARGO_MANIFEST_DIR");
+        // Set for this process by `cargo run`: to another cargo it would mean a different package, and build scripts that
+        // look at it (ring's does) would run again, with everything above them, for whoever started cargo by hand.
+        for (name, _) in std::env::vars_os() {
+            if name.to_str().is_some_and(is_about_a_package) {
+                child.command.env_remove(name);
+            }
+        }
         // Nothing here is compiled twice; what incremental builds keep for the next time is gigabytes.
         child.command.env("CARGO_INCREMENTAL", "0");
         child
@@ -116,6 +121,11 @@ impl Child {
     }
 }
 
+/// Whether cargo tells a program of the package that it belongs to by a variable of this name.
+fn is_about_a_package(name: &str) -> bool {
+    name == "OUT_DIR" || ["CARGO_PKG_", "CARGO_MANIFEST_"].iter().any(|prefix| name.starts_with(prefix))
+}
+
 thread_local! {
     /// What a thread has to say that runs beside another one, until its step has ended.
     static KEPT: RefCell<Option<String>> = const { RefCell::new(None) };
@@ -188,6 +198,23 @@ mod tests {
         let ended = Child::new(Path::new("."), "sh", &["-c", "echo out; echo err >&2; exit 3"]).quiet().run();
         assert_eq!((ended.ok, ended.out.as_str(), ended.err.as_str()), (false, "out\n", "err\n"));
         assert_eq!(ended.how, "exit status: 3");
+    }
+
+    #[test]
+    fn another_cargo_is_told_nothing_of_the_package_of_this_one() {
+        let told = ["CARGO_PKG_NAME", "CARGO_PKG_VERSION_MAJOR", "CARGO_MANIFEST_DIR"];
+        assert!(
+            told.iter().all(|name| std::env::var_os(name).is_some()),
+            "cargo tells tests what it tells programs"
+        );
+        let child = Child::cargo(Path::new("."), &["--version"]);
+        for name in told {
+            assert!(child.command.get_envs().any(|set| set == (name.as_ref(), None)), "{name}");
+        }
+        assert!(
+            !child.command.get_envs().any(|(name, _)| name == "PATH"),
+            "everything else is left as it is"
+        );
     }
 
     #[test]

@@ -15,6 +15,7 @@ pub mod programs;
 pub mod release;
 pub mod repository;
 pub mod site;
+pub mod soak;
 pub mod suite;
 pub mod tidy;
 

@@ -5,8 +5,8 @@ use std::process::ExitCode;
 
 use xtask::args::{Args, USAGE};
 use xtask::{
-    bench, compiler, fixtures, fuzz, mutants, package, picture, programs, release, repository, site, suite,
-    tidy,
+    bench, compiler, fixtures, fuzz, mutants, package, picture, programs, release, repository, site, soak,
+    suite, tidy,
 };
 
 fn main() -> ExitCode {
@@ -40,7 +40,8 @@ fn main() -> ExitCode {
         Args::Modules { library } => tidy::modules::show(&root, &library),
         Args::Pages { name } => suite::pages(&root, name.as_deref()),
         Args::Sim { words } => programs::simulate(&root, &words),
-        Args::Mutants => mutants::run(&root),
+        Args::Mutants(asked) => mutants::run(&root, &asked),
+        Args::Soak { minutes } => soak::run(&root, minutes),
         Args::Fuzz(hunt) => fuzz::hunt(&root, &hunt),
     };
     if done { ExitCode::SUCCESS } else { ExitCode::FAILURE }

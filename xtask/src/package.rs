@@ -142,7 +142,7 @@ fn listed(folder: &Path) -> Result<Vec<PathBuf>, String> {
     Ok(paths)
 }
 
-fn empty(folder: &Path) -> Result<(), String> {
+pub(crate) fn empty(folder: &Path) -> Result<(), String> {
     remove(folder)?;
     std::fs::create_dir_all(folder).map_err(|why| format!("{}: {why}", folder.display()))
 }

@@ -4,7 +4,7 @@
 mod memory;
 mod readme;
 mod steps;
-mod tally;
+pub(crate) mod tally;
 mod together;
 mod transcript;
 

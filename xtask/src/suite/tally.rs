@@ -5,7 +5,7 @@ use crate::child::Ended;
 use crate::report::Outcome;
 
 /// What a test runner's output says.
-pub(super) fn outcome(ended: &Ended) -> Outcome {
+pub(crate) fn outcome(ended: &Ended) -> Outcome {
     sum(std::slice::from_ref(ended))
 }
 
