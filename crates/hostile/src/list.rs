@@ -69,7 +69,7 @@ pub fn on_issues(body: impl FnOnce(Sys) + Send + 'static) {
 #[must_use]
 pub fn quick(sys: &Sys) -> Said {
     let session = session(sys);
-    let said = Issues::new(&session).glance_with(Scope::All, Sets::All, |issue| Some(format!("{issue:?}")));
+    let said = Issues::new(&session).glance_with(Scope::All, Sets::ALL, |issue| Some(format!("{issue:?}")));
     let said = said.expect("issues that can be read");
     (said.found, said.problems)
 }

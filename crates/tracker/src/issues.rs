@@ -46,7 +46,7 @@ pub use layers::Scope;
 pub use outline::{Outline, Text};
 pub use raw::{DEPS, ISSUE, LABELS};
 pub use scan::Scan;
-pub use seen::{Seen, Sets};
+pub use seen::{Seen, Sets, Whose};
 pub use set::{BadLine, Change, Line, Set, Union};
 pub use standing::Standing;
 pub(crate) use standing::{FinishedNote, STARTED};
@@ -195,7 +195,7 @@ impl<'a> Issues<'a> {
         }
         let name = |layer, id, file: &str| layers.name(layer, id, file);
         let judge = Judge { name: &name, log: &|| self.log_id(), landing: Some(&layers.landing) };
-        match judge.see(id, &copies, Sets::All, &mut problems) {
+        match judge.see(id, &copies, Sets::ALL, &mut problems) {
             Some(seen) => {
                 self.warn(&problems);
                 Ok(look(&seen))
@@ -224,7 +224,7 @@ impl<'a> Issues<'a> {
         let copies = layers.copies(id, &mut buffers, &mut problems);
         let name = |layer, id, file: &str| layers.name(layer, id, file);
         let judge = Judge { name: &name, log: &|| self.log_id(), landing: Some(&layers.landing) };
-        let seen = judge.see(id, &copies, Sets::All, &mut problems);
+        let seen = judge.see(id, &copies, Sets::ALL, &mut problems);
         match (seen, problems.is_empty()) {
             (Some(seen), true) => {
                 let mut issue = whole(id, seen.whole())?;
@@ -277,7 +277,7 @@ impl<'a> Issues<'a> {
         scope: Scope,
         look: impl Fn(&Seen<'_>) -> Option<T> + Sync,
     ) -> Result<Scan<T>> {
-        self.scan_with(scope, Sets::All, look)
+        self.scan_with(scope, Sets::ALL, look)
     }
 
     /// As [`Issues::scan`], where not everybody's labels and dependencies are needed.
@@ -305,7 +305,7 @@ impl<'a> Issues<'a> {
         scope: Scope,
         look: impl Fn(&Glance<'_>) -> Option<T> + Sync,
     ) -> Result<Scan<T>> {
-        self.glance_with(scope, Sets::All, look)
+        self.glance_with(scope, Sets::ALL, look)
     }
 
     /// As [`Issues::glance`], where not everybody's labels and dependencies are needed.
@@ -336,7 +336,7 @@ impl<'a> Issues<'a> {
     ) -> Result<Scan<T>> {
         let mut problems = Vec::new();
         let layers = Layers::open(self.session, &self.view, (Scope::All, Listed::No), &mut problems)?;
-        Ok(self.look_at(&layers, Sets::All, ids, problems, &look))
+        Ok(self.look_at(&layers, Sets::ALL, ids, problems, &look))
     }
 
     fn look_at<T: Send>(

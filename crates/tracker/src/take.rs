@@ -15,7 +15,7 @@ use crate::claims::{Claimant, Claims, Objection, Terms};
 use crate::error::{Error, Result};
 use crate::gone;
 use crate::ids::IssueId;
-use crate::issues::Issues;
+use crate::issues::{Issues, Sets, Whose};
 use crate::notice::Notice;
 use crate::queries::{Board, Claimed, Filter, Keep, can_be_worked_on, missing};
 use crate::session::Session;
@@ -276,7 +276,9 @@ fn candidates(
     dead: &[LeaseId],
     filter: &Filter,
 ) -> Result<Vec<IssueId>> {
-    let board: Board = Board::of_open(issues, Claimed::load(session)?.without(dead), filter, Keep::Nothing)?;
+    let claimed = Claimed::load(session)?.without(dead);
+    let sets = Sets { labels: Whose::Nobody, deps: Whose::Workable };
+    let board: Board = Board::to_be_done(issues, claimed, filter, Keep::Nothing, sets)?;
     issues.warn(&board.problems);
     Ok(board.available().iter().map(|node| node.id).collect())
 }

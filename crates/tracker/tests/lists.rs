@@ -12,7 +12,7 @@ use std::process::Command;
 
 use holdfast_sys::Sys;
 use holdfast_tracker::Session;
-use holdfast_tracker::issues::{Glance, Issues, Scope, Sets};
+use holdfast_tracker::issues::{Glance, Issues, Scope, Sets, Whose};
 use proptest::prelude::*;
 use support::caller;
 
@@ -101,13 +101,22 @@ impl Place {
 
     fn check(&self) {
         for root in [&self.main, &self.linked] {
-            for sets in [Sets::Open, Sets::All] {
+            for sets in SETS {
                 let [quick, slow] = self.answers(root, sets);
                 assert_eq!(quick, slow, "{} {sets:?}", root.display());
             }
         }
     }
 }
+
+/// What questions rest on: those about all issues, about what waits, what can be begun, how many wait, and what is next.
+const SETS: [Sets; 5] = [
+    Sets::OPEN,
+    Sets::WORKABLE,
+    Sets { labels: Whose::Nobody, deps: Whose::Open },
+    Sets { labels: Whose::Nobody, deps: Whose::Workable },
+    Sets::ALL,
+];
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Where {
@@ -335,7 +344,7 @@ fn an_issue_that_did_not_change_is_not_read() {
     let [main, _, linked] = place.caches();
     for (root, cache) in [(&place.main, &main), (&place.linked, &linked)] {
         forge(cache);
-        let [(quick, _), (slow, _)] = place.answers(root, Sets::All);
+        let [(quick, _), (slow, _)] = place.answers(root, Sets::ALL);
         assert_eq!(quick.iter().filter(|issue| issue.contains("other")).count(), 1, "{}", root.display());
         assert!(slow.iter().all(|issue| !issue.contains("other")));
     }
@@ -351,7 +360,7 @@ fn what_was_changed_a_moment_ago_is_not_remembered() {
     for round in 0..20 {
         let state = if round % 2 == 0 { "gated" } else { "ready" };
         (0..COUNT).for_each(|number| place.write(Where::Main, number, state, "again"));
-        place.answers(&place.main, Sets::All);
+        place.answers(&place.main, Sets::ALL);
         (0..COUNT).for_each(|number| Step::InPlace(Where::Main, number).go(&place));
         place.check();
     }
@@ -395,7 +404,7 @@ fn a_link_in_the_place_of_a_directory_is_not_followed_to_what_is_remembered() {
         for (at, root) in [(Where::Main, &place.main), (Where::Linked, &place.linked)] {
             place.link(at, number);
             place.check();
-            let [(_, problems), _] = place.answers(root, Sets::Open);
+            let [(_, problems), _] = place.answers(root, Sets::OPEN);
             assert!(problems.iter().any(|problem| problem.contains("symbolic link")), "{problems:?}");
             place.link(at, number);
             place.check();
@@ -409,7 +418,7 @@ fn labels_that_change_in_place_are_read_again() {
     for at in [Where::Main, Where::Linked] {
         Step::LabelInPlace(at, 4).go(&place);
         place.check();
-        let [(found, _), _] = place.answers(&place.linked, Sets::Open);
+        let [(found, _), _] = place.answers(&place.linked, Sets::OPEN);
         assert!(found.iter().any(|issue| issue.contains("labels: [\"io\"")), "{at:?}");
     }
 }
@@ -426,7 +435,7 @@ fn a_lost_issue_has_its_labels_whoever_asks() {
     place.check();
     place.check();
     assert!(place.caches()[1].exists());
-    let [(found, _), _] = place.answers(&place.main, Sets::Open);
+    let [(found, _), _] = place.answers(&place.main, Sets::OPEN);
     let lost = |issue: &&String| issue.contains("standing: Lost") && issue.contains("labels: [\"ui\"]");
     assert_eq!(found.iter().filter(lost).count(), COUNT);
     Step::LabelInPlace(Where::Shared, COUNT).go(&place);
@@ -442,15 +451,52 @@ fn what_a_finished_issue_depends_on_is_looked_at_only_by_who_needs_it() {
         fs::write(home.join("deps.or-set.jsonl"), "<<<<<<< ours\n").unwrap();
     }
     place.check();
-    for (sets, numbers) in [(Sets::Open, &[5][..]), (Sets::All, &[4, 5])] {
+    for (sets, numbers) in [(Sets::OPEN, &[5][..]), (Sets::ALL, &[4, 5])] {
         let [(found, problems), _] = place.answers(&place.main, sets);
         assert_eq!(problems.len(), 2 * numbers.len(), "{sets:?}: {problems:?}");
         assert!(numbers.iter().all(|number| problems.iter().any(|problem| problem.contains(&id(*number)))));
         assert_eq!(found.len(), COUNT);
         // The commit has the labels that cannot be read any more.
         let labelled = found.iter().filter(|issue| issue.contains("labels: [\"ui\"]")).count();
-        assert_eq!(labelled, if sets == Sets::Open { COUNT / 2 } else { COUNT });
+        assert_eq!(labelled, if sets == Sets::OPEN { COUNT / 2 } else { COUNT });
     }
+}
+
+/// Who asks what to begin does not need what others wait for; who asks what is next needs no labels either.
+#[test]
+fn only_what_a_question_rests_on_is_looked_at() {
+    let states = ["backlog", "ready", "done"];
+    let place = remembered(|number| states[number % 3]);
+    for number in [3, 4, 5] {
+        let home = place.issue(Where::Main, number);
+        fs::write(home.join("labels.or-set.jsonl"), "<<<<<<< ours\n").unwrap();
+        fs::write(home.join("deps.or-set.jsonl"), "<<<<<<< ours\n").unwrap();
+    }
+    place.check();
+    for (sets, problems) in SETS.into_iter().zip([4, 2, 2, 1, 6]) {
+        let [(_, told), _] = place.answers(&place.main, sets);
+        assert_eq!(told.len(), problems, "{sets:?}: {told:?}");
+    }
+}
+
+/// Gated work stands otherwise if the target does not have exactly this copy, labels included, whoever asks.
+#[test]
+fn how_gated_work_stands_does_not_depend_on_who_asks() {
+    let place = remembered(|_| "gated");
+    // A branch has them too, otherwise.
+    [3, 4, 5].iter().for_each(|number| place.write(Where::Linked, *number, "gated", "branch"));
+    place.commit(Where::Linked);
+    Step::LabelInPlace(Where::Main, 4).go(&place);
+    Step::Deps(Where::Main, 5).go(&place);
+    place.check();
+    let standing = |sets| {
+        let [(found, _), _] = place.answers(&place.main, sets);
+        let lines = found.iter().map(|issue| issue[issue.find("standing").unwrap()..].to_owned());
+        lines.collect::<Vec<_>>()
+    };
+    let all = standing(Sets::ALL);
+    assert!(all[3].contains("Open") && all[4].contains("OnBranch"), "{all:?}");
+    SETS.into_iter().for_each(|sets| assert_eq!(standing(sets), all, "{sets:?}"));
 }
 
 #[test]

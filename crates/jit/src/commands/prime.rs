@@ -12,7 +12,7 @@ use crate::prime::{self, Facts, Held};
 use holdfast_tracker::Session;
 use holdfast_tracker::claims::lease::left;
 use holdfast_tracker::error::{Error, Result};
-use holdfast_tracker::issues::Issues;
+use holdfast_tracker::issues::{Issues, Sets, Whose};
 use holdfast_tracker::land;
 use holdfast_tracker::queries::{Board, Claimed, Filter, Keep};
 use holdfast_tracker::reserve;
@@ -46,7 +46,8 @@ pub fn run(context: &Context, typed: &Prime) -> Result<Report> {
 /// What is known here.
 fn facts(session: &Session) -> Result<Facts> {
     let issues = Issues::new(session);
-    let board: Board = Board::of_open(&issues, Claimed::load(session)?, &Filter::default(), Keep::Nothing)?;
+    let (claimed, sets) = (Claimed::load(session)?, Sets { labels: Whose::Nobody, deps: Whose::Open });
+    let board: Board = Board::to_be_done(&issues, claimed, &Filter::default(), Keep::Nothing, sets)?;
     let agent = session.known_agent();
     let mut held = Vec::new();
     if agent.is_some() && session.has_identity()? {

@@ -12,7 +12,7 @@ use crate::output::{Form, Report};
 use holdfast_tracker::Session;
 use holdfast_tracker::answers::list::rank;
 use holdfast_tracker::error::{Error, Result};
-use holdfast_tracker::issues::{Issues, Scope};
+use holdfast_tracker::issues::{Issues, Scope, Sets};
 use holdfast_tracker::queries::{Board, Claimed, Filter, Item, Keep, Node, Reason, Which};
 
 pub fn run(context: &Context, command: &Command) -> Result<Report> {
@@ -24,7 +24,7 @@ pub fn run(context: &Context, command: &Command) -> Result<Report> {
             list::run(context, &session, scope, filters)
         }
         Command::Available(filters) => {
-            let board = board(context, &session, &filters.parse(&session)?)?;
+            let board = board(context, &session, &filters.parse(&session)?, Sets::WORKABLE)?;
             let mut nodes = board.available();
             if let Some(agent) = filters.whose(&session)? {
                 nodes.retain(|node| node.assignee.as_deref() == Some(&agent));
@@ -38,16 +38,18 @@ pub fn run(context: &Context, command: &Command) -> Result<Report> {
             }
             Ok(available(context, &board, nodes, filters.most(context)))
         }
-        Command::Blocked(filters) => blocked(context, &board(context, &session, &filters.parse()?)?),
+        Command::Blocked(filters) => {
+            blocked(context, &board(context, &session, &filters.parse()?, Sets::OPEN)?)
+        }
     }
 }
 
-fn board(context: &Context, session: &Session, filter: &Filter) -> Result<Board<Clean>> {
+fn board(context: &Context, session: &Session, filter: &Filter, sets: Sets) -> Result<Board<Clean>> {
     let issues = Issues::new(session);
     let claimed = Claimed::load(session)?;
     let keep = |item: &Item<'_>| Clean::json(item);
     let keep = if context.printer.is_json() { Keep::Whole(Which::Open, &keep) } else { Keep::Nothing };
-    let board = Board::of_open(&issues, claimed, filter, keep)?;
+    let board = Board::to_be_done(&issues, claimed, filter, keep, sets)?;
     issues.warn(&board.problems);
     Ok(board)
 }
@@ -58,7 +60,7 @@ fn board(context: &Context, session: &Session, filter: &Filter) -> Result<Board<
 /// When there is none, or what went wrong.
 pub fn next(context: &Context, filters: &cli::Filters) -> Result<Report> {
     let session = context.session()?;
-    let board = board(context, &session, &filters.parse()?)?;
+    let board = board(context, &session, &filters.parse()?, Sets::WORKABLE)?;
     let nodes: Vec<_> = board.available().into_iter().take(1).collect();
     if nodes.is_empty() { Err(Error::NothingAvailable) } else { Ok(available(context, &board, nodes, 1)) }
 }

@@ -19,7 +19,7 @@ use holdfast_tracker::config::Engine;
 use holdfast_tracker::error::Result;
 use holdfast_tracker::gone::is_gone;
 use holdfast_tracker::ids::IssueId;
-use holdfast_tracker::issues::{Issues, Standing, State};
+use holdfast_tracker::issues::{Issues, Sets, Standing, State, Whose};
 use holdfast_tracker::queries::{Board, Claimed, Filter, Keep};
 use holdfast_tracker::worktree::Entry;
 
@@ -71,7 +71,9 @@ pub fn run(context: &Context, claims: Fresh) -> Result<Report> {
     claims.ask(&session)?;
     let issues = Issues::new(&session);
     let claimed = Claimed::load(&session)?;
-    let board = Board::of_open(&issues, claimed, &Filter::default(), Keep::Nothing)?;
+    // Labels are shown of what can be worked on.
+    let sets = Sets { labels: Whose::Workable, deps: Whose::Open };
+    let board = Board::to_be_done(&issues, claimed, &Filter::default(), Keep::Nothing, sets)?;
     issues.warn(&board.problems);
     let worktrees = session.visible_worktrees();
     let agent_id = session.known_agent().map(|agent| agent.to_string());

@@ -7,13 +7,17 @@ use holdfast_kernel::Millis;
 use holdfast_sys::Open;
 use holdfast_sys::sim::{Config, Faults, Odds};
 use holdfast_tracker::Session;
-use holdfast_tracker::issues::{Issues, Scope, Sets};
+use holdfast_tracker::issues::{Issues, Scope, Sets, Whose};
 use holdfast_trial::seeds;
 
 use crate::stage::{ANNA, Agent, BERTA, ISSUE, Question, Stage};
 
 /// More than a cache is written for.
 const COUNT: usize = 20;
+
+/// What questions rest on.
+const SETS: [Sets; 4] =
+    [Sets::OPEN, Sets::WORKABLE, Sets { labels: Whose::Nobody, deps: Whose::Workable }, Sets::ALL];
 
 const CACHES: [&str; 2] = ["/repo/.git/jit/lists/main", "/repo/.git/worktrees/linked/jit-list"];
 
@@ -67,7 +71,7 @@ fn work(root: &'static str, seed: u64) -> Question<()> {
                 }
             }
             session.sys().clock.sleep(Millis::new(seed % 3 * 2));
-            glance(session, if round.is_multiple_of(2) { Sets::All } else { Sets::Open });
+            glance(session, SETS[usize::try_from((seed + round) % 4).unwrap()]);
         }
     })
 }
@@ -77,7 +81,7 @@ fn check(stage: &mut Stage, seed: u64) {
     let compare = |_: ()| -> Question<Vec<String>> {
         Box::new(|session| {
             let mut wrong = Vec::new();
-            for sets in [Sets::Open, Sets::All, Sets::Open, Sets::All] {
+            for sets in SETS.into_iter().chain(SETS) {
                 let quick = glance(session, sets);
                 let slow = Issues::new(session)
                     .scan_with(Scope::All, sets, |seen| Some(format!("{:?}", seen.glance())))

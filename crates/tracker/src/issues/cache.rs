@@ -92,13 +92,23 @@ impl Signatures {
     }
 }
 
-/// How much of what is remembered of an issue is needed.
+/// How much of what is remembered of an issue is needed beside the issue itself.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Extent {
+pub(super) struct Extent {
+    /// Its labels.
+    pub(super) labels: bool,
+    /// What it depends on.
+    pub(super) deps: bool,
+}
+
+impl Extent {
     /// Everything.
-    All,
-    /// The issue itself, without its labels and what it depends on.
-    Issue,
+    pub(super) const ALL: Self = Self { labels: true, deps: true };
+
+    /// Which of the files are needed, in their order.
+    pub(super) const fn files(self) -> [bool; 3] {
+        [true, self.labels, self.deps]
+    }
 }
 
 /// What is remembered of the issues in one directory.
@@ -181,12 +191,12 @@ impl<'a> Entry<'a> {
     /// The bytes of the entry, to be kept in the next cache.
     fn whole(&self) -> Option<&'a [u8]> {
         let mut reader = Reader { bytes: self.bytes, at: self.rest };
-        reader.told(self, Extent::All)?;
+        reader.told(self, Extent::ALL)?;
         self.bytes.get(..reader.at)
     }
 
-    /// What it says of the issue, before anybody has judged how its work stands. Without the sets it has neither labels
-    /// nor anything that it depends on.
+    /// What it says of the issue, before anybody has judged how its work stands. It has no labels and
+    /// depends on nothing as far as that is not needed.
     pub(super) fn told(&self, extent: Extent) -> Option<Told<'a>> {
         Reader { bytes: self.bytes, at: self.rest }.told(self, extent)
     }
@@ -384,6 +394,19 @@ impl<'a> Reader<'a> {
         Some(texts)
     }
 
+    /// A list that is needed; passes over one that is not, where something behind it is.
+    fn list_if(&mut self, is_needed: bool, goes_on: bool) -> Option<Vec<&'a str>> {
+        if is_needed {
+            return self.list();
+        }
+        if goes_on {
+            for _ in 0..self.short()? {
+                self.text()??;
+            }
+        }
+        Some(Vec::new())
+    }
+
     fn told(&mut self, entry: &Entry<'_>, extent: Extent) -> Option<Told<'a>> {
         let (id, state) = (entry.id, entry.state);
         let priority = *Priority::ALL.get(usize::from(self.byte()?))?;
@@ -393,10 +416,7 @@ impl<'a> Reader<'a> {
         let (conflict, parent, assignee, fence_log) =
             (self.text()?, self.text()?, self.text()?, self.text()?);
         let gates = self.list()?;
-        let (labels, deps) = match extent {
-            Extent::All => (self.list()?, self.list()?),
-            Extent::Issue => (Vec::new(), Vec::new()),
-        };
+        let (labels, deps) = (self.list_if(extent.labels, extent.deps)?, self.list_if(extent.deps, false)?);
         let fence = has_fence.then_some(fence);
         let (unsure, standing) = (false, Standing::Open);
         let glance = Glance {

@@ -114,17 +114,18 @@ impl<'a> Worktree<'a> {
         path.clear();
         entry.id().push_to(path);
         let above = path.len();
-        let some_are_missing = extent == Extent::All && known.files.iter().any(Option::is_none);
+        let needed = extent.files();
+        let some_are_missing = known.files.iter().zip(needed).any(|(file, needed)| needed && file.is_none());
         let is_doubtful = !self.doubtful.is_empty() && self.doubtful.binary_search(&entry.id()).is_ok();
         if (some_are_missing || is_doubtful) && !is(path, Kind::Directory, known.directory) {
             return false;
         }
-        let looked_at = if extent == Extent::All { FILES.len() } else { 1 };
-        FILES.iter().zip(known.files).take(looked_at).all(|(name, file)| {
+        FILES.iter().zip(known.files).zip(needed).all(|((name, file), needed)| {
+            let Some(file) = file.filter(|_| needed) else { return true };
             path.truncate(above);
             path.push('/');
             path.push_str(name);
-            file.is_none_or(|file| is(path, Kind::File, file))
+            is(path, Kind::File, file)
         })
     }
 

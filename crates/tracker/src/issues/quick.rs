@@ -7,6 +7,7 @@ use super::layer::Layer;
 use super::layers::{DIRECTORIES, Layers};
 use super::seen::Sets;
 use super::standing::{Standing, Tips};
+use super::state::State;
 use crate::ids::IssueId;
 
 /// Which of the directories have an issue, and in which of them it is still what is remembered.
@@ -55,7 +56,7 @@ impl Layers<'_> {
             let Some(worktree) = worktree else { continue };
             *has = worktree.has(id, listed);
             let Some(entry) = worktree.remembered(id, from).filter(|_| *has) else { continue };
-            *fresh = worktree.is_fresh(&entry, sets.extent(&entry), &mut cursors.path);
+            *fresh = worktree.is_fresh(&entry, sets.rests_on(entry.state), &mut cursors.path);
             *room = Some(entry);
         }
         if self.is_gone(id) || freshness.has != freshness.fresh {
@@ -93,28 +94,31 @@ impl Layers<'_> {
         }
         // What this worktree does not have itself is known from the commit that it is on, if that has it.
         let layer = if layer != Layer::Local && head.is_some() { Layer::Head } else { layer };
-        let extent = sets.extent(entry);
+        let (extent, again) = (sets.extent(entry.state), sets.extent(State::InProgress));
         let told = entry.told(extent)?;
         let standing = self.landing.of(id, told.finish(), layer, tips, tips);
-        if extent == Extent::Issue && standing == Standing::Lost {
+        if standing == Standing::Lost && extent != again {
             // It has to be done again, so it matters what it waits for.
             let mut there = self.directories().into_iter().zip(&remembered.0);
             let is_fresh = there.all(|((_, worktree), entry)| match (worktree, entry) {
-                (Some(worktree), Some(entry)) => worktree.is_fresh(entry, Extent::All, &mut cursors.path),
+                (Some(worktree), Some(entry)) => worktree.is_fresh(entry, again, &mut cursors.path),
                 _ => true,
             });
-            return entry.told(Extent::All).filter(|_| is_fresh).map(|told| told.standing(standing));
+            return entry.told(again).filter(|_| is_fresh).map(|told| told.standing(standing));
         }
         Some(told.standing(standing))
     }
 }
 
 impl Sets {
-    /// How much of what is remembered of an issue is needed, as long as it does not turn out to be lost.
-    const fn extent(self, entry: &Entry<'_>) -> Extent {
-        match self {
-            Self::Open if entry.state.is_over() => Extent::Issue,
-            Self::Open | Self::All => Extent::All,
-        }
+    /// How much is looked at of an issue of this state. How gated work stands depends on whether the target has exactly
+    /// this copy of all its files.
+    const fn rests_on(self, state: State) -> Extent {
+        if matches!(state, State::Gated) { Extent::ALL } else { self.extent(state) }
+    }
+
+    /// How much is told of an issue of this state.
+    const fn extent(self, state: State) -> Extent {
+        Extent { labels: self.labels.has(state), deps: self.deps.has(state) }
     }
 }

@@ -94,7 +94,7 @@ impl Scanner<'_, '_> {
         look: &(dyn Fn(&Glance<'_>) -> Option<T> + Sync),
     ) -> (Vec<T>, Vec<String>) {
         let quick = together(self.blocks(ids, Cursors::default, |cursors, ids| {
-            let mut part = Part::default();
+            let mut part = Part { found: Vec::with_capacity(ids.len()), ..Part::default() };
             for id in ids {
                 match self.layers.quick(*id, self.sets, cursors) {
                     Ok(glance) => part.found.extend(look(&glance)),

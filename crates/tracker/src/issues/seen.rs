@@ -15,13 +15,47 @@ use super::standing::{Finish, Landing, Standing, Tips};
 use super::state::State;
 use crate::ids::IssueId;
 
-/// Whose labels and dependencies an answer rests on. Those of others are neither looked at nor told.
+/// Which labels and dependencies an answer rests on. Others are neither looked at nor told.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Sets {
-    /// Those of every issue.
-    All,
-    /// Those of issues that are not over: who asks what is to be done needs no others.
+pub struct Sets {
+    /// Whose labels.
+    pub labels: Whose,
+    /// Whose dependencies.
+    pub deps: Whose,
+}
+
+/// Of which issues something is needed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Whose {
+    /// Of none.
+    Nobody,
+    /// Of those whose state lets them be worked on: who asks what to begin needs no others.
+    Workable,
+    /// Of those that are not over: who asks what is to be done needs no others.
     Open,
+    /// Of every issue.
+    All,
+}
+
+impl Sets {
+    /// All labels and all dependencies.
+    pub const ALL: Self = Self { labels: Whose::All, deps: Whose::All };
+    /// Those of issues that are not over.
+    pub const OPEN: Self = Self { labels: Whose::Open, deps: Whose::Open };
+    /// Those of issues whose state lets them be worked on.
+    pub const WORKABLE: Self = Self { labels: Whose::Workable, deps: Whose::Workable };
+}
+
+impl Whose {
+    /// Whether it is needed of an issue of this state.
+    pub(super) const fn has(self, state: State) -> bool {
+        match self {
+            Self::Nobody => false,
+            Self::Workable => matches!(state, State::Ready | State::InProgress),
+            Self::Open => !state.is_over(),
+            Self::All => true,
+        }
+    }
 }
 
 /// An issue as it is seen from a worktree.
@@ -85,13 +119,14 @@ impl Judge<'_> {
         if standing == Standing::Lost {
             issue.state = State::InProgress;
         }
-        if sets == Sets::Open && issue.state.is_over() {
-            let (labels, deps, unsure) = (Set::default(), Set::default(), false);
-            return Some(Seen { id, issue, layer, labels, deps, unsure, standing, bytes });
+        let (mut labels, mut deps) = (Set::default(), Set::default());
+        if sets.labels.has(issue.state) {
+            labels = self.union(id, copies, LABELS, |raw| &raw.labels, problems);
         }
-        let labels = self.union(id, copies, LABELS, |raw| &raw.labels, problems);
         let before = problems.len();
-        let deps = self.union(id, copies, DEPS, |raw| &raw.deps, problems);
+        if sets.deps.has(issue.state) {
+            deps = self.union(id, copies, DEPS, |raw| &raw.deps, problems);
+        }
         let unsure = problems.len() > before;
         once(problems, known);
         Some(Seen { id, issue, layer, labels, deps, unsure, standing, bytes })

@@ -58,7 +58,7 @@ fn judged(copies: &[(Layer, &Raw)]) -> (Option<Made>, Vec<String>) {
     let judge = Judge { name: &name, log: &|| Some(LOG.to_owned()), landing: None };
     let copies: Vec<Copy<'_>> =
         copies.iter().map(|(layer, raw)| Copy { layer: *layer, raw, tips: Tips::default() }).collect();
-    let seen = judge.see(id(), &copies, Sets::All, &mut problems).map(|seen| {
+    let seen = judge.see(id(), &copies, Sets::ALL, &mut problems).map(|seen| {
         assert_eq!(&*seen.issue.title, format!("{:?}", seen.layer));
         assert_eq!(seen.whole().unwrap().title, &*seen.issue.title);
         let list = |set: &super::Set| set.members().map(ToOwned::to_owned).collect();

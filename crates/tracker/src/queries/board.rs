@@ -8,7 +8,7 @@ use super::{Claimed, Filter, Item};
 use crate::config::Satisfied;
 use crate::error::{Error, Result};
 use crate::ids::{Handles, IssueId};
-use crate::issues::{Glance, Issues, Priority, Scope, Seen, Sets, Standing, State};
+use crate::issues::{Glance, Issues, Priority, Scope, Seen, Sets, Standing, State, Whose};
 use crate::writes::{Results, results_of};
 
 /// What a board knows of an issue.
@@ -125,31 +125,27 @@ impl<K: Send> Board<K> {
     /// # Errors
     /// When git stands in the way.
     pub fn load(issues: &Issues<'_>, claimed: Claimed, filter: &Filter, keep: Keep<'_, K>) -> Result<Self> {
-        Self::load_with(issues, claimed, filter, keep, Sets::All)
+        Self::to_be_done(issues, claimed, filter, keep, Sets::ALL)
     }
 
-    /// As [`Board::load`], for whoever asks only what is to be done: it has neither the labels nor the dependencies of
-    /// issues that are over.
+    /// As [`Board::load`], for whoever asks what is to be done and needs only some labels and dependencies. Of an issue that
+    /// is over, has landed and is held by nobody it has no texts, unless all labels are needed. What the filter asks
+    /// for is looked at where dependencies are.
     ///
     /// # Errors
     /// When git stands in the way.
-    pub fn of_open(
+    pub fn to_be_done(
         issues: &Issues<'_>,
         claimed: Claimed,
         filter: &Filter,
         keep: Keep<'_, K>,
+        mut sets: Sets,
     ) -> Result<Self> {
-        Self::load_with(issues, claimed, filter, keep, Sets::Open)
-    }
-
-    fn load_with(
-        issues: &Issues<'_>,
-        claimed: Claimed,
-        filter: &Filter,
-        keep: Keep<'_, K>,
-        sets: Sets,
-    ) -> Result<Self> {
-        let node = |glance: &Glance<'_>| Node::new(glance, &claimed, filter);
+        if sets.labels == Whose::Nobody && filter.asks_for_labels() {
+            sets.labels = sets.deps;
+        }
+        let texts = if sets.labels == Whose::All { Texts::All } else { Texts::OfOthers };
+        let node = |glance: &Glance<'_>| Node::new(glance, &claimed, filter, texts);
         let mut scan = match keep {
             Keep::Nothing => issues.glance_with(Scope::All, sets, |glance| Some(node(glance)))?,
             Keep::Glance(which, keep) => issues.glance_with(Scope::All, sets, |glance| {
@@ -248,17 +244,28 @@ impl<K: Send> Board<K> {
     }
 }
 
+/// Which issues a board has the texts of.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Texts {
+    All,
+    /// Those that are not over and out of everybody's way, which are most of a project of some years.
+    OfOthers,
+}
+
 impl<K> Node<K> {
-    fn new(issue: &Glance<'_>, claimed: &Claimed, filter: &Filter) -> Self {
+    fn new(issue: &Glance<'_>, claimed: &Claimed, filter: &Filter, texts: Texts) -> Self {
         let gated = issue.state == State::Gated;
+        let is_past = issue.state.is_over() && issue.standing == Standing::Landed;
+        let is_shown = texts == Texts::All || !is_past || claimed.lease(issue.id).is_some();
+        let text = |text: &str| if is_shown { text.into() } else { Box::default() };
         Self {
             id: issue.id,
-            title: issue.title.into(),
+            title: text(issue.title),
             state: issue.state,
             priority: issue.priority,
             labels: issue.labels.join(" ").into(),
-            updated_at: issue.updated_at.into(),
-            assignee: issue.assignee.map(Into::into),
+            updated_at: text(issue.updated_at),
+            assignee: issue.assignee.filter(|_| is_shown).map(Into::into),
             deps: issue.deps.iter().filter_map(|dep| IssueId::parse(dep)).collect(),
             gates: issue.gates.iter().filter(|_| gated).map(ToString::to_string).collect(),
             workable: is_workable(issue, claimed),

@@ -101,6 +101,11 @@ impl Filter {
         *self == Self::default()
     }
 
+    /// Whether it takes labels to tell what is wanted.
+    pub(super) const fn asks_for_labels(&self) -> bool {
+        !self.labels.is_empty() || !self.unwanted.is_empty()
+    }
+
     /// Whether an issue is wanted.
     #[must_use]
     pub fn wants(&self, issue: &Glance<'_>) -> bool {
