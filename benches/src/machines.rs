@@ -137,6 +137,8 @@ impl Site {
             site.git(clone, &["remote", "add", "origin", &origin])?;
             site.git(clone, &["commit", "-q", "--allow-empty", "-m", "first"])?;
         }
+        // What is pushed later says which commit it replaces.
+        site.git(&site.plain, &["push", "-q", "origin", "main"])?;
         site.jit(&["init"])?;
         site.jit(&["engine", "init", "git", "--ref", "refs/worktree/jit/commands"])?;
         site.issue = issue_of(&site.program, &site.tracked)?;
