@@ -17,13 +17,17 @@ const NARROWEST: usize = 12;
 pub struct Cell {
     text: Clean,
     colour: Colour,
+    /// How many columns of a terminal it takes.
+    width: usize,
 }
 
 impl Cell {
     /// A text from outside.
     #[must_use]
     pub fn new(text: &str, colour: Colour) -> Self {
-        Self { text: Clean::line(text), colour }
+        let text = Clean::line(text);
+        let width = width(text.as_str());
+        Self { text, colour, width }
     }
 
     /// A text from outside, as it is.
@@ -32,13 +36,9 @@ impl Cell {
         Self::new(text, Colour::Plain)
     }
 
-    fn width(&self) -> usize {
-        self.text.as_str().width()
-    }
-
     /// The cell in so many columns, with a sign that there is more.
     fn cut(mut self, columns: usize) -> Self {
-        if self.width() > columns {
+        if self.width > columns {
             let mut shown = 0;
             let is_too_far = |(_, c): &(usize, char)| {
                 shown += c.width().unwrap_or(0);
@@ -48,9 +48,15 @@ impl Cell {
             let end = text.char_indices().find(is_too_far).map_or(text.len(), |(at, _)| at);
             self.text.truncate(end);
             self.text += "…";
+            self.width = width(self.text.as_str());
         }
         self
     }
+}
+
+/// How many columns of a terminal a line of clean text takes. Nearly all of it is plain, and takes one for each byte.
+fn width(text: &str) -> usize {
+    if text.is_ascii() { text.len() } else { text.width() }
 }
 
 /// Rows as aligned columns under a heading. A column that is empty in every row is left out; on a terminal that
@@ -60,7 +66,7 @@ pub fn grid<const N: usize>(paint: Paint, heading: [&str; N], rows: Vec<[Cell; N
     let mut widths = [0; N];
     for row in &rows {
         for (width, cell) in widths.iter_mut().zip(row) {
-            *width = (*width).max(cell.width());
+            *width = (*width).max(cell.width);
         }
     }
     let used = widths.map(|width| width > 0 || rows.is_empty());
@@ -106,15 +112,18 @@ fn squeeze(widths: &mut [usize], used: &[bool], room: usize) {
 fn line(text: &mut Clean, paint: Paint, row: &[Cell], widths: &[usize], used: &[bool]) {
     let mut missing = 0;
     for ((cell, width), _) in row.iter().zip(widths).zip(used).filter(|(_, used)| **used) {
-        let width_of_cell = cell.width();
-        if width_of_cell > 0 {
-            *text += Clean::blanks(missing);
-            *text += paint.paint(cell.colour, &cell.text);
+        if cell.width > 0 {
+            text.push_blanks(missing);
+            if cell.colour == Colour::Plain {
+                text.push(&cell.text);
+            } else {
+                text.push(&paint.paint(cell.colour, &cell.text));
+            }
             missing = 0;
         }
-        missing += width - width_of_cell + GAP;
+        missing += width - cell.width + GAP;
     }
-    *text += "\n";
+    text.push_end();
 }
 
 #[cfg(test)]

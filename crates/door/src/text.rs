@@ -65,9 +65,19 @@ impl Clean {
         Self(format!("{before}{}{after}", self.0))
     }
 
-    /// So many blanks.
-    pub(crate) fn blanks(number: usize) -> Self {
-        Self(" ".repeat(number))
+    /// Adds so many blanks.
+    pub(crate) fn push_blanks(&mut self, number: usize) {
+        self.0.extend(std::iter::repeat_n(' ', number));
+    }
+
+    /// Adds another one, which has been cleaned.
+    pub(crate) fn push(&mut self, more: &Self) {
+        self.0.push_str(&more.0);
+    }
+
+    /// Ends the line.
+    pub(crate) fn push_end(&mut self) {
+        self.0.push('\n');
     }
 
     /// The first bytes of this text, which must end between two characters.
@@ -153,7 +163,8 @@ pub(crate) fn is_acted_on(text: &str) -> bool {
 }
 
 fn one_line(text: &str) -> String {
-    clean(text).replace('\n', " ")
+    let text = clean(text);
+    if text.contains('\n') { text.replace('\n', " ") } else { text }
 }
 
 fn json_line(value: &impl Serialize) -> String {

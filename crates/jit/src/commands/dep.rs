@@ -4,17 +4,33 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::cli::Dep as Command;
+use crate::commands::issue;
 use crate::context::Context;
 use crate::output::Report;
 use holdfast_tracker::answers::show::Whole;
 use holdfast_tracker::error::Result;
-use holdfast_tracker::ids::IssueId;
+use holdfast_tracker::ids::{IssueId, Typed};
 use holdfast_tracker::issues::Issues;
 use holdfast_tracker::writes::{Changed, Writer};
 
-/// An issue whose dependencies were changed, as one JSON object.
+/// Issues whose dependencies were changed, as one JSON object: one issue, or several.
 #[derive(Serialize, JsonSchema)]
-pub struct DepOutput {
+#[serde(untagged)]
+pub enum DepOutput {
+    /// One issue was named.
+    One(Box<DepChange>),
+    /// Several were named.
+    Many {
+        /// What became of each.
+        changes: Vec<DepChange>,
+        /// How many.
+        count: usize,
+    },
+}
+
+/// An issue whose dependencies were changed.
+#[derive(Serialize, JsonSchema)]
+pub struct DepChange {
     /// The issue.
     pub issue: Whole,
     /// Whether anything was written.
@@ -32,45 +48,46 @@ pub fn run(context: &Context, command: &Command) -> Result<Report> {
         Command::Add { from, to } => (from, to, true),
         Command::Rm { from, to } => (from, to, false),
     };
-    let from = writer.issues.resolve(from)?;
+    let from = issue::several(&writer.issues, from)?;
     let changed = if there {
         let to = to.iter().map(|id| writer.issues.resolve(id)).collect::<Result<Vec<_>>>()?;
-        writer.depend(from, &to)?
+        writer.depend(&from, &to)?
     } else {
-        remove(&writer, from, to)?
+        // Also on issues that are not there any more.
+        let to = to.iter().map(|id| Typed::new(id)).collect::<Result<Vec<_>>>()?;
+        writer.undepend(&from, &to)?
     };
     Ok(report(&writer.issues, changed, there))
 }
 
-/// Removes dependencies, also on issues that are not there any more.
-fn remove(writer: &Writer<'_>, from: IssueId, to: &[String]) -> Result<Changed<Vec<String>>> {
-    writer.change(from, "removing a dependency from", |draft| {
-        let known: Vec<IssueId> = draft.dependencies().iter().filter_map(|id| IssueId::parse(id)).collect();
-        let mut changed = Vec::new();
-        for typed in to {
-            let meant = holdfast_tracker::ids::Typed::new(typed)?.only(known.iter().copied())?;
-            if let Some(on) = meant.map(|id| id.to_string())
-                && draft.depend(&on, false)?
-            {
-                changed.push(on);
-            }
-        }
-        Ok(changed)
-    })
-}
-
-fn report(issues: &Issues<'_>, changed: Changed<Vec<String>>, there: bool) -> Report {
+fn report(issues: &Issues<'_>, changed: Vec<Changed<Vec<String>>>, there: bool) -> Report {
     let called = |id: &str| IssueId::parse(id).map_or_else(|| id.to_owned(), |id| issues.handle(id));
-    let issue = issues.handle(changed.draft.id());
     let verb = if there { "depends on" } else { "no longer depends on" };
-    let mut text: String =
-        changed.value.iter().map(|on| format!("{issue} {verb} {}\n", called(on))).collect();
-    if text.is_empty() {
-        text = format!("unchanged {issue}\n");
+    let mut text = String::new();
+    for one in &changed {
+        let issue = issues.handle(one.draft.id());
+        if one.value.is_empty() {
+            text.push_str(&format!("unchanged {issue}\n"));
+        }
+        one.value.iter().for_each(|on| text.push_str(&format!("{issue} {verb} {}\n", called(on))));
     }
-    let brief = changed.value.join("\n");
-    let (added, removed) = if there { (changed.value, Vec::new()) } else { (Vec::new(), changed.value) };
-    let issue = Whole::new(issues, &changed.draft);
-    let document = DepOutput { issue, changed: changed.written, added, removed };
+    let brief = match changed.as_slice() {
+        [one] => one.value.join("\n"),
+        several => several.iter().map(|one| one.draft.id().to_string()).collect::<Vec<_>>().join("\n"),
+    };
+    let change = |one: Changed<Vec<String>>| {
+        let issue = Whole::new(issues, &one.draft);
+        let (added, removed) = if there { (one.value, Vec::new()) } else { (Vec::new(), one.value) };
+        DepChange { issue, changed: one.written, added, removed }
+    };
+    let mut changes: Vec<DepChange> = changed.into_iter().map(change).collect();
+    let count = changes.len();
+    let document = match changes.pop() {
+        Some(only) if count == 1 => DepOutput::One(Box::new(only)),
+        last => {
+            changes.extend(last);
+            DepOutput::Many { changes, count }
+        }
+    };
     Report::new(text, &document).brief(brief)
 }

@@ -17,6 +17,7 @@ use crate::context::Context;
 use crate::output::Report;
 use holdfast_tracker::answers::show::Whole;
 use holdfast_tracker::error::Result;
+use holdfast_tracker::ids::IssueId;
 use holdfast_tracker::issues::{Issues, Scope};
 use holdfast_tracker::writes::{self, Changed};
 
@@ -51,6 +52,21 @@ impl IssueOutput {
     pub fn new<T>(issues: &Issues<'_>, changed: &Changed<T>) -> Self {
         Self { issue: Whole::new(issues, &changed.draft), changed: changed.written }
     }
+}
+
+/// The issues that were typed with commas between them, each once.
+///
+/// # Errors
+/// When one is not there, or may mean several.
+pub fn several(issues: &Issues<'_>, typed: &str) -> Result<Vec<IssueId>> {
+    let mut ids = Vec::new();
+    for id in typed.split(',') {
+        let id = issues.resolve(id)?;
+        if !ids.contains(&id) {
+            ids.push(id);
+        }
+    }
+    Ok(ids)
 }
 
 /// The description that was typed; `-` is what is piped in.

@@ -16,7 +16,7 @@ use crate::commands::gate::{check, define};
 use crate::commands::issue::delete;
 use crate::commands::{
     claim, commit, decide, dep, dispatch, doc, doctor, engine, export, guardian, heartbeat, hook, hooks,
-    import, init, issue, log, mcp, merge_driver, prime, recover, reserve, setup, shell, split, status,
+    import, init, issue, label, log, mcp, merge_driver, prime, recover, reserve, setup, shell, split, status,
     validate, watch, whoami, work, worktree,
 };
 use crate::output::Report;
@@ -118,8 +118,8 @@ pub const OUTPUTS: &[Output] = &[
     ("issue list", of::<IssueListOutput<'static>>),
     ("issue show", of::<show::ShowOutput>),
     ("issue update", of::<update::UpdateOutput>),
-    ("label add", of::<issue::IssueOutput>),
-    ("label rm", of::<issue::IssueOutput>),
+    ("label add", of::<label::LabelOutput>),
+    ("label rm", of::<label::LabelOutput>),
     ("land", of::<work::LandOutput>),
     ("list", of::<IssueListOutput<'static>>),
     ("log", of::<log::LogOutput>),

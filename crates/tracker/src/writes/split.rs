@@ -60,7 +60,7 @@ impl Writer<'_> {
             parts.push((id, title));
         }
         let ids: Vec<IssueId> = parts.iter().map(|(id, _)| *id).collect();
-        self.depend(parent, &ids)?;
+        self.depend(&[parent], &ids)?;
         Ok(Split { parent, parts })
     }
 
