@@ -23,7 +23,7 @@ mod state;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use holdfast_kernel::{Answer, Claim, Command, Fence, Policy, Refusal, Table, check};
-use holdfast_sys::{Handle, LockMode, Open, Sys};
+use holdfast_sys::Sys;
 
 pub use cut::Cut;
 pub use observer::{Observer, Recorded};
@@ -112,33 +112,14 @@ impl Log {
     fn exclusively<T>(&self, work: impl FnOnce(&mut append::Writer<'_>) -> Result<T>) -> Result<T> {
         let Inner { gate, state, index } = &mut *self.inner();
         let observer = self.observer.as_deref();
-        let mut turn = None;
-        let mut waits = || {
-            observer.into_iter().for_each(Observer::waits);
-            turn = self.read_ahead(state);
-        };
+        let mut waits = || observer.into_iter().for_each(Observer::waits);
         let _section = gate.alone_or_note(&self.sys, &mut waits)?;
-        // Whoever comes next reads while this one writes.
-        drop(turn);
         observer.into_iter().for_each(Observer::entered);
         let known = state.take();
         let mut writer = append::Writer { log: self, state: known, index };
         let done = work(&mut writer)?;
         *state = writer.state;
         Ok(done)
-    }
-
-    /// Reads the log while somebody else is in the section, so that little is left to read in it: of many who wait, all
-    /// but one would otherwise read what the others wrote while everybody waits for them. Only the one who is to come
-    /// next does so, as long as it has the lock of the log itself, which is given; nothing but this order depends
-    /// on that lock. What is read here is believed only after a look at the log inside the section.
-    fn read_ahead(&self, state: &mut Option<State>) -> Option<Box<dyn Handle>> {
-        let turn = self.sys.files.open(&self.paths.log, Open::Read).ok()?;
-        turn.lock(LockMode::Exclusive).ok()?;
-        // Whatever is wrong is found again, and told, inside the section.
-        let known = state.take();
-        *state = State::read_ahead(known, &self.sys, &self.paths, &self.settings);
-        Some(turn)
     }
 
     /// Shows the log as it is to `look`, which only reads.

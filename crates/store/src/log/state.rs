@@ -48,8 +48,6 @@ pub(super) struct State {
     pub(super) torn: Option<u64>,
     /// Why it can only be read, if it cannot be written.
     pub(super) unwritable: Option<holdfast_sys::Error>,
-    /// Whether the last lines were read while somebody may have been writing: they may be gone again.
-    ahead: bool,
 }
 
 impl State {
@@ -92,28 +90,7 @@ impl State {
         if let Some(claimed) = claimed {
             never_less(&paths.log, &claimed, &cursor)?;
         }
-        let (identity, torn, ahead) = (stat.identity, length(&tail), false);
-        Ok(Some(Self { identity, torn, cursor, handle, unwritable, ahead }))
-    }
-
-    /// The log as far as it can be read while somebody else may be writing; none where that is not worth it, or where
-    /// it does not look as it should. The section is not needed for this.
-    pub(super) fn read_ahead(
-        known: Option<Self>,
-        sys: &Sys,
-        paths: &Paths,
-        settings: &Settings,
-    ) -> Option<Self> {
-        let mut state = match known {
-            Some(state) => state,
-            None => {
-                let claimed = index::read(sys, &paths.index, &settings.words)?;
-                Self::read(sys, paths, settings, Some(claimed)).ok()??
-            }
-        };
-        let is_current = state.catch_up(sys, paths, &settings.words).ok()?;
-        state.ahead = true;
-        is_current.then_some(state)
+        Ok(Some(Self { identity: stat.identity, torn: length(&tail), cursor, handle, unwritable }))
     }
 
     /// Reads what others have added since; false if the log is another file by now, or if nothing of what
@@ -127,18 +104,14 @@ impl State {
         if stat.identity != self.identity || stat.len < self.cursor.len {
             return Ok(false);
         }
-        if self.ahead && !is_true_of(&self.cursor, &*self.handle, &stat)? {
-            return Ok(false);
+        if stat.len == self.cursor.len {
+            self.torn = None;
+            return Ok(true);
         }
-        let (before, was_ahead) = (self.cursor.len, self.ahead);
-        self.ahead = false;
-        self.torn = None;
-        if stat.len > before {
-            let source = Source { path: &paths.log, handle: &*self.handle, words };
-            self.torn = length(&self.cursor.run(&source, &mut |_, _| {})?);
-        }
-        let is_new = was_ahead || self.cursor.len > before;
-        if is_new && self.cursor.doubtful.is_some() && index::vouches(sys, &paths.index, &self.cursor) {
+        let before = self.cursor.len;
+        let source = Source { path: &paths.log, handle: &*self.handle, words };
+        self.torn = length(&self.cursor.run(&source, &mut |_, _| {})?);
+        if self.cursor.len > before && index::vouches(sys, &paths.index, &self.cursor) {
             self.cursor.doubtful = None;
         }
         Ok(true)
