@@ -55,9 +55,12 @@ fn it_tells_what_was_written_down() {
     let found = cache.find(id, &mut 0).unwrap();
     assert_eq!(found.signatures, looks(3));
     assert_eq!(Some(found.tree), raw().tree());
-    let issue = found.told(Extent::All).unwrap().standing(Standing::Landed);
-    assert_eq!((issue.title, issue.parent, issue.fence), ("a \"b\" é", Some("p"), Some(7)));
-    assert_eq!((issue.gates, issue.labels, issue.deps), (vec!["g", "h"], vec![], vec![ID]));
+    for (labels, deps) in [(true, true), (false, true), (true, false), (false, false)] {
+        let issue = found.told(Extent { labels, deps }).unwrap().standing(Standing::Landed);
+        assert_eq!((issue.title, issue.parent, issue.fence), ("a \"b\" é", Some("p"), Some(7)));
+        let told = if deps { vec![ID] } else { vec![] };
+        assert_eq!((issue.gates, issue.labels, issue.deps), (vec!["g", "h"], vec![], told));
+    }
     assert!(cache.find(IssueId::parse("01K742SG0000067JZ1WHCK43ER").unwrap(), &mut 0).is_none());
     // What was kept from one cache to the next is the same.
     let mut maker = Maker::new();
@@ -136,7 +139,9 @@ proptest! {
         if let Some(cache) = Cache::read(bytes, HOME) {
             for id in [ID, "01K742SG0000067JZ1WHCK43ER", "00000000000000000000000000"] {
                 if let Some(found) = cache.find(IssueId::parse(id).unwrap(), &mut 0) {
-                    let _ = (found.told(Extent::All), found.told(Extent::Issue));
+                    for (labels, deps) in [(true, true), (false, true), (true, false), (false, false)] {
+                        let _ = found.told(Extent { labels, deps });
+                    }
                     Maker::new().keep(&found);
                 }
             }
