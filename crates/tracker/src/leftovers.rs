@@ -43,13 +43,17 @@ pub(crate) struct Leftovers {
     /// Whether refs are in a reftable.
     #[serde(default)]
     has_tables: bool,
+    /// Whether the locks of refs in a reftable are all that may be left.
+    #[serde(default)]
+    only_tables: bool,
 }
 
 impl Leftovers {
     fn of(repository: &Repository) -> Self {
         let (git_dir, common_dir) =
             (repository.git_dir().to_path_buf(), repository.common_dir().to_path_buf());
-        Self { git_dir, common_dir, before: Vec::new(), makes: None, has_tables: repository.has_reftable() }
+        let has_tables = repository.has_reftable();
+        Self { git_dir, common_dir, before: Vec::new(), makes: None, has_tables, only_tables: false }
     }
 
     /// Looks at a worktree before anything is started in it.
@@ -62,6 +66,11 @@ impl Leftovers {
     /// The same for a run that makes a branch of this name, of which the lock may be left too.
     pub(crate) fn making(&self, branch: &str) -> Self {
         Self { makes: Some(branch.to_owned()), ..self.clone() }
+    }
+
+    /// The same for a run that is over, but for locks of refs in a reftable that one of its gits may have left.
+    pub(crate) fn in_tables(&self) -> Self {
+        Self { only_tables: true, ..self.clone() }
     }
 
     /// Removes the locks that a killed git has left. Nothing of the run may be alive.
@@ -117,7 +126,7 @@ impl Leftovers {
         let branches = head.trim_end().strip_prefix("ref: ").into_iter().chain(self.makes.as_deref());
         let own = branches.filter(|name| name.starts_with(OWN_BRANCHES) && !name.contains(".."));
         paths.extend(own.map(|name| self.common_dir.join(format!("{name}.lock"))));
-        paths.retain(|path| !self.before.contains(path));
+        paths.retain(|path| !self.only_tables && !self.before.contains(path));
         if self.has_tables {
             paths.extend([self.git_dir.join(TABLE), self.common_dir.join(TABLE)]);
             paths.dedup();

@@ -36,6 +36,10 @@ fn own_lock(ground: &Ground, agent: &Agent<'_>) -> PathBuf {
     ground.bench.repo().join(".git/worktrees").join(name).join("reftable/tables.list.lock")
 }
 
+fn path_of(agent: &Agent<'_>, name: &str) -> PathBuf {
+    agent.git(&["rev-parse", "--path-format=absolute", "--git-path", name]).into()
+}
+
 fn lands(ground: &Ground, agent: &Agent<'_>, id: &str, file: &str) {
     agent.run(&["start", id]).ok();
     let name = format!("refs/heads/jit/{}", ground.bench.handle(id));
@@ -94,6 +98,14 @@ fn a_git_that_is_killed_with_the_lock_of_all_refs_keeps_nobody_out() {
         deaths += u32::from(path.exists());
         // Somebody else, in another worktree, is not kept out by it.
         lands(&ground, &other, &next, &format!("next-{file}"));
+        if (verb, is_own, when) == ("start", false, 1) {
+            // What came since is somebody else's, however long it stays.
+            let theirs = path_of(&agent, "index.lock");
+            std::fs::write(&theirs, "").unwrap();
+            agent.run(args);
+            assert!(theirs.exists(), "{file}: the lock of somebody else was removed");
+            std::fs::remove_file(&theirs).unwrap();
+        }
         // Typed again, it goes on where it was.
         if verb == "start" {
             lands(&ground, &agent, &id, &file);

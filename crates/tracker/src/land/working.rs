@@ -102,7 +102,10 @@ impl Drop for Working<'_> {
     fn drop(&mut self) {
         if self.note.leftovers.has_table_lock(self.session.sys()) {
             // It may be of a git of this command that was killed alone. If not, the note does no harm.
-            return;
+            let (mark, process) = (self.note.mark.clone(), self.note.process.clone());
+            if self.write(&Note { mark, leftovers: self.note.leftovers.in_tables(), process }).is_ok() {
+                return;
+            }
         }
         // One that stays names no git that lives, and is taken away by whoever comes next.
         let _ = self.session.sys().files.remove_file(&self.path);
@@ -131,7 +134,7 @@ fn settle(session: &Session, path: &Path) -> Result<()> {
 /// any.
 pub(super) fn clear_tables(session: &Session) -> bool {
     let (sys, Some(repository)) = (session.sys(), session.repository()) else { return false };
-    let leftovers = Leftovers::before(sys, repository);
+    let leftovers = Leftovers::before(sys, repository).in_tables();
     let was_locked = leftovers.has_table_lock(sys);
     leftovers.remove(sys);
     was_locked && !leftovers.has_table_lock(sys)
