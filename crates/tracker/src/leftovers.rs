@@ -4,7 +4,8 @@
 //!
 //! Where refs are in a reftable, one lock is of all worktrees, and anybody's may have been there before the run. Whoever has
 //! it keeps it open to the end, and would make whatever is in its place then the list of all refs: it is removed only
-//! where nobody has it open.
+//! where nobody has it open. A git in another container or on another machine is not seen here; its lock is safe as long as
+//! it is gone within a second, or no command of ours has died or been refused meanwhile.
 
 use std::path::PathBuf;
 
