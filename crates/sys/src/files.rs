@@ -359,7 +359,12 @@ impl dyn Handle + '_ {
     pub fn read_more(&self, bytes: &mut Vec<u8>, offset: u64, limit: usize) -> Result<()> {
         let there = usize::try_from(self.stat()?.len.saturating_sub(offset)).unwrap_or(usize::MAX);
         let start = bytes.len();
-        bytes.resize(start + there.min(limit), 0);
+        if bytes.capacity() == 0 {
+            // New room is empty already; filling it by hand would touch every page of it once more.
+            *bytes = vec![0; there.min(limit)];
+        } else {
+            bytes.resize(start + there.min(limit), 0);
+        }
         let mut filled = start;
         while let Some(rest) = bytes.get_mut(filled..).filter(|rest| !rest.is_empty()) {
             let got = crate::error::uninterrupted(|| self.read_at(rest, offset + (filled - start) as u64))?;

@@ -10,6 +10,7 @@ use std::os::unix::fs::{MetadataExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use holdfast_kernel::LeaseId;
 use holdfast_sys::Sys;
 use holdfast_tracker::Session;
 use holdfast_tracker::issues::{Glance, Issues, Scope, Sets, Whose};
@@ -328,9 +329,14 @@ proptest! {
 
 /// Changes what a cache says, and makes it whole again.
 fn forge(path: &Path) {
+    replace(path, b"first", b"other");
+}
+
+/// Puts one part of a cache in the place of another, and makes it whole again.
+fn replace(path: &Path, from: &[u8], to: &[u8]) {
     let mut bytes = fs::read(path).unwrap();
-    let at = bytes.windows(5).position(|part| part == b"first").unwrap();
-    bytes[at..at + 5].copy_from_slice(b"other");
+    let at = bytes.windows(from.len()).position(|part| part == from).unwrap();
+    bytes[at..at + to.len()].copy_from_slice(to);
     let hash = *blake3::hash(&bytes[40..]).as_bytes();
     bytes[8..40].copy_from_slice(&hash);
     fs::write(path, bytes).unwrap();
@@ -349,6 +355,30 @@ fn an_issue_that_did_not_change_is_not_read() {
         assert!(slow.iter().all(|issue| !issue.contains("other")));
     }
     [main, linked].iter().for_each(|cache| fs::remove_file(cache).unwrap());
+    place.check();
+}
+
+#[test]
+fn a_directory_that_did_not_change_is_not_listed() {
+    let place = Place::new();
+    place.tick();
+    place.check();
+    let [main, _, linked] = place.caches();
+    for (root, cache) in [(&place.main, &main), (&place.linked, &linked)] {
+        let glance = || {
+            let session = Session::open(&caller(&Sys::os(), root)).unwrap();
+            let ids = Issues::new(&session).glance(Scope::Local, |_| Some(())).unwrap().ids;
+            ids.iter().map(ToString::to_string).collect::<Vec<_>>()
+        };
+        // Behind the last of the names.
+        let forged = format!("{}Z", &id(COUNT - 1)[..25]);
+        let bits = |id: &str| id.parse::<LeaseId>().unwrap().get().to_le_bytes();
+        replace(cache, &bits(&id(COUNT - 1)), &bits(&forged));
+        assert_eq!(glance().last(), Some(&forged), "{}", root.display());
+        // Something that was made in it is seen, and so is everything else.
+        fs::create_dir(root.join(".jit/issues/.new")).unwrap();
+        assert_eq!(glance().last(), Some(&id(COUNT - 1)), "{}", root.display());
+    }
     place.check();
 }
 

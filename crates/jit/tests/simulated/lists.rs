@@ -61,6 +61,19 @@ fn edit(session: &Session, root: &str, number: usize, version: u64) {
     };
 }
 
+/// An issue more in the directory, or one less.
+fn come_or_go(session: &Session, root: &str, number: usize, version: u64) {
+    let (files, path) = (&session.sys().files, PathBuf::from(path(root, number)));
+    let Some(home) = path.parent() else { return };
+    // What cannot be made or removed stays as it is.
+    let _ = match files.create_dir(home, 0o755) {
+        Ok(()) => files
+            .open(&path, Open::New { mode: 0o644 })
+            .and_then(|file| file.write_all_at(text(number, version).as_bytes(), 0)),
+        Err(_) => files.remove_file(&path).and_then(|()| files.remove_dir(home)),
+    };
+}
+
 /// Changes issues and looks at them, by turns, while others do the same.
 fn work(root: &'static str, seed: u64) -> Question<()> {
     Box::new(move |session| {
@@ -72,6 +85,10 @@ fn work(root: &'static str, seed: u64) -> Question<()> {
             }
             session.sys().clock.sleep(Millis::new(seed % 3 * 2));
             glance(session, SETS[usize::try_from((seed + round) % 4).unwrap()]);
+            // Within the tick of the clock in which somebody listed them.
+            if (seed + round).is_multiple_of(3) {
+                come_or_go(session, root, COUNT + usize::try_from(round).unwrap(), round);
+            }
         }
     })
 }

@@ -8,8 +8,12 @@
 //! A file that was changed while the entry was made could look the same afterwards, if it was changed twice within one
 //! tick of the clock. So nothing is remembered that was changed since the new cache was begun: its own file says when
 //! that was, by the clock of the file system, and every later change has a later time.
+//!
+//! The names in the directory are remembered in the same way. They are still those if the directory looks as it did: who
+//! adds, removes or renames something in it changes its times.
 
 use holdfast_git::ObjectId;
+use holdfast_kernel::LeaseId;
 use holdfast_sys::{Identity, Kind, Stat};
 
 use super::glance::Glance;
@@ -22,7 +26,7 @@ use crate::ids::IssueId;
 use crate::issues::Outline;
 
 /// What the file begins with: its name, and its version.
-const MAGIC: &[u8; 8] = b"jitlist2";
+const MAGIC: &[u8; 8] = b"jitlist3";
 
 /// More than any number of issues needs.
 pub(super) const LONGEST: usize = 1 << 30;
@@ -33,8 +37,15 @@ const HASH: usize = 32;
 /// The length of a line of the table: an id, and where its entry begins.
 const LINE: usize = 16 + 4;
 
-/// A text that is not there.
-const NONE: u32 = u32::MAX;
+/// Where nothing begins: the entry of a name of which no more is remembered.
+const NOWHERE: u32 = 0;
+
+/// What stands in the place of a length: of a text that is not there, and before a length that is longer than a byte says.
+const NONE: u8 = u8::MAX;
+const LONG: u8 = NONE - 1;
+
+/// What a second has of what times are counted in.
+const NANOS: i64 = 1_000_000_000;
 
 /// What a cache is of: a directory, and the boot of the machine that looks at it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -49,32 +60,36 @@ pub(super) struct Origin {
 pub(super) struct Signature([u8; Signature::LEN]);
 
 impl Signature {
-    const LEN: usize = 48;
+    const LEN: usize = 4 * 8;
 
     /// The signature of a file or a directory; none where the machine does not tell enough.
     pub(super) fn of(stat: &Stat, kind: Kind) -> Option<Self> {
         let times = stat.times.filter(|_| stat.kind == kind)?;
-        let (modified, changed) = (times.modified, times.changed);
+        let (modified, changed) = (nanos(times.modified)?, nanos(times.changed)?);
+        let parts = [stat.identity.inode, stat.len, modified.cast_unsigned(), changed.cast_unsigned()];
         let mut bytes = [0; Self::LEN];
-        let parts = [
-            stat.identity.inode,
-            stat.len,
-            modified.0.cast_unsigned(),
-            modified.1.cast_unsigned(),
-            changed.0.cast_unsigned(),
-            changed.1.cast_unsigned(),
-        ];
         for (room, part) in bytes.chunks_exact_mut(8).zip(parts) {
             room.copy_from_slice(&part.to_le_bytes());
         }
         Some(Self(bytes))
     }
 
-    /// When anything about it was last changed.
-    fn changed(&self) -> Option<(i64, i64)> {
-        let mut reader = Reader { bytes: &self.0, at: 4 * 8 };
-        Some((reader.number()?.cast_signed(), reader.number()?.cast_signed()))
+    /// Whether it was last changed before then.
+    pub(super) fn is_older_than(&self, then: (i64, i64)) -> bool {
+        let changed = Reader { bytes: &self.0, at: 3 * 8 }.number().map(u64::cast_signed);
+        changed.zip(nanos(then)).is_some_and(|(changed, then)| changed < then)
     }
+}
+
+/// A time as one number; none if it is some centuries away.
+fn nanos((secs, nanos): (i64, i64)) -> Option<i64> {
+    secs.checked_mul(NANOS)?.checked_add(nanos)
+}
+
+/// The names of a directory that has nothing but issues, in their order, and how it looks while it has exactly these.
+pub(super) struct Names {
+    pub(super) looks: Signature,
+    pub(super) ids: Vec<IssueId>,
 }
 
 /// An issue's directory and its files, as they were; a file that is not there has none.
@@ -88,7 +103,7 @@ impl Signatures {
     /// Whether everything was last changed before then.
     pub(super) fn are_older_than(&self, then: (i64, i64)) -> bool {
         let mut all = self.files.iter().flatten().chain([&self.directory]);
-        all.all(|one| one.changed().is_some_and(|changed| changed < then))
+        all.all(|one| one.is_older_than(then))
     }
 }
 
@@ -114,6 +129,8 @@ impl Extent {
 /// What is remembered of the issues in one directory.
 pub(super) struct Cache {
     bytes: Vec<u8>,
+    /// How the directory looked with exactly the names of the table; none if it had others.
+    looks: Option<Signature>,
     table: usize,
     count: usize,
 }
@@ -136,24 +153,39 @@ impl Cache {
         let home = Identity { device: reader.number()?, inode: reader.number()? };
         let has_boot = reader.byte()? != 0;
         let boot = Some(u128::from_le_bytes(reader.take(16)?.try_into().ok()?)).filter(|_| has_boot);
+        let looks = reader.optional_signature()?;
         let count = usize::try_from(reader.short()?).ok()?;
         let table = reader.at;
         reader.take(count.checked_mul(LINE)?)?;
-        (Origin { home, boot } == origin).then_some(Self { bytes, table, count })
+        (Origin { home, boot } == origin).then_some(Self { bytes, looks, table, count })
+    }
+
+    /// Whether the directory looked so when it had the names that are remembered.
+    pub(super) fn is_of(&self, looks: Signature) -> bool {
+        self.looks == Some(looks)
+    }
+
+    /// The names in the directory, if it looks as it did when it had these.
+    pub(super) fn names(&self, looks: Signature) -> Option<Vec<IssueId>> {
+        if !self.is_of(looks) {
+            return None;
+        }
+        let id = |number| self.line(number).map(|(id, _)| IssueId::new(LeaseId::new(id)));
+        let ids = (0..self.count).map(id).collect::<Option<Vec<_>>>()?;
+        ids.is_sorted_by(|one, next| one < next).then_some(ids)
     }
 
     /// What is remembered of an issue, whether that is still so or not. Whoever asks in the order of ids begins where the
     /// last one was found.
     pub(super) fn find(&self, id: IssueId, from: &mut usize) -> Option<Entry<'_>> {
         let found = seek(self.count, from, id, |number| self.line(number).map(|(id, _)| id))?;
-        let (_, at) = self.line(found)?;
-        Entry::read(id, self.bytes.get(at..)?)
+        let at = self.line(found).map(|(_, at)| at).filter(|at| *at != NOWHERE)?;
+        Entry::read(id, self.bytes.get(usize::try_from(at).ok()?..)?)
     }
 
-    fn line(&self, number: usize) -> Option<(u128, usize)> {
+    fn line(&self, number: usize) -> Option<(u128, u32)> {
         let mut reader = Reader { bytes: &self.bytes, at: self.table + number * LINE };
-        let id = u128::from_le_bytes(reader.take(16)?.try_into().ok()?);
-        Some((id, usize::try_from(reader.short()?).ok()?))
+        Some((u128::from_le_bytes(reader.take(16)?.try_into().ok()?), reader.short()?))
     }
 }
 
@@ -275,10 +307,15 @@ impl Maker {
         self.entries.extend(entries);
     }
 
-    /// The file; none if it would be too long for its numbers.
-    pub(super) fn file(mut self, origin: Origin) -> Option<Vec<u8>> {
+    /// The file; none if it would be too long for its numbers. Where the names of the directory can be remembered, it has
+    /// exactly those.
+    pub(super) fn file(mut self, origin: Origin, names: Option<Names>) -> Option<Vec<u8>> {
         self.entries.sort_unstable_by_key(|(id, _)| *id);
         self.entries.dedup_by_key(|(id, _)| *id);
+        let looks = names.as_ref().map(|names| names.looks);
+        if let Some(Names { ids, .. }) = names {
+            self.name(ids);
+        }
         let mut into = Writer(MAGIC.to_vec());
         into.0.extend_from_slice(&[0; HASH]);
         into.text(Some(env!("CARGO_PKG_VERSION")))?;
@@ -286,11 +323,13 @@ impl Maker {
         into.0.extend_from_slice(&origin.home.inode.to_le_bytes());
         into.0.push(u8::from(origin.boot.is_some()));
         into.0.extend_from_slice(&origin.boot.unwrap_or(0).to_le_bytes());
+        into.optional_signature(looks.as_ref());
         into.0.extend_from_slice(&u32::try_from(self.entries.len()).ok()?.to_le_bytes());
         let mut at = into.0.len() + self.entries.len() * LINE;
         for (id, bytes) in &self.entries {
+            let begins = if bytes.is_empty() { NOWHERE } else { u32::try_from(at).ok()? };
             into.0.extend_from_slice(&id.bits().to_le_bytes());
-            into.0.extend_from_slice(&u32::try_from(at).ok()?.to_le_bytes());
+            into.0.extend_from_slice(&begins.to_le_bytes());
             at += bytes.len();
         }
         into.0.reserve(at - into.0.len());
@@ -302,6 +341,18 @@ impl Maker {
         into.0.get_mut(MAGIC.len()..start)?.copy_from_slice(hash.as_bytes());
         Some(into.0).filter(|bytes| bytes.len() <= LONGEST)
     }
+
+    /// Has an entry for each of the names and for nothing else; an empty one where no more is known. Both are in order.
+    fn name(&mut self, ids: Vec<IssueId>) {
+        let mut known = std::mem::take(&mut self.entries).into_iter().peekable();
+        self.entries = ids
+            .into_iter()
+            .map(|id| {
+                while known.next_if(|(one, _)| *one < id).is_some() {}
+                (id, known.next_if(|(one, _)| *one == id).map(|(_, bytes)| bytes).unwrap_or_default())
+            })
+            .collect();
+    }
 }
 
 struct Writer(Vec<u8>);
@@ -310,21 +361,41 @@ impl Writer {
     fn signatures(&mut self, signatures: &Signatures) {
         self.0.extend_from_slice(&signatures.directory.0);
         for file in &signatures.files {
-            self.0.push(u8::from(file.is_some()));
-            self.0.extend_from_slice(file.as_ref().map_or(&[][..], |file| &file.0));
+            self.optional_signature(file.as_ref());
         }
     }
 
+    fn optional_signature(&mut self, signature: Option<&Signature>) {
+        self.0.push(u8::from(signature.is_some()));
+        self.0.extend_from_slice(signature.map_or(&[][..], |signature| &signature.0));
+    }
+
     fn text(&mut self, text: Option<&str>) -> Option<()> {
-        let length = text.map_or(Some(NONE), |text| u32::try_from(text.len()).ok())?;
-        self.0.extend_from_slice(&length.to_le_bytes());
-        self.0.extend_from_slice(text.unwrap_or("").as_bytes());
+        match text {
+            None => self.0.push(NONE),
+            Some(text) => {
+                self.length(text.len())?;
+                self.0.extend_from_slice(text.as_bytes());
+            }
+        }
+        Some(())
+    }
+
+    /// A length: one byte, unless it is a long one.
+    fn length(&mut self, length: usize) -> Option<()> {
+        match u8::try_from(length) {
+            Ok(short) if short < LONG => self.0.push(short),
+            _ => {
+                self.0.push(LONG);
+                self.0.extend_from_slice(&u32::try_from(length).ok()?.to_le_bytes());
+            }
+        }
         Some(())
     }
 
     fn list(&mut self, texts: &mut dyn Iterator<Item = &str>) -> Option<()> {
         let texts: Vec<&str> = texts.collect();
-        self.0.extend_from_slice(&u32::try_from(texts.len()).ok()?.to_le_bytes());
+        self.length(texts.len())?;
         texts.into_iter().try_for_each(|text| self.text(Some(text)))
     }
 }
@@ -362,11 +433,15 @@ impl<'a> Reader<'a> {
         let directory = self.signature()?;
         let mut files = [None; 3];
         for file in &mut files {
-            if self.byte()? != 0 {
-                *file = Some(self.signature()?);
-            }
+            *file = self.optional_signature()?;
         }
         Some(Signatures { directory, files })
+    }
+
+    /// A signature, or that there is none.
+    fn optional_signature(&mut self) -> Option<Option<Signature>> {
+        let is_there = self.byte()? != 0;
+        if is_there { self.signature().map(Some) } else { Some(None) }
     }
 
     fn tree(&mut self) -> Option<ObjectId> {
@@ -376,19 +451,24 @@ impl<'a> Reader<'a> {
 
     /// A text, or that there is none.
     fn text(&mut self) -> Option<Option<&'a str>> {
-        match self.short()? {
-            NONE => Some(None),
-            length => {
-                let bytes = self.take(usize::try_from(length).ok()?)?;
-                std::str::from_utf8(bytes).ok().map(Some)
-            }
+        match self.length()? {
+            None => Some(None),
+            Some(length) => std::str::from_utf8(self.take(length)?).ok().map(Some),
         }
     }
 
+    /// A length, or that there is none.
+    fn length(&mut self) -> Option<Option<usize>> {
+        Some(match self.byte()? {
+            NONE => None,
+            LONG => Some(usize::try_from(self.short()?).ok()?),
+            short => Some(short.into()),
+        })
+    }
+
     fn list(&mut self) -> Option<Vec<&'a str>> {
-        let count = self.short()?;
         let mut texts = Vec::new();
-        for _ in 0..count {
+        for _ in 0..self.length()?? {
             texts.push(self.text()??);
         }
         Some(texts)
@@ -400,7 +480,7 @@ impl<'a> Reader<'a> {
             return self.list();
         }
         if goes_on {
-            for _ in 0..self.short()? {
+            for _ in 0..self.length()?? {
                 self.text()??;
             }
         }

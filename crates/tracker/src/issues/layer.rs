@@ -1,6 +1,7 @@
 //! Where copies of an issue can be: this worktree, the commit that it is on, the main worktree, and what other
 //! worktrees have handed over. Each layer only gives bytes; nothing here believes them, follows a link, or hides what it cannot read.
 
+use std::ffi::OsStr;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
@@ -10,7 +11,7 @@ use holdfast_git::{ObjectId, Objects, Repository};
 use holdfast_sys::{Folder, Identity, Kind};
 
 use super::LONGEST;
-use super::cache::{self, Cache, Entry, Extent, Origin, Signature, Signatures};
+use super::cache::{self, Cache, Entry, Extent, Names, Origin, Signature, Signatures};
 use super::raw::{FILES, Raw};
 use super::seek::seek;
 use crate::durable;
@@ -45,6 +46,8 @@ pub(super) struct Worktree<'a> {
     doubtful: Vec<IssueId>,
     listed: bool,
     identity: Identity,
+    /// How the directory looked when it was opened, where the machine tells.
+    looks: Option<Signature>,
     cache: Option<Cache>,
 }
 
@@ -62,9 +65,10 @@ impl<'a> Worktree<'a> {
             Err(error) => return absent(&error, problems),
         }
         let open = || -> holdfast_sys::Result<Self> {
-            let (folder, identity) = (files.folder(&home)?, files.stat(&home)?.identity);
+            let (folder, stat) = (files.folder(&home)?, files.stat(&home)?);
+            let (identity, looks) = (stat.identity, Signature::of(&stat, Kind::Directory));
             let (ids, doubtful) = (Vec::new(), Vec::new());
-            Ok(Self { home, folder, ids, doubtful, listed: false, identity, cache: None })
+            Ok(Self { home, folder, ids, doubtful, listed: false, identity, looks, cache: None })
         };
         open().map(Some).unwrap_or_else(|error| absent(&error, problems))
     }
@@ -129,6 +133,36 @@ impl<'a> Worktree<'a> {
         })
     }
 
+    /// Whether what is there is known without listing it: the directory looks as it did when it had these names.
+    pub(super) fn recall(&mut self) -> bool {
+        let names = self.cache.as_ref().zip(self.looks).and_then(|(cache, looks)| cache.names(looks));
+        self.listed = names.is_some();
+        self.ids = names.unwrap_or_default();
+        self.listed
+    }
+
+    /// Whether the names that are remembered are those that are there.
+    pub(super) fn is_recalled(&self) -> bool {
+        let known = self.cache.as_ref().zip(self.looks);
+        known.is_some_and(|(cache, looks)| cache.is_of(looks))
+    }
+
+    /// The names that may be remembered by somebody who has begun then: of a directory that was last changed before, and
+    /// has nothing in it but directories with the ids of issues. It is listed here once more, because who added something
+    /// to it just after the last time may have done so within the tick in which it was last changed.
+    pub(super) fn names(&self, session: &Session, begun: (i64, i64)) -> Option<Names> {
+        let stat = session.sys().files.stat(&self.home).ok()?;
+        let looks = Signature::of(&stat, Kind::Directory).filter(|looks| looks.is_older_than(begun))?;
+        let (mut ids, mut others) = (Vec::with_capacity(self.ids.len()), 0);
+        let listed = self.folder.each(&mut |name, kind| match name.to_str().and_then(IssueId::parse) {
+            Some(id) if kind == Some(Kind::Directory) => ids.push(id),
+            None if is_in_progress(name) => {}
+            Some(_) | None => others += 1,
+        });
+        ids.sort_unstable();
+        (listed.is_ok() && others == 0 && stat.identity == self.identity).then_some(Names { looks, ids })
+    }
+
     /// Lists what is there. Whatever has no id for a name is named; names with a dot are work in progress.
     /// Says what failed if it cannot be listed.
     pub(super) fn list(&mut self, problems: &mut Vec<String>) -> Option<String> {
@@ -140,7 +174,7 @@ impl<'a> Worktree<'a> {
                     doubtful.push(id);
                 }
             }
-            None if name.as_encoded_bytes().starts_with(b".") => {}
+            None if is_in_progress(name) => {}
             None => odd.push(name.to_owned()),
         });
         if let Err(error) = listed {
@@ -192,6 +226,11 @@ impl<'a> Worktree<'a> {
     pub(super) fn name(&self, id: IssueId, file: &str) -> String {
         self.home.join(id.to_string()).join(file).display().to_string()
     }
+}
+
+/// Whether it is the name of something that somebody is making.
+fn is_in_progress(name: &OsStr) -> bool {
+    name.as_encoded_bytes().starts_with(b".")
 }
 
 /// The issues in a commit.

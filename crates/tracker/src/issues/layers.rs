@@ -376,9 +376,11 @@ impl<'a> Opened<'a> {
         let mut worktree = data.and_then(|data| Worktree::open(session, data, &mut problems));
         let mut failure = None;
         if let Some(worktree) = worktree.as_mut().filter(|_| listing != Listed::No) {
-            failure = worktree.list(&mut listed);
             let cache = (listing == Listed::Remembered).then(|| cache_of(session, layer)).flatten();
             cache.iter().for_each(|cache| worktree.remember(session, cache));
+            if !worktree.recall() {
+                failure = worktree.list(&mut listed);
+            }
         }
         Self { worktree, problems, listed, failure }
     }

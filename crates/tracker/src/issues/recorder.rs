@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 
 use holdfast_sys::{Handle, Open};
 
-use super::cache::{Entry, Maker, Origin, Signatures};
+use super::cache::{Entry, Maker, Signatures};
+use super::layer::Worktree;
 use crate::ids::IssueId;
 use crate::session::Session;
 
@@ -50,20 +51,20 @@ impl Recorder {
         looks.are_older_than(self.begun)
     }
 
-    /// Puts the cache in its place.
+    /// Puts the cache of a directory in its place.
     pub(super) fn finish<'e>(
         self,
         session: &Session,
-        origin: Option<Origin>,
+        worktree: &Worktree<'_>,
         kept: impl Iterator<Item = Entry<'e>>,
         entries: Vec<(IssueId, Vec<u8>)>,
     ) {
         let mut maker = Maker::new();
         kept.for_each(|entry| maker.keep(&entry));
         maker.add(entries);
-        let files = &session.sys().files;
+        let (files, names) = (&session.sys().files, worktree.names(session, self.begun));
         let put = || {
-            let bytes = maker.file(origin?)?;
+            let bytes = maker.file(worktree.origin(session)?, names)?;
             self.handle.write_all_at(&bytes, 0).ok()?;
             files.rename(&self.beside, &self.path).ok()
         };

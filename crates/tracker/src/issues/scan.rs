@@ -1,7 +1,7 @@
 //! Looking at every issue, with as many threads as the machine has. Whoever looks keeps only what it needs
 //! of an issue, so a hundred thousand of them fit into little memory. The order is that of the ids, always.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use super::cache;
 use super::glance::Glance;
@@ -23,6 +23,10 @@ const MOST_THREADS: usize = 8;
 const STALE_IN: usize = 32;
 const STALE_AT_LEAST: usize = 16;
 
+/// It is made anew as well when other issues are there than it has names of, and at least so many: fewer are listed in
+/// less time.
+const LISTED_AT_LEAST: usize = 1_000;
+
 /// What was found.
 pub struct Scan<T> {
     /// What was kept of the issues, in the order of their ids.
@@ -33,26 +37,28 @@ pub struct Scan<T> {
     pub problems: Vec<String>,
 }
 
-/// What one block of issues gave.
-struct Part<T> {
-    found: Vec<T>,
+/// What one block of issues gave beside what is kept of each.
+#[derive(Default)]
+struct Part {
     problems: Vec<String>,
     entries: [Vec<(IssueId, Vec<u8>)>; DIRECTORIES],
     closer: Vec<Closer>,
-}
-
-impl<T> Default for Part<T> {
-    fn default() -> Self {
-        Self { found: Vec::new(), problems: Vec::new(), entries: Default::default(), closer: Vec::new() }
-    }
 }
 
 /// An issue that takes a closer look.
 struct Closer {
     id: IssueId,
     freshness: Freshness,
-    /// How many were found before it.
-    before: usize,
+    /// Which of all issues it is.
+    number: usize,
+}
+
+/// Issues that a thread takes at a time, with a place for what is kept of each.
+struct Block<'b, I, T> {
+    /// Which of all issues the first of them is.
+    first: usize,
+    issues: &'b [I],
+    kept: &'b mut [Option<T>],
 }
 
 /// What a scan is made with.
@@ -74,17 +80,16 @@ impl Scanner<'_, '_> {
     ) -> (Vec<T>, Vec<String>) {
         let name = |layer, id, file: &str| self.layers.name(layer, id, file);
         let judge = Judge { name: &name, log: self.log, landing: Some(&self.layers.landing) };
-        let parts = self.blocks(ids, Buffers::default, |buffers, ids| {
+        let (kept, part) = self.blocks(ids, Buffers::default, |buffers, block| {
             let mut part = Part::default();
-            for id in ids {
+            for (id, room) in block.issues.iter().zip(block.kept) {
                 let copies = self.layers.copies(*id, buffers, &mut part.problems);
                 let seen = judge.see(*id, &copies, self.sets, &mut part.problems);
-                part.found.extend(seen.as_ref().and_then(look));
+                *room = seen.as_ref().and_then(look);
             }
             part
         });
-        let part = together(parts);
-        (part.found, part.problems)
+        (found(kept), part.problems)
     }
 
     /// The same for whoever needs no more than a glance: an issue that is what is remembered of it is not read.
@@ -93,31 +98,26 @@ impl Scanner<'_, '_> {
         ids: &[IssueId],
         look: &(dyn Fn(&Glance<'_>) -> Option<T> + Sync),
     ) -> (Vec<T>, Vec<String>) {
-        let quick = together(self.blocks(ids, Cursors::default, |cursors, ids| {
-            let mut part = Part { found: Vec::with_capacity(ids.len()), ..Part::default() };
-            for id in ids {
+        let (mut kept, quick) = self.blocks(ids, Cursors::default, |cursors, block| {
+            let mut part = Part::default();
+            for (number, (id, room)) in (block.first..).zip(block.issues.iter().zip(block.kept)) {
                 match self.layers.quick(*id, self.sets, cursors) {
-                    Ok(glance) => part.found.extend(look(&glance)),
-                    Err(freshness) => {
-                        part.closer.push(Closer { id: *id, freshness, before: part.found.len() });
-                    }
+                    Ok(glance) => *room = look(&glance),
+                    Err(freshness) => part.closer.push(Closer { id: *id, freshness, number }),
                 }
             }
             part
-        }));
+        });
         if quick.closer.is_empty() {
-            return (quick.found, quick.problems);
+            return (found(kept), quick.problems);
         }
         let (closer, problems) = self.look_closer(&quick.closer, ids.len(), look);
-        let mut found = Vec::with_capacity(quick.found.len() + closer.len());
-        let (mut rest, mut taken) = (quick.found.into_iter(), 0);
-        for (Closer { before, .. }, seen) in quick.closer.iter().zip(closer) {
-            found.extend(rest.by_ref().take(before.saturating_sub(taken)));
-            found.extend(seen);
-            taken = *before;
+        for (Closer { number, .. }, seen) in quick.closer.iter().zip(closer) {
+            if let Some(room) = kept.get_mut(*number) {
+                *room = seen;
+            }
         }
-        found.extend(rest);
-        (found, problems)
+        (found(kept), problems)
     }
 
     /// Reads issues, of so many in all, that are not what is remembered of them; writes that down anew if it is worth it.
@@ -132,9 +132,9 @@ impl Scanner<'_, '_> {
             std::array::from_fn(|number| self.recorder(number, issues, count));
         let name = |layer, id, file: &str| layers.name(layer, id, file);
         let judge = Judge { name: &name, log: self.log, landing: Some(&layers.landing) };
-        let parts = self.blocks(issues, Buffers::default, |buffers, issues| {
+        let (seen, part) = self.blocks(issues, Buffers::default, |buffers, block| {
             let mut part = Part::default();
-            for Closer { id, freshness, .. } in issues {
+            for (Closer { id, freshness, .. }, room) in block.issues.iter().zip(block.kept) {
                 let looks: [_; DIRECTORIES] = std::array::from_fn(|number| {
                     let recorder = recorders.get(number)?.as_ref().filter(|_| freshness.is_stale(number))?;
                     let (_, worktree) = layers.directory(number)?;
@@ -143,7 +143,7 @@ impl Scanner<'_, '_> {
                 layers.fill(*id, buffers, &mut part.problems);
                 let copies = layers.distinct(buffers);
                 let seen = judge.see(*id, &copies, self.sets, &mut part.problems);
-                part.found.push(seen.and_then(|seen| look(&seen.glance())));
+                *room = seen.and_then(|seen| look(&seen.glance()));
                 for (number, looks) in looks.iter().enumerate() {
                     let raw = layers.directory(number).and_then(|(layer, _)| buffers.of(layer));
                     let entry =
@@ -155,7 +155,6 @@ impl Scanner<'_, '_> {
             }
             part
         });
-        let part = together(parts);
         for (number, (recorder, entries)) in recorders.into_iter().zip(part.entries).enumerate() {
             let (Some(recorder), Some((_, worktree))) = (recorder, layers.directory(number)) else {
                 continue;
@@ -167,35 +166,40 @@ impl Scanner<'_, '_> {
             let mut from = 0;
             let kept = worktree.ids().iter().filter(|id| !stale(id));
             let kept = kept.filter_map(|id| worktree.remembered(*id, &mut from));
-            recorder.finish(self.session, worktree.origin(self.session), kept, entries);
+            recorder.finish(self.session, worktree, kept, entries);
         }
-        (part.found, part.problems)
+        (seen, part.problems)
     }
 
     /// Whoever writes down what is in a directory, if that is worth it.
     fn recorder(&self, number: usize, issues: &[Closer], count: usize) -> Option<Recorder> {
-        let (layer, _) = self.layers.directory(number)?;
+        let (layer, worktree) = self.layers.directory(number)?;
         let stale = issues.iter().filter(|issue| issue.freshness.is_stale(number)).count();
-        let worth = stale >= STALE_AT_LEAST && stale.saturating_mul(STALE_IN) > count;
+        let are_many = stale >= STALE_AT_LEAST && stale.saturating_mul(STALE_IN) > count;
+        let has_others = worktree.ids().len() >= LISTED_AT_LEAST && !worktree.is_recalled();
+        let worth = are_many || has_others;
         if worth { Recorder::begin(self.session, &cache_of(self.session, layer)?) } else { None }
     }
 
-    /// Has threads work on blocks of issues, each with a place of its own to work in; gives what they made, in order.
-    fn blocks<I: Sync, P, R: Send>(
+    /// Has threads work on blocks of issues, each with a place of its own to work in; gives what they kept of each issue, and
+    /// what they made besides, in order.
+    fn blocks<I: Sync, P, T: Send>(
         &self,
         issues: &[I],
         place: impl Fn() -> P + Sync,
-        work: impl Fn(&mut P, &[I]) -> R + Sync,
-    ) -> Vec<R> {
-        let next = AtomicUsize::new(0);
+        work: impl Fn(&mut P, Block<'_, I, T>) -> Part + Sync,
+    ) -> (Vec<Option<T>>, Part) {
+        let mut kept: Vec<Option<T>> = std::iter::repeat_with(|| None).take(issues.len()).collect();
+        let blocks = issues.chunks(BLOCK).zip(kept.chunks_mut(BLOCK)).enumerate();
+        let next = Mutex::new(blocks);
+        let take = || next.lock().unwrap_or_else(PoisonError::into_inner).next();
         let run = || {
             let mut place = place();
             let mut made = Vec::new();
-            loop {
-                let block = next.fetch_add(1, Ordering::Relaxed);
-                let Some(issues) = issues.chunks(BLOCK).nth(block) else { return made };
-                made.push((block, work(&mut place, issues)));
+            while let Some((number, (issues, kept))) = take() {
+                made.push((number, work(&mut place, Block { first: number * BLOCK, issues, kept })));
             }
+            made
         };
         let threads = self.session.sys().processes.threads();
         let helpers = threads.min(MOST_THREADS).min(issues.len().div_ceil(BLOCK)).saturating_sub(1);
@@ -210,21 +214,18 @@ impl Scanner<'_, '_> {
             }
             made
         });
-        made.sort_by_key(|(block, _)| *block);
-        made.into_iter().map(|(_, made)| made).collect()
+        made.sort_by_key(|(number, _)| *number);
+        let mut all = Part::default();
+        for (_, part) in made {
+            all.problems.extend(part.problems);
+            all.closer.extend(part.closer);
+            all.entries.iter_mut().zip(part.entries).for_each(|(all, more)| all.extend(more));
+        }
+        (kept, all)
     }
 }
 
-/// What all blocks gave, in their order.
-fn together<T>(parts: Vec<Part<T>>) -> Part<T> {
-    let mut all = Part::default();
-    all.found.reserve(parts.iter().map(|part| part.found.len()).sum());
-    for part in parts {
-        let before = all.found.len();
-        all.closer.extend(part.closer.into_iter().map(|one| Closer { before: before + one.before, ..one }));
-        all.found.extend(part.found);
-        all.problems.extend(part.problems);
-        all.entries.iter_mut().zip(part.entries).for_each(|(all, more)| all.extend(more));
-    }
-    all
+/// What was kept of those of which anything was kept, in the room that it has.
+fn found<T>(kept: Vec<Option<T>>) -> Vec<T> {
+    kept.into_iter().flatten().collect()
 }

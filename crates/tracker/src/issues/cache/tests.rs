@@ -3,7 +3,7 @@
 use holdfast_sys::{Identity, Kind, Stat, Times};
 use proptest::prelude::*;
 
-use super::{Cache, Extent, Maker, Origin, Signature, Signatures, entry};
+use super::{Cache, Extent, Maker, Names, Origin, Signature, Signatures, entry};
 use crate::ids::IssueId;
 use crate::issues::raw::{Part, Raw};
 use crate::issues::standing::Standing;
@@ -45,7 +45,7 @@ fn file() -> Vec<u8> {
     let id = IssueId::parse(ID).unwrap();
     let mut maker = Maker::new();
     maker.add(vec![(id, entry(&looks(3), &raw(), id).unwrap())]);
-    maker.file(HOME).unwrap()
+    maker.file(HOME, None).unwrap()
 }
 
 #[test]
@@ -65,7 +65,33 @@ fn it_tells_what_was_written_down() {
     // What was kept from one cache to the next is the same.
     let mut maker = Maker::new();
     maker.keep(&found);
-    assert_eq!(maker.file(HOME).unwrap(), file());
+    assert_eq!(maker.file(HOME, None).unwrap(), file());
+}
+
+/// A cache of a directory that has two issues more, before and behind the one that is known.
+fn named() -> (Vec<IssueId>, Vec<u8>) {
+    let ids = ["01K742SG0000067JZ1WHCK43EP", ID, "01K742SG0000067JZ1WHCK43ES"];
+    let ids: Vec<IssueId> = ids.iter().filter_map(|id| IssueId::parse(id)).collect();
+    let known = entry(&looks(3), &raw(), ids[1]).unwrap();
+    let gone = IssueId::parse("01K742SG0000067JZ1WHCK43ER").unwrap();
+    let mut maker = Maker::new();
+    maker.add(vec![(gone, known.clone()), (ids[1], known)]);
+    (ids.clone(), maker.file(HOME, Some(Names { looks: looks(3).directory, ids })).unwrap())
+}
+
+#[test]
+fn the_names_of_a_directory_that_looks_as_it_did_are_known() {
+    let (ids, file) = named();
+    let cache = Cache::read(file, HOME).unwrap();
+    assert_eq!(cache.names(looks(3).directory), Some(ids.clone()));
+    assert_eq!(cache.names(looks(4).directory), None);
+    assert_eq!(
+        ids.iter().map(|id| cache.find(*id, &mut 0).is_some()).collect::<Vec<_>>(),
+        [false, true, false]
+    );
+    // What is no longer there is forgotten.
+    assert!(cache.find(IssueId::parse("01K742SG0000067JZ1WHCK43ER").unwrap(), &mut 0).is_none());
+    assert_eq!(Cache::read(self::file(), HOME).unwrap().names(looks(3).directory), None);
 }
 
 #[test]
@@ -128,7 +154,7 @@ proptest! {
     fn hostile_bytes_do_no_harm(
         changes in proptest::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..20),
     ) {
-        let mut bytes = file();
+        let (_, mut bytes) = named();
         let start = super::MAGIC.len() + super::HASH;
         for (at, to) in changes {
             let at = start + at.index(bytes.len() - start);
@@ -137,6 +163,8 @@ proptest! {
         let hash = *blake3::hash(&bytes[start..]).as_bytes();
         bytes[super::MAGIC.len()..start].copy_from_slice(&hash);
         if let Some(cache) = Cache::read(bytes, HOME) {
+            let names = cache.names(looks(3).directory).unwrap_or_default();
+            prop_assert!(names.is_sorted());
             for id in [ID, "01K742SG0000067JZ1WHCK43ER", "00000000000000000000000000"] {
                 if let Some(found) = cache.find(IssueId::parse(id).unwrap(), &mut 0) {
                     for (labels, deps) in [(true, true), (false, true), (true, false), (false, false)] {
