@@ -52,7 +52,7 @@ fn facts(session: &Session) -> Result<Facts> {
     let mut held = Vec::new();
     if agent.is_some() && session.has_identity()? {
         for (id, lease) in land::held_here(session)? {
-            let title = board.find(id).map(|node| node.title.to_string()).unwrap_or_default();
+            let title = board.find(id).map(|node| node.title().to_owned()).unwrap_or_default();
             held.push(Held { handle: board.handles.of(id), title, left: left(&lease, &board.claimed.now) });
         }
     }

@@ -27,12 +27,12 @@ pub fn run(context: &Context, command: &Command) -> Result<Report> {
             let board = board(context, &session, &filters.parse(&session)?, Sets::WORKABLE)?;
             let mut nodes = board.available();
             if let Some(agent) = filters.whose(&session)? {
-                nodes.retain(|node| node.assignee.as_deref() == Some(&agent));
+                nodes.retain(|node| node.assignee() == Some(&*agent));
             }
             if filters.sort.is_some() {
                 let key = |node: &&Node<Clean>| {
                     let id = node.id.to_string();
-                    rank(filters.sort.map(Into::into), node.priority, &id, &node.updated_at, &node.title)
+                    rank(filters.sort.map(Into::into), node.priority, &id, node.updated_at(), node.title())
                 };
                 nodes.sort_by_cached_key(key);
             }
@@ -88,7 +88,7 @@ fn blocked(context: &Context, board: &Board<Clean>) -> Result<Report> {
             Cell::plain(&board.handles.of(node.id)),
             state_cell(node.state),
             priority_cell(node.priority),
-            Cell::plain(&node.title),
+            Cell::plain(node.title()),
             Cell::new(&why.join("; "), Colour::Yellow),
         ]
     };

@@ -180,7 +180,7 @@ fn waiting(board: &Board) -> Clean {
     let mut text = Clean::from(format!("\nFinished, but not landed ({}; jit land --all):\n", all.len()));
     for node in all.iter().take(MOST_SHOWN) {
         let place = node.standing.words().unwrap_or_default();
-        text += format!("  {}  {} ({place})\n", board.handles.of(node.id), node.title);
+        text += format!("  {}  {} ({place})\n", board.handles.of(node.id), node.title());
     }
     if all.len() > MOST_SHOWN {
         text += format!("  and {} more: jit list --state done\n", all.len() - MOST_SHOWN);
@@ -198,7 +198,7 @@ fn claims(context: &Context, board: &Board, worktrees: &[Entry], status: &Status
     }
     leases.sort_by_key(|(id, lease)| (!mine(lease), lease.holder.agent.clone(), *id));
     let row = |(id, lease): (IssueId, &Lease)| {
-        let title = board.find(id).map(|node| &*node.title).unwrap_or_default();
+        let title = board.find(id).map(|node| node.title()).unwrap_or_default();
         // Nobody is in a worktree that is gone, whoever that was.
         let you = if mine(lease) && !is_gone(lease, worktrees) { " (you)" } else { "" };
         [

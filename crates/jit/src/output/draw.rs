@@ -70,7 +70,7 @@ impl Tree<'_> {
             return short + self.paint.paint(Colour::Red, format!("({why})"));
         };
         let state = self.paint.paint(state_colour(node.state), node.state.word());
-        let title = self.paint.show(Colour::Plain, &node.title);
+        let title = self.paint.show(Colour::Plain, node.title());
         short + title + " [" + state + "]" + self.claim(node)
     }
 

@@ -42,9 +42,9 @@ impl<K> From<&Node<K>> for Row {
             state: node.state,
             standing: node.standing.clone(),
             priority: node.priority,
-            labels: node.labels.clone(),
-            updated_at: node.updated_at.clone(),
-            title: node.title.clone(),
+            labels: node.labels().into(),
+            updated_at: node.updated_at().into(),
+            title: node.title().into(),
         }
     }
 }

@@ -403,7 +403,7 @@ fn attention<K: Send>(session: &Session, board: &Board<K>, agents: &[Lane]) -> R
         let id = node.id.to_string();
         for (rank, kind, text) in needs(node, leases.get(id.as_str()).copied()) {
             let handle = board.handles.of(node.id);
-            let title = node.title.to_string();
+            let title = node.title().to_owned();
             let issue_id = id.clone();
             found.push((rank, Attention { kind, issue_id, handle, title, text, lease_id: None }));
         }
@@ -427,7 +427,7 @@ fn asked<K: Send>(session: &Session, board: &Board<K>) -> Result<Vec<Attention>>
             kind: Needs::Approval,
             issue_id: id.to_string(),
             handle: board.handles.of(id),
-            title: board.find(id).map(|node| node.title.to_string()).unwrap_or_default(),
+            title: board.find(id).map(|node| node.title().to_owned()).unwrap_or_default(),
             text,
             lease_id: Some(asked.lease.lease_id),
         });
@@ -437,7 +437,7 @@ fn asked<K: Send>(session: &Session, board: &Board<K>) -> Result<Vec<Attention>>
 
 fn needs<K>(node: &Node<K>, lease: Option<&Shown>) -> Vec<(u8, Needs, String)> {
     let mut needs = Vec::new();
-    if node.labels.split(' ').any(|label| label == NEEDS_ATTENTION) && !node.state.is_over() {
+    if node.labels().split(' ').any(|label| label == NEEDS_ATTENTION) && !node.state.is_over() {
         needs.push((0, Needs::NeedsAttention, "commands failed on it too often".to_owned()));
     }
     if let Some(lease) = lease {

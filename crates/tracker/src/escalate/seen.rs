@@ -132,7 +132,7 @@ impl Looked<'_, '_> {
         let finished = FinishedNote::read(self.issues.session(), node.id);
         let grant = finished.map_or_else(String::new, |note| format!("{}:{}", note.fence_log, note.fence));
         let key = format!("{}:{grant}", node.id);
-        found.push(self.occurrence(When::NotLandedLonger, key, &node.updated_at, words));
+        found.push(self.occurrence(When::NotLandedLonger, key, node.updated_at(), words));
     }
 
     fn is_open(&self) -> bool {
@@ -143,7 +143,7 @@ impl Looked<'_, '_> {
         if let Some(field) = self.node.kept.as_ref().and_then(|kept| kept.conflict.as_ref()) {
             let key = format!("{}:{field}", self.node.id);
             let what = format!("a merge left a conflict in its {field}");
-            found.push(self.occurrence(When::Conflicts, key, &self.node.updated_at, what));
+            found.push(self.occurrence(When::Conflicts, key, self.node.updated_at(), what));
         }
         let is_conflict = |note: &&Note| NotLanded::of(&note.text) == Some(NotLanded::Conflict);
         if let Some(note) = notes.iter().rfind(is_conflict).filter(|_| self.is_open()) {

@@ -225,7 +225,8 @@ impl Scanner<'_, '_> {
     }
 }
 
-/// What was kept of those of which anything was kept, in the room that it has.
-fn found<T>(kept: Vec<Option<T>>) -> Vec<T> {
-    kept.into_iter().flatten().collect()
+/// What was kept of those of which anything was kept. It stays in the room that it has, which `flatten` would ask for twice.
+fn found<T>(mut kept: Vec<Option<T>>) -> Vec<T> {
+    kept.retain(Option::is_some);
+    kept.into_iter().map_while(|one| one).collect()
 }

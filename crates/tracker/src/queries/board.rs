@@ -15,18 +15,12 @@ use crate::writes::{Results, results_of};
 pub struct Node<K = ()> {
     /// Its id.
     pub id: IssueId,
-    /// What it is about.
-    pub title: Box<str>,
     /// Where it stands.
     pub state: State,
     /// How much it matters.
     pub priority: Priority,
-    /// Its labels.
-    pub labels: Box<str>,
-    /// When it was last changed.
-    pub updated_at: Box<str>,
-    /// Who is meant to do it.
-    pub assignee: Option<Box<str>>,
+    /// Its texts; most issues of a project of some years are over, and need none here.
+    texts: Option<Box<Said>>,
     /// What it depends on.
     pub deps: Box<[IssueId]>,
     /// The gates that keep it from being done, if that is where it stands.
@@ -41,6 +35,14 @@ pub struct Node<K = ()> {
     pub wanted: bool,
     /// What is kept of it besides.
     pub kept: Option<K>,
+}
+
+/// The texts of an issue.
+struct Said {
+    title: Box<str>,
+    labels: Box<str>,
+    updated_at: Box<str>,
+    assignee: Option<Box<str>>,
 }
 
 /// Something that an issue waits for.
@@ -208,7 +210,7 @@ impl<K: Send> Board<K> {
             Some(node) => Reason::Dependency {
                 id: dep.to_string(),
                 handle: self.handles.of(dep),
-                title: node.title.to_string(),
+                title: node.title().to_owned(),
                 state: node.state,
                 standing: node.standing.clone(),
                 claimed_by: self.claimed.holder(dep).map(ToOwned::to_owned),
@@ -253,19 +255,45 @@ enum Texts {
 }
 
 impl<K> Node<K> {
+    /// What it is about.
+    #[must_use]
+    pub fn title(&self) -> &str {
+        self.texts.as_ref().map(|texts| &*texts.title).unwrap_or_default()
+    }
+
+    /// Its labels.
+    #[must_use]
+    pub fn labels(&self) -> &str {
+        self.texts.as_ref().map(|texts| &*texts.labels).unwrap_or_default()
+    }
+
+    /// When it was last changed.
+    #[must_use]
+    pub fn updated_at(&self) -> &str {
+        self.texts.as_ref().map(|texts| &*texts.updated_at).unwrap_or_default()
+    }
+
+    /// Who is meant to do it.
+    #[must_use]
+    pub fn assignee(&self) -> Option<&str> {
+        self.texts.as_ref()?.assignee.as_deref()
+    }
+
     fn new(issue: &Glance<'_>, claimed: &Claimed, filter: &Filter, texts: Texts) -> Self {
         let gated = issue.state == State::Gated;
         let is_past = issue.state.is_over() && issue.standing == Standing::Landed;
         let is_shown = texts == Texts::All || !is_past || claimed.lease(issue.id).is_some();
-        let text = |text: &str| if is_shown { text.into() } else { Box::default() };
+        let texts = (is_shown || !issue.labels.is_empty()).then(|| Said {
+            title: issue.title.into(),
+            labels: issue.labels.join(" ").into(),
+            updated_at: issue.updated_at.into(),
+            assignee: issue.assignee.map(Into::into),
+        });
         Self {
             id: issue.id,
-            title: text(issue.title),
             state: issue.state,
             priority: issue.priority,
-            labels: issue.labels.join(" ").into(),
-            updated_at: text(issue.updated_at),
-            assignee: issue.assignee.filter(|_| is_shown).map(Into::into),
+            texts: texts.map(Box::new),
             deps: issue.deps.iter().filter_map(|dep| IssueId::parse(dep)).collect(),
             gates: issue.gates.iter().filter(|_| gated).map(ToString::to_string).collect(),
             workable: is_workable(issue, claimed),

@@ -137,7 +137,7 @@ impl GraphNode {
         Self {
             id: id.to_string(),
             handle: board.handles.of(id),
-            title: node.map(|node| node.title.to_string()),
+            title: node.map(|node| node.title().to_owned()),
             state: node.map(|node| node.state),
             priority: node.map(|node| node.priority),
             claimed_by: board.claimed.holder(id).map(ToOwned::to_owned),
