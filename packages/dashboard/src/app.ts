@@ -13,6 +13,7 @@ import { now_ } from './now.js';
 import { empty } from './parts.js';
 import { here, href, type Route } from './route.js';
 import { awaitBoard, detail, events, graph, known, loadDetail, loadEvents, loadGraph, loadLocks, locks, refresh, setLine, start, takeBoard } from './store.js';
+import { goodFor } from './time.js';
 
 const VIEWS = [
   ['now', 'Now'],
@@ -25,9 +26,6 @@ const VIEWS = [
 const $ = (selector: string) => document.querySelector(selector) as HTMLElement;
 
 // ---- showing
-
-/** After how many seconds bars run down where nobody works with the page. */
-const BESIDE = 5;
 
 let route: Route = here();
 let asked = '';
@@ -43,16 +41,27 @@ function show(): void {
 }
 
 function paint(): void {
-  const { board, line } = known;
-  document.body.dataset['line'] = line;
+  frame();
+  patch($('main'), [known.line === 'locked' ? locked() : view()]);
+}
+
+let framed = '';
+
+/** What is around the view: a claim seldom changes any of it, and what is set anew is drawn anew. */
+function frame(): void {
+  const { board, line, why } = known;
   const name = basename(board?.worktrees.find((tree) => tree.main)?.path ?? '');
   const needs = board?.attention.length ?? 0;
-  document.title = [needs > 0 && `(${needs})`, VIEWS.find(([view]) => view === route.view)?.[1] ?? (detail.value?.shown.issue.title || 'Issue'), name && `· ${name}`].filter(Boolean).join(' ');
+  const title = [needs > 0 && `(${needs})`, VIEWS.find(([view]) => view === route.view)?.[1] ?? (detail.value?.shown.issue.title || 'Issue'), name && `· ${name}`].filter(Boolean).join(' ');
+  const made = JSON.stringify([title, line, why, board !== null, name, needs, route.view]);
+  if (made === framed) return;
+  framed = made;
+  document.body.dataset['line'] = line;
+  document.title = title;
   patch($('#name'), [name || 'jit']);
   patch($('nav'), VIEWS.map(([view, text]) => h('a', { href: href(view), 'aria-current': route.view === view ? 'page' : null }, text, view === 'now' && needs > 0 && h('span', { class: 'count bad' }, needs))));
   patch($('#line'), [h('span', { class: 'dot' }), LINES[line]]);
   patch($('#banner'), [banner()]);
-  patch($('main'), [line === 'locked' ? locked() : view()]);
 }
 
 const LINES = { starting: 'connecting', live: 'live', away: 'not connected', trouble: 'trouble', locked: 'locked' };
@@ -234,7 +243,7 @@ async function main(): Promise<void> {
     seconds += 1;
     const runs = route.view === 'now' ? (known.board?.agents.length ?? 0) > 0 : ['issue', 'locks'].includes(route.view);
     if (document.hidden || !known.board || !runs) return;
-    if (document.hasFocus() || seconds % BESIDE === 0) paint();
+    if (seconds % goodFor() === 0) paint();
   }, 1000);
 }
 

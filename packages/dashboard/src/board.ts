@@ -4,6 +4,7 @@ import { move, open } from './actions.js';
 import { h, type Child } from './dom.js';
 import { badge, empty, standingWords, when } from './parts.js';
 import { href, refine, type Route } from './route.js';
+import { ago, moment } from './time.js';
 import type { Board, Card, State } from './types.js';
 import { PRIORITIES, STATES, STATE_WORDS } from './types.js';
 
@@ -118,9 +119,21 @@ function column(state: State, cards: readonly Card[], most: number, board: Board
   );
 }
 
+/** What was described of cards, which are the same ones in the next board unless they have changed. */
+const described = new WeakMap<Card, { readonly of: string; readonly made: Child }>();
+
 function card(one: Card, board: Board): Child {
   // Only whoever holds an issue may change where it stands.
   const mine = one.claimed_by !== undefined && board.agents.some((lane) => lane.agent_id === board.agent_id && lane.worktree_id === board.worktree_id && lane.leases.some((lease) => lease.issue_id === one.id));
+  const of = `${mine} ${ago(one.updated_at)} ${moment(one.updated_at)}`;
+  const before = described.get(one);
+  if (before?.of === of) return before.made;
+  const made = describe(one, mine);
+  described.set(one, { of, made });
+  return made;
+}
+
+function describe(one: Card, mine: boolean): Child {
   const blocked = one.blocked_by?.length ?? 0;
   const standing = standingWords(one.standing);
   return h(

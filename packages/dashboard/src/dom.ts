@@ -23,10 +23,33 @@ interface Props {
   readonly [name: string]: unknown;
 }
 
+/** Nothing to set, the same one each time: a page is drawn before a browser has learnt to make such objects fast. */
+const NOTHING: Readonly<Record<string, never>> = {};
+
 /** Describes an element. */
-export function h(tag: string, props: Props = {}, ...children: Child[]): Node_ {
-  const { key, on = {}, vars = {}, ...attrs } = props;
+export function h(tag: string, props: Props = NOTHING, ...children: Child[]): Node_ {
+  if (props === NOTHING) return { tag, key: undefined, on: NOTHING, vars: NOTHING, attrs: NOTHING, children };
+  const { key, on = NOTHING, vars = NOTHING, ...attrs } = props;
   return { tag, key, on, vars, attrs: attrs as Record<string, Value>, children };
+}
+
+/** Descriptions that are made anew only when what they are made of has changed: what was kept is not looked at again. */
+export class Kept {
+  #last = new Map<string, readonly [string, Child]>();
+  #next = new Map<string, readonly [string, Child]>();
+
+  /** The description with a name, which is made of what `of` says and of nothing else. */
+  get(name: string, of: string, make: () => Child): Child {
+    const last = this.#last.get(name);
+    const kept = last?.[0] === of ? last : ([of, make()] as const);
+    this.#next.set(name, kept);
+    return kept[1];
+  }
+
+  /** All have been described: what was not among them is not kept. */
+  done(): void {
+    [this.#last, this.#next] = [this.#next, new Map()];
+  }
 }
 
 const SVG = 'http://www.w3.org/2000/svg';
@@ -64,15 +87,11 @@ function flat(described: readonly Child[], into: (Node_ | string)[] = []): (Node
 
 function children(parent: Element, described: readonly Child[]): void {
   const wanted = flat(described);
-  const keyed = new Map<string, Element>();
-  for (let at = parent.firstElementChild; at; at = at.nextElementSibling) {
-    const key = known.get(at)?.key;
-    if (key !== undefined) keyed.set(key, at);
-  }
-  const keys = new Set(wanted.map((want) => (typeof want === 'string' ? undefined : want.key)));
+  const keys = keysOf(wanted);
+  const keyed = keys && keyedIn(parent);
   const isStale = (node: ChildNode) => {
     const key = node instanceof Element ? known.get(node)?.key : undefined;
-    return key === undefined || !keys.has(key);
+    return key === undefined || !keys?.has(key);
   };
   let at: ChildNode | null = parent.firstChild;
   for (const want of wanted) {
@@ -99,12 +118,28 @@ function children(parent: Element, described: readonly Child[]): void {
   }
 }
 
+/** The keys that are wanted; none where, as in most elements, nothing has one. */
+function keysOf(wanted: readonly (Node_ | string)[]): Set<string> | null {
+  let keys: Set<string> | null = null;
+  for (const want of wanted) if (typeof want !== 'string' && want.key !== undefined) (keys ??= new Set()).add(want.key);
+  return keys;
+}
+
+function keyedIn(parent: Element): Map<string, Element> {
+  const keyed = new Map<string, Element>();
+  for (let at = parent.firstElementChild; at; at = at.nextElementSibling) {
+    const key = known.get(at)?.key;
+    if (key !== undefined) keyed.set(key, at);
+  }
+  return keyed;
+}
+
 /** What is there already for something that is wanted. */
-function match(at: ChildNode | null, want: Node_ | string, keyed: Map<string, Element>): ChildNode | null {
+function match(at: ChildNode | null, want: Node_ | string, keyed: Map<string, Element> | null): ChildNode | null {
   if (typeof want === 'string') return at?.nodeType === Node.TEXT_NODE ? at : null;
   if (want.key !== undefined) {
-    const found = keyed.get(want.key);
-    keyed.delete(want.key);
+    const found = keyed?.get(want.key);
+    keyed?.delete(want.key);
     return found?.localName === want.tag ? found : null;
   }
   const fits = at instanceof Element && at.localName === want.tag && known.get(at)?.key === undefined;
@@ -121,18 +156,25 @@ function update(element: Element, want: Node_): void {
   const before = known.get(element);
   // A description that was kept describes what is there.
   if (before?.want === want) return;
-  const attrs = before?.attrs ?? {};
-  for (const name of Object.keys(attrs)) if (!(name in want.attrs)) element.removeAttribute(name);
-  for (const [name, value] of Object.entries(want.attrs)) {
-    if (TYPED.has(name)) typed(element, name, value, attrs[name]);
-    else if (attrs[name] !== value || !before) attribute(element, name, value);
+  const attrs = before?.attrs ?? NOTHING;
+  if (attrs !== want.attrs) attributes(element, attrs, want.attrs, !before);
+  if (want.vars !== NOTHING) {
+    for (const [name, value] of Object.entries(want.vars)) {
+      if (before?.vars[name] !== value) (element as HTMLElement).style.setProperty(name, value);
+    }
   }
-  for (const [name, value] of Object.entries(want.vars)) {
-    if (before?.vars[name] !== value) (element as HTMLElement).style.setProperty(name, value);
-  }
-  listen(element, want.on);
+  if (want.on !== NOTHING) listen(element, want.on);
   known.set(element, { want, key: want.key, on: want.on, attrs: want.attrs, vars: want.vars });
   children(element, want.children);
+}
+
+function attributes(element: Element, before: Readonly<Record<string, Value>>, wanted: Readonly<Record<string, Value>>, isNew: boolean): void {
+  for (const name in before) if (!(name in wanted)) element.removeAttribute(name);
+  for (const name in wanted) {
+    const value = wanted[name];
+    if (TYPED.has(name)) typed(element, name, value, before[name]);
+    else if (isNew || before[name] !== value) attribute(element, name, value);
+  }
 }
 
 function attribute(element: Element, name: string, value: Value): void {

@@ -35,6 +35,9 @@ export const END_WORDS: Readonly<Record<End, string>> = {
   'ran out': 'ran out',
 };
 
+/** Who is on record where a claim ended because its time was up or its holder was dead. */
+const TIME = 'system:jit';
+
 function begin(event: ClaimEvent, came: Span['came']): Span {
   const { payload } = event;
   const subject = payload.issue_id ?? payload.resource ?? '';
@@ -71,7 +74,7 @@ export function spans(events: readonly ClaimEvent[], now: number): Span[] {
     span.to = Date.parse(event.timestamp);
     span.end = end;
     span.reason = event.payload.reason ?? null;
-    span.by = event.actor.agent_id === span.agent ? null : event.actor.agent_id;
+    span.by = [span.agent, TIME].includes(event.actor.agent_id) ? null : event.actor.agent_id;
     last.set(span.subject, span);
   };
   const start = (span: Span) => {
@@ -84,7 +87,10 @@ export function spans(events: readonly ClaimEvent[], now: number): Span[] {
       case 'claim.acquired': {
         const before = last.get(payload.issue_id ?? payload.resource ?? '');
         const lost = before?.end === 'expired' || before?.end === 'dead';
-        start(begin(event, lost && before.agent !== payload.agent_id ? 'takeover' : 'acquired'));
+        const takesOver = lost && before.agent !== payload.agent_id;
+        // Time ended it; whoever reads that it was taken over wants to know by whom.
+        if (takesOver) before.by ??= payload.agent_id;
+        start(begin(event, takesOver ? 'takeover' : 'acquired'));
         break;
       }
       case 'claim.transferred':

@@ -3,6 +3,7 @@ import { move, open } from './actions.js';
 import { h } from './dom.js';
 import { badge, empty, standingWords, when } from './parts.js';
 import { href, refine } from './route.js';
+import { ago, moment } from './time.js';
 import { PRIORITIES, STATES, STATE_WORDS } from './types.js';
 /** How many cards of a column are shown at first: a browser gets slow long before a person has read that many. */
 const PAGE = 60;
@@ -95,9 +96,20 @@ function column(state, cards, most, board) {
     };
     return h('section', { class: 'column', key: state, 'aria-label': `${STATE_WORDS[state]}, ${cards.length}`, 'data-state': state, on: { dragover: over, drop } }, h('h2', {}, STATE_WORDS[state], h('span', { class: 'count' }, cards.length)), h('ul', {}, cards.slice(0, most).map((one) => card(one, board))), cards.length > most && h('button', { type: 'button', class: 'small', on: { click: () => refine({ show: String(most + 4 * PAGE) }) } }, `Show more of ${cards.length - most}`));
 }
+/** What was described of cards, which are the same ones in the next board unless they have changed. */
+const described = new WeakMap();
 function card(one, board) {
     // Only whoever holds an issue may change where it stands.
     const mine = one.claimed_by !== undefined && board.agents.some((lane) => lane.agent_id === board.agent_id && lane.worktree_id === board.worktree_id && lane.leases.some((lease) => lease.issue_id === one.id));
+    const of = `${mine} ${ago(one.updated_at)} ${moment(one.updated_at)}`;
+    const before = described.get(one);
+    if (before?.of === of)
+        return before.made;
+    const made = describe(one, mine);
+    described.set(one, { of, made });
+    return made;
+}
+function describe(one, mine) {
     const blocked = one.blocked_by?.length ?? 0;
     const standing = standingWords(one.standing);
     return h('li', 

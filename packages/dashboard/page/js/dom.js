@@ -1,9 +1,29 @@
 // Elements from descriptions. What is there already stays: focus, scrolling, selected text, what was typed and what was
 // folded open survive every change of the data. Text is only ever set as text, so no field of an issue can become markup.
+/** Nothing to set, the same one each time: a page is drawn before a browser has learnt to make such objects fast. */
+const NOTHING = {};
 /** Describes an element. */
-export function h(tag, props = {}, ...children) {
-    const { key, on = {}, vars = {}, ...attrs } = props;
+export function h(tag, props = NOTHING, ...children) {
+    if (props === NOTHING)
+        return { tag, key: undefined, on: NOTHING, vars: NOTHING, attrs: NOTHING, children };
+    const { key, on = NOTHING, vars = NOTHING, ...attrs } = props;
     return { tag, key, on, vars, attrs: attrs, children };
+}
+/** Descriptions that are made anew only when what they are made of has changed: what was kept is not looked at again. */
+export class Kept {
+    #last = new Map();
+    #next = new Map();
+    /** The description with a name, which is made of what `of` says and of nothing else. */
+    get(name, of, make) {
+        const last = this.#last.get(name);
+        const kept = last?.[0] === of ? last : [of, make()];
+        this.#next.set(name, kept);
+        return kept[1];
+    }
+    /** All have been described: what was not among them is not kept. */
+    done() {
+        [this.#last, this.#next] = [this.#next, new Map()];
+    }
 }
 const SVG = 'http://www.w3.org/2000/svg';
 /** What whoever uses the page changes, so it is set as a property, and not while they are at it. */
@@ -31,16 +51,11 @@ function flat(described, into = []) {
 }
 function children(parent, described) {
     const wanted = flat(described);
-    const keyed = new Map();
-    for (let at = parent.firstElementChild; at; at = at.nextElementSibling) {
-        const key = known.get(at)?.key;
-        if (key !== undefined)
-            keyed.set(key, at);
-    }
-    const keys = new Set(wanted.map((want) => (typeof want === 'string' ? undefined : want.key)));
+    const keys = keysOf(wanted);
+    const keyed = keys && keyedIn(parent);
     const isStale = (node) => {
         const key = node instanceof Element ? known.get(node)?.key : undefined;
-        return key === undefined || !keys.has(key);
+        return key === undefined || !keys?.has(key);
     };
     let at = parent.firstChild;
     for (const want of wanted) {
@@ -70,13 +85,30 @@ function children(parent, described) {
         at = next;
     }
 }
+/** The keys that are wanted; none where, as in most elements, nothing has one. */
+function keysOf(wanted) {
+    let keys = null;
+    for (const want of wanted)
+        if (typeof want !== 'string' && want.key !== undefined)
+            (keys ??= new Set()).add(want.key);
+    return keys;
+}
+function keyedIn(parent) {
+    const keyed = new Map();
+    for (let at = parent.firstElementChild; at; at = at.nextElementSibling) {
+        const key = known.get(at)?.key;
+        if (key !== undefined)
+            keyed.set(key, at);
+    }
+    return keyed;
+}
 /** What is there already for something that is wanted. */
 function match(at, want, keyed) {
     if (typeof want === 'string')
         return at?.nodeType === Node.TEXT_NODE ? at : null;
     if (want.key !== undefined) {
-        const found = keyed.get(want.key);
-        keyed.delete(want.key);
+        const found = keyed?.get(want.key);
+        keyed?.delete(want.key);
         return found?.localName === want.tag ? found : null;
     }
     const fits = at instanceof Element && at.localName === want.tag && known.get(at)?.key === undefined;
@@ -93,23 +125,31 @@ function update(element, want) {
     // A description that was kept describes what is there.
     if (before?.want === want)
         return;
-    const attrs = before?.attrs ?? {};
-    for (const name of Object.keys(attrs))
-        if (!(name in want.attrs))
-            element.removeAttribute(name);
-    for (const [name, value] of Object.entries(want.attrs)) {
-        if (TYPED.has(name))
-            typed(element, name, value, attrs[name]);
-        else if (attrs[name] !== value || !before)
-            attribute(element, name, value);
+    const attrs = before?.attrs ?? NOTHING;
+    if (attrs !== want.attrs)
+        attributes(element, attrs, want.attrs, !before);
+    if (want.vars !== NOTHING) {
+        for (const [name, value] of Object.entries(want.vars)) {
+            if (before?.vars[name] !== value)
+                element.style.setProperty(name, value);
+        }
     }
-    for (const [name, value] of Object.entries(want.vars)) {
-        if (before?.vars[name] !== value)
-            element.style.setProperty(name, value);
-    }
-    listen(element, want.on);
+    if (want.on !== NOTHING)
+        listen(element, want.on);
     known.set(element, { want, key: want.key, on: want.on, attrs: want.attrs, vars: want.vars });
     children(element, want.children);
+}
+function attributes(element, before, wanted, isNew) {
+    for (const name in before)
+        if (!(name in wanted))
+            element.removeAttribute(name);
+    for (const name in wanted) {
+        const value = wanted[name];
+        if (TYPED.has(name))
+            typed(element, name, value, before[name]);
+        else if (isNew || before[name] !== value)
+            attribute(element, name, value);
+    }
 }
 function attribute(element, name, value) {
     if (value === null || value === undefined || value === false)

@@ -1,9 +1,9 @@
 // *Now*: what needs a person, and a lane for each agent and worktree with what it holds and what it waits for.
 import { addNote, approve, basename, button, leaseButtons, open } from './actions.js';
-import { h } from './dom.js';
+import { h, Kept } from './dom.js';
 import { badge, bar, deadline, empty, issueLink, when } from './parts.js';
 import { href } from './route.js';
-import { now } from './time.js';
+import { beat, now } from './time.js';
 import { STATE_WORDS } from './types.js';
 const NEEDS = {
     approval: ['approval', 'warn'],
@@ -16,14 +16,29 @@ const NEEDS = {
     holder_gone: ['holder gone', 'bad'],
 };
 const MOST = 50;
+/** A claim changes one lane and a number or two. */
+const kept = new Kept();
 export function now_(board) {
-    return [
-        h('h1', {}, 'Now'),
+    const shown = [
+        kept.get('title', '', () => h('h1', {}, 'Now')),
         counts(board),
-        attention(board.attention),
-        h('section', { 'aria-labelledby': 'lanes' }, h('h2', { id: 'lanes' }, 'At work', count(board.agents.length)), board.agents.length === 0 ? empty('Nobody holds or waits for anything.') : h('div', { class: 'lanes' }, board.agents.map((one) => lane(one, Date.parse(board.at))))),
-        board.pools.length > 0 && h('section', { 'aria-labelledby': 'pools' }, h('h2', { id: 'pools' }, 'Pools'), h('ul', { class: 'plain' }, board.pools.map(pool))),
+        kept.get('needs', JSON.stringify(board.attention), () => attention(board.attention)),
+        h('section', { 'aria-labelledby': 'lanes' }, h('h2', { id: 'lanes' }, 'At work', count(board.agents.length)), board.agents.length === 0 ? empty('Nobody holds or waits for anything.') : h('div', { class: 'lanes' }, lanes(board))),
+        kept.get('pools', JSON.stringify(board.pools), () => board.pools.length > 0 && h('section', { 'aria-labelledby': 'pools' }, h('h2', { id: 'pools' }, 'Pools'), h('ul', { class: 'plain' }, board.pools.map(pool)))),
     ];
+    kept.done();
+    return shown;
+}
+/** The lanes: those that are as they were are looked at again when their bars run down. */
+function lanes(board) {
+    const at = Date.parse(board.at);
+    const ends = (lease) => deadline(lease, at);
+    // How much is left is another number in each board; when it ends is the same.
+    const timeless = (name, value) => (name === 'remaining_secs' ? undefined : value);
+    return board.agents.map((one) => {
+        const of = JSON.stringify([beat(), board.agent_id, board.worktree_id, one.leases.map(ends), one.reservations.map(ends), one], timeless);
+        return kept.get(`lane ${one.agent_id} ${one.worktree_id}`, of, () => lane(one, at));
+    });
 }
 function count(number) {
     return h('span', { class: 'count' }, number);
@@ -37,7 +52,10 @@ function counts(board) {
         if (card.state === 'ready' && !card.claimed_by && !card.blocked_by)
             takeable += 1;
     }
-    const tile = (state, more = '') => h('a', { class: 'tile', href: href('board', '', { state }), key: state }, h('strong', {}, by.get(state) ?? 0), h('span', {}, STATE_WORDS[state].toLowerCase()), more && h('small', {}, more));
+    const tile = (state, more = '') => {
+        const make = () => h('a', { class: 'tile', href: href('board', '', { state }), key: state }, h('strong', {}, by.get(state) ?? 0), h('span', {}, STATE_WORDS[state].toLowerCase()), more && h('small', {}, more));
+        return kept.get(`tile ${state}`, `${by.get(state)} ${more}`, make);
+    };
     return h('div', { class: 'tiles' }, tile('ready', takeable === (by.get('ready') ?? 0) ? '' : `${takeable} free to take`), tile('in_progress'), tile('gated'), tile('done'), board.unreadable > 0 && h('span', { class: 'tile bad' }, h('strong', {}, board.unreadable), h('span', {}, 'cannot be read')));
 }
 function attention(all) {

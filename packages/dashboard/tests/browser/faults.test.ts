@@ -6,7 +6,7 @@ import { get, type ClientRequest } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { answer, go, isClosed, launch, openApart, press, sees, text, type Started, type Tab } from '../support/browsers.js';
+import { answer, drawn, go, isClosed, launch, openApart, openBeside, press, sees, text, type Started, type Tab } from '../support/browsers.js';
 import { World } from '../support/world.js';
 
 let browser: Started;
@@ -145,6 +145,41 @@ describe('dragging', () => {
   });
 });
 
+describe('what is drawn', () => {
+  let world: World;
+  afterAll(() => world?.end());
+
+  test('a claim changes its own lane, and others when their bars run down', async () => {
+    world = new World();
+    const [theirs, mine] = [world.issue('Clear the ditch'), world.issue('Dig the pond')];
+    world.jit(['claim', 'acquire', theirs], 'agent:bert', world.worktree('north'));
+    const { page, complaints } = await openBeside(browser, await world.serve());
+    await sees(page, 'Clear the ditch', '.lanes');
+    const passes = (ms: number) => page.evaluate((ms) => void (Date.now = () => ms), ms);
+    const from = Math.ceil(Date.now() / 5000) * 5000;
+    await passes(from);
+    await go(page, '#/board');
+    await page.waitForSelector('.columns');
+    await go(page, '#/now');
+    const lane = await page.waitForSelector('.lane[aria-label="agent:bert"]');
+    const touched = await page.evaluateHandle((lane) => {
+      const all: string[] = [];
+      const apart = [lane, document.head, document.querySelector('body > header')];
+      const look = (records: MutationRecord[]) => records.forEach(({ type, target }) => (target === document.body || apart.some((one) => one?.contains(target))) && all.push(`${type} of ${target.nodeName}: ${target.textContent}`));
+      new MutationObserver(look).observe(document, { subtree: true, childList: true, characterData: true, attributes: true });
+      return all;
+    }, lane);
+    await passes(from + 3000);
+    world.jit(['claim', 'acquire', mine], 'agent:ada');
+    await sees(page, 'Dig the pond', '.lanes');
+    expect(await touched.jsonValue()).toEqual([]);
+    await passes(from + 60_000);
+    await expect.poll(() => touched.jsonValue(), { timeout: 60_000 }).not.toEqual([]);
+    expect(complaints).toEqual([]);
+    await page.close();
+  });
+});
+
 describe('all locks', () => {
   let world: World;
   afterAll(() => world?.end());
@@ -189,10 +224,12 @@ describe('many pages', () => {
   const ROUNDS = LONG ? 20 : 6;
   const often = LONG ? 'in 99 of 100 looks' : 'in half of the looks';
   let world: World;
+  let many: Started;
   const followers: ClientRequest[] = [];
 
   afterAll(async () => {
     followers.forEach((one) => one.destroy());
+    await many?.close();
     await world?.end();
   });
 
@@ -223,24 +260,26 @@ describe('many pages', () => {
       if (waiting.size === 0) everybody();
     };
     for (let number = 0; number < FOLLOWERS; number += 1) follow(url, (event) => hear(number, event));
-    const tabs: Tab[] = [];
-    for (let number = 0; number < PAGES; number += 1) tabs.push(await openApart(browser, world.url));
+    many = await launch('chromium', { unheard: true });
+    const tabs: Tab[] = [await openApart(many, world.url)];
+    while (tabs.length < PAGES) tabs.push(await openBeside(many, world.url));
     const took: number[] = [];
     for (const [words, issue] of issues) {
-      const shows = (there: boolean) => tabs.map(({ page }) => page.waitForFunction((words, there) => (document.querySelector('.lanes')?.textContent ?? '').includes(words) === there && Date.now(), { polling: 'mutation' }, words, there));
-      const seen = shows(true);
+      const lanes = (there: boolean) => tabs.map(({ page }) => drawn(page, '.lanes', words, there));
+      const seen = lanes(true);
+      await Promise.all(seen.map(({ watching }) => watching));
       const heard = FOLLOWERS > 0 ? new Promise<void>((done) => (everybody = done)) : undefined;
       for (let number = 0; number < FOLLOWERS; number += 1) waiting.add(number);
       wanted = words;
       world.jit(['claim', 'acquire', issue]);
       from = Date.now();
-      for (const one of seen) took.push(Number(await (await one).jsonValue()) - from);
+      for (const { at } of seen) took.push((await at) - from);
       // Whoever draws nothing may be told a moment after the pages.
       await heard;
       wanted = 'nothing any more';
-      const gone = shows(false);
+      const gone = lanes(false);
       world.jit(['claim', 'release', issue]);
-      await Promise.all(gone);
+      await Promise.all(gone.map(({ at }) => at));
     }
     const at = (all: readonly number[], share: number) => [...all].sort((a, b) => a - b)[Math.min(all.length - 1, Math.floor(all.length * share))] ?? Number.NaN;
     console.log(`${took.length} looks of ${PAGES} pages: p50 ${at(took, 0.5)} ms, p99 ${at(took, 0.99)} ms; ${FOLLOWERS} who draw nothing: p50 ${at(told, 0.5)} ms, p99 ${at(told, 0.99)} ms`);

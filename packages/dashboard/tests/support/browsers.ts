@@ -25,12 +25,14 @@ export interface Started {
   close(): Promise<void>;
 }
 
-export async function launch(engine: Engine): Promise<Started> {
+/** `unheard`: without being told of every request and event of every page, which costs each of them more than the event does. */
+export async function launch(engine: Engine, { unheard = false } = {}): Promise<Started> {
   const home = mkdtempSync(join(tmpdir(), `holdfast-${engine}-`));
   const browser = await start({
     browser: engine === 'firefox' ? 'firefox' : 'chrome',
     executablePath: PROGRAMS[engine],
     headless: true,
+    networkEnabled: !unheard,
     userDataDir: join(home, 'profile'),
     args: engine === 'chromium' ? ['--no-sandbox', '--disable-gpu', '--lang=en-GB'] : [],
     env: { ...ADDED_BY_CHROMIUM, ...process.env, HOME: home, MOZ_CRASHREPORTER_DISABLE: '1', LANG: 'en_GB.UTF-8', TZ: 'UTC' },
@@ -61,6 +63,39 @@ export async function open({ browser }: Pick<Started, 'browser'>, url: string, s
 export async function openApart({ browser }: Started, url: string): Promise<Tab> {
   const context = await browser.createBrowserContext();
   return watch(await context.newPage(), url, { width: 1280, height: 900 });
+}
+
+/** As `openApart`, without the focus: on a screen one window has it, and without a screen a browser gives it to all. */
+export async function openBeside({ browser }: Started, url: string): Promise<Tab> {
+  const page = await (await browser.createBrowserContext()).newPage();
+  await page.evaluateOnNewDocument(() => (document.hasFocus = () => false));
+  return watch(page, url, { width: 1280, height: 900 });
+}
+
+/** Begins to watch for a page's `selector` to have some text, or not any more, and says when that was drawn. The second one is
+ * there when the page watches: what sets it up would be measured otherwise. */
+export function drawn(page: Page, selector: string, words: string, there: boolean): { readonly at: Promise<number>; readonly watching: Promise<unknown> } {
+  const at = page.evaluate(
+    (selector, words, there) =>
+      new Promise<number>((done) => {
+        const look = () => {
+          if ((document.querySelector(selector)?.textContent ?? '').includes(words) !== there) return;
+          observer.disconnect();
+          // A message that is sent as a frame begins is heard when the page has handed that frame over.
+          const { port1, port2 } = new MessageChannel();
+          port1.onmessage = () => done(Date.now());
+          requestAnimationFrame(() => port2.postMessage(null));
+        };
+        const observer = new MutationObserver(look);
+        observer.observe(document, { subtree: true, childList: true, characterData: true });
+        look();
+      }),
+    selector,
+    words,
+    there,
+  );
+  // What is asked of a page is begun in the order in which it is asked.
+  return { at, watching: page.evaluate(() => null) };
 }
 
 /** A page in a window of its own that nobody gave the token. */

@@ -1,7 +1,8 @@
-// A board that is made of the one before, and the names that people know.
+// A board that is made of the one before, what is kept of its picture, and the names that people know.
 
 import { expect, test } from 'vitest';
 import { patched } from '../../src/delta.js';
+import { Kept } from '../../src/dom.js';
 import { known, named } from '../../src/store.js';
 import type { Board, Card } from '../../src/types.js';
 
@@ -31,4 +32,18 @@ test('ids become handles, and those of leases are left out', () => {
   known.board = board('one', { ...card(issue, 'a'), handle: '7k2f' });
   expect(named(`${issue} is held by agent:a (lease ${lease}) in .jit/issues/${issue}/issue.json`)).toBe(`7k2f is held by agent:a (lease) in .jit/issues/${issue}/issue.json`);
   expect(named(`nobody knows ${lease}`)).toBe(`nobody knows ${lease}`);
+});
+
+test('what is described is kept until it is made of something else, or left out', () => {
+  const kept = new Kept();
+  let made = 0;
+  const show = (...all: (readonly [string, string])[]) => {
+    const shown = all.map(([name, of]) => kept.get(name, of, () => `${name} ${(made += 1)}`));
+    kept.done();
+    return shown;
+  };
+  expect(show(['a', 'x'], ['b', 'x'])).toEqual(['a 1', 'b 2']);
+  expect(show(['b', 'x'], ['a', 'y'])).toEqual(['b 2', 'a 3']);
+  expect(show(['a', 'y'])).toEqual(['a 3']);
+  expect(show(['b', 'x'])).toEqual(['b 4']);
 });

@@ -30,7 +30,7 @@ test('grants, renewals, takeovers, transfers and evictions become spans', () => 
   ];
   const all = spans(events, Date.UTC(2026, 0, 1, 1));
   expect(all.map(({ lease, end, came, renewals, by }) => [lease, end, came, renewals, by])).toEqual([
-    ['a', 'expired', 'acquired', 1, 'system:jit'],
+    ['a', 'expired', 'acquired', 1, 'agent:b'],
     ['b', 'transferred', 'takeover', 0, null],
     ['c', 'forced', 'transfer', 0, 'person:eve'],
     ['d', 'ran out', 'acquired', 0, null],
