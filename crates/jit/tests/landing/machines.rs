@@ -526,8 +526,9 @@ fn a_push_shows_the_server_all_claims_of_a_worktree_or_says_that_there_are_none(
         (&true.into(), 2),
         "{pushed}"
     );
-    let step = ground.git(&["show", "refs/worktree/jit/claims:step.json"], &ground.origin());
-    let step: serde_json::Value = serde_json::from_str(&step).unwrap();
+    let object = ground.git(&["cat-file", "commit", "refs/worktree/jit/claims"], &ground.origin());
+    let step = object.lines().find_map(|line| line.strip_prefix("jit-step ")).unwrap();
+    let step: serde_json::Value = serde_json::from_str(step).unwrap();
     let noted = &step["notes"][0]["published"];
     assert_eq!((&noted["branch"], noted["fences"].as_array().unwrap().len()), (&"topic".into(), 2), "{step}");
     // One of the two is enough to be refused for.

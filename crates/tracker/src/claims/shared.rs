@@ -454,7 +454,7 @@ impl Landed {
         let branch = target.branch;
         let refs = format!("+refs/heads/{branch}:refs/remotes/{remote}/{branch}");
         let git = reach::to(Git::in_dir(root), &self.caller, Some(&self.repository), remote)?;
-        let said = git.ask_within(&["fetch", "-q", "--no-tags", remote, &refs], &[], LIMIT);
+        let said = git.ask_within(&["fetch", "-q", "--no-tags", remote, &refs], LIMIT);
         match said {
             Ok(Some(said)) if said.code == Some(0) => Ok(()),
             _ => Err(Trouble::Unavailable.because(format!("{branch} cannot be fetched from {remote}"))),
