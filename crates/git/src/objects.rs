@@ -141,6 +141,20 @@ impl<'f> Objects<'f> {
         Commit::parse(&bytes).ok_or_else(|| failed(id, ObjectType::Commit, "it is damaged"))
     }
 
+    /// A commit, and what headers of its own have these names; none for one that it does not have.
+    ///
+    /// # Errors
+    /// When there is no such commit.
+    pub fn commit_with<const N: usize>(
+        &self,
+        id: &ObjectId,
+        names: [&str; N],
+    ) -> Result<(Commit, [Option<Vec<u8>>; N])> {
+        let bytes = self.read(id, ObjectType::Commit, LARGEST_NODE)?;
+        let commit = Commit::parse(&bytes).ok_or_else(|| failed(id, ObjectType::Commit, "it is damaged"))?;
+        Ok((commit, names.map(|name| parse::header(&bytes, name).map(<[u8]>::to_vec))))
+    }
+
     /// The content of a blob of at most `limit` bytes. A larger one is not loaded.
     ///
     /// # Errors

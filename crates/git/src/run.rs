@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::mpsc;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::{Error, Head, ObjectId, RefName, Result};
 
@@ -74,32 +74,22 @@ impl Git {
         Ok(Output { code: output.status.code(), stdout: output.stdout, stderr: output.stderr })
     }
 
-    /// As [`Git::ask`], but in a process group of its own, which is killed when it takes longer than `limit`: then there
-    /// is no answer, and whatever git was about to do may have been done or not.
+    /// As [`Git::ask`] with nothing on its stdin, but in a process group of its own, which is killed when it takes longer
+    /// than `limit`: then there is no answer, and whatever git was about to do may have been done or not.
     ///
     /// # Errors
     /// When git cannot be started.
-    pub fn ask_within(
-        &self,
-        args: &[impl AsRef<OsStr>],
-        input: &[u8],
-        limit: Duration,
-    ) -> Result<Option<Output>> {
+    pub fn ask_within(&self, args: &[impl AsRef<OsStr>], limit: Duration) -> Result<Option<Output>> {
         let failed = |source| Error::Start { program: self.program.clone(), source };
-        let mut child = self.command(args).process_group(0).spawn().map_err(failed)?;
-        let (mut stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
-        let input = input.to_vec();
-        let (told, heard) = mpsc::channel();
-        // Whoever reads and writes is not waited for: what git started may keep the pipes open.
-        thread::spawn(move || {
-            let writer = thread::spawn(move || stdin.take().map(|mut pipe| pipe.write_all(&input)));
-            let errors = thread::spawn(move || all(stderr));
-            let output = all(stdout);
-            // That git stops reading is no failure; its exit code says what it thought.
-            let _ = writer.join();
-            let _ = told.send((output, errors.join().unwrap_or_default()));
-        });
-        let said = heard.recv_timeout(limit).ok();
+        let end = Instant::now() + limit;
+        let mut command = self.command(args);
+        let mut child = command.stdin(Stdio::null()).process_group(0).spawn().map_err(failed)?;
+        // Whoever reads is not waited for: what git started may keep the pipes open.
+        let (stdout, stderr) = (heard(child.stdout.take()), heard(child.stderr.take()));
+        let said = |from: &mpsc::Receiver<Vec<u8>>| {
+            from.recv_timeout(end.saturating_duration_since(Instant::now())).ok()
+        };
+        let said = said(&stdout).zip(said(&stderr));
         if said.is_none() {
             holdfast_sys::os::kill_group(child.id());
         }
@@ -220,6 +210,13 @@ impl Git {
         let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
         Error::Failed { command, code: output.code, stderr }
     }
+}
+
+/// Where everything arrives that comes out of a pipe.
+fn heard(pipe: Option<impl Read + Send + 'static>) -> mpsc::Receiver<Vec<u8>> {
+    let (told, heard) = mpsc::channel();
+    thread::spawn(move || told.send(all(pipe)));
+    heard
 }
 
 /// Everything that comes out of a pipe, up to where it breaks.

@@ -48,10 +48,6 @@ pub fn is_never_packed(name: &str) -> bool {
     name.starts_with(UNPACKED)
 }
 
-/// What the head is called in a commit's tree, and the step beside it.
-const HEAD: &str = "head.json";
-const STEP: &str = "step.json";
-
 /// Where the last head that was fetched is kept.
 const SEEN: &str = "refs/jit/seen";
 
@@ -295,7 +291,7 @@ impl Register for GitRef {
         }
         match value {
             Some(value) => Ok(Some(Found { version: Version(tip), value })),
-            None => Err(Unreachable(format!("the commit {tip} has no {HEAD}: the ref is not a register"))),
+            None => Err(Unreachable(format!("the commit {tip} has no head: the ref is not a register"))),
         }
     }
 

@@ -13,9 +13,9 @@ pub mod register;
 pub mod shared;
 #[cfg(feature = "sim")]
 pub mod simulated;
+pub mod watch;
 
 mod answers;
-mod watch;
 
 pub use head::{CloneId, Head, Note, OpId, State};
 pub use register::{Along, Found, Register, Swap, Unreachable, Version};

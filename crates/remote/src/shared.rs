@@ -26,7 +26,7 @@ use holdfast_sys::{Guard, LockMode, Sys};
 pub use crate::watch::Trust;
 pub use transfer::Ended;
 
-use crate::head::{Author, CloneId, Head, Note, OpId};
+use crate::head::{Author, CloneId, Head, Note, OpId, State};
 use crate::local::Local;
 use crate::register::{Along, Register};
 use crate::watch;
@@ -374,6 +374,11 @@ impl Shared {
         Trouble::Forked.because(format!("the history of {name} is not the one that was seen: {what}"))
     }
 
+    fn moved(&self, to: &str) -> Error {
+        let name = self.register.name();
+        Trouble::Moved.because(format!("the claims have moved from {name} to {to}"))
+    }
+
     fn odd(&self, what: &dyn std::fmt::Display) -> Error {
         let damage = holdfast_store::Damage { place: "the head".into(), what: what.to_string() };
         Error::Damaged { path: self.register.place(), damage }
@@ -434,6 +439,10 @@ impl Medium for Shared {
                     asked => asked?,
                 }
             };
+            if let State::Moved(to) = &known.head.state {
+                // What became of the lease there cannot be seen from here.
+                return Err(self.moved(to));
+            }
             let lease = check(&known.view.table, claim, &known.view.now)?;
             act(&Held::vouch(lease, known.head.counter));
             Ok(())

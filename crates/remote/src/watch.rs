@@ -20,7 +20,10 @@ pub enum Trust {
 }
 
 /// The leases as this machine judges them at `now`.
-pub(crate) fn judged(
+///
+/// # Errors
+/// When the head has leases that no table can have.
+pub fn judged(
     head: &Head,
     me: CloneId,
     watched: &[Watched],
@@ -45,7 +48,8 @@ pub(crate) fn judged(
 }
 
 /// Since when each lease of another clone is watched, after a read that ended at `now`; none if nothing is new.
-pub(crate) fn noted(head: &Head, me: CloneId, watched: &[Watched], now: &Stamp) -> Option<Vec<Watched>> {
+#[must_use]
+pub fn noted(head: &Head, me: CloneId, watched: &[Watched], now: &Stamp) -> Option<Vec<Watched>> {
     let theirs = head.entries.values().filter(|entry| entry.stamped_by != me);
     let mut notes = Vec::new();
     for entry in theirs {

@@ -310,6 +310,24 @@ fn nobody_is_told_yes_twice_while_leaders_are_killed_and_stopped() {
     book.judge(&clones[0].shared);
 }
 
+/// The system takes what is sent to a process that is stopped, and nobody answers.
+#[test]
+fn a_member_that_stands_still_is_waited_for_only_as_long_as_a_change_needs() {
+    let Some((scratch, cluster)) = cluster(1) else { return };
+    let dir = scratch.path().join("ann");
+    take(&made(&Sys::os(), &dir, &cluster.urls(), "still"), "one", "ann").unwrap();
+    let still = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let still_url = format!("http://{}", still.local_addr().unwrap());
+    let urls = [vec![still_url.clone()], cluster.urls()].concat();
+    let began = Instant::now();
+    take(&open_at(&Sys::os(), &dir, &urls, "still"), "two", "ann").unwrap();
+    assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
+    // Where nobody else can be asked, it is waited for.
+    let began = Instant::now();
+    assert!(open_at(&Sys::os(), &dir, &[still_url], "still").register().confirms(None).is_err());
+    assert!(began.elapsed() >= Duration::from_secs(5), "{:?}", began.elapsed());
+}
+
 #[test]
 fn whoever_slept_past_its_lease_is_refused_and_the_next_one_is_alone() {
     let Some((scratch, cluster)) = cluster(1) else { return };

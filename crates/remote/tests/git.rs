@@ -209,6 +209,54 @@ fn a_server_that_refuses_is_quoted_and_one_that_is_gone_is_unavailable() {
     assert_eq!(two.ann.known(true).unwrap().view.table.len(), 3);
 }
 
+/// Objects cost both sides time, and a long head would travel whole with every step.
+#[test]
+fn a_step_is_one_object_unless_the_head_is_long() {
+    let two = Two::new();
+    // A server that looks at everything that it is sent.
+    git(&two.origin, &["config", "receive.fsckObjects", "true"]);
+    let objects = || {
+        let all = git(&two.origin, &["cat-file", "--batch-all-objects", "--batch-check=%(objecttype)"]);
+        all.lines().map(ToOwned::to_owned).collect::<Vec<_>>()
+    };
+    let files = || git(&two.origin, &["ls-tree", "--name-only", REF]);
+    take(&two.ann, "one", "ann").unwrap();
+    let before = objects().len();
+    take(&two.ann, "two", "ann").unwrap();
+    assert_eq!((objects().len(), &*files()), (before + 1, ""));
+    for number in 0..12 {
+        take(&two.ann, &format!("one-of-many-{number}"), "ann").unwrap();
+    }
+    assert_eq!(files(), "head.json");
+    let before = objects().len();
+    take(&two.bob, "three", "bob").unwrap();
+    assert_eq!(objects().len(), before + 3, "the commit, its tree and the head");
+    assert_eq!(two.ann.known(true).unwrap().view.table.len(), 15);
+    assert_eq!(two.ann.history(&mut |_| ()).unwrap().records, 15);
+    git(&two.origin, &["fsck", "--strict"]);
+}
+
+/// Git reads histories from the youngest commit on, and stops where all that is left is older than what it looks for. A step
+/// that is not younger than the one before, or older than the branches, has it read all of them, at both ends of a push.
+#[test]
+fn every_step_is_younger_than_the_one_before_and_than_the_branches() {
+    let two = Two::new();
+    let first = two.commit("ann", None, "first");
+    let work = beside(&two.scratch.path().join("ann"), ".work");
+    git(&work, &["push", "-q", "origin", &format!("{first}:refs/heads/main")]);
+    // Several in one second, of two machines.
+    for number in 0..6 {
+        take(&two.ann, &format!("a-{number}"), "ann").unwrap();
+        take(&two.bob, &format!("b-{number}"), "bob").unwrap();
+    }
+    let dates = |of: &str| -> Vec<i64> {
+        git(&two.origin, &["log", "--format=%ct", of]).lines().map(|date| date.parse().unwrap()).collect()
+    };
+    let steps = dates(REF);
+    assert!(steps.len() > 12 && steps.is_sorted_by(|later, earlier| later > earlier), "{steps:?}");
+    assert!(steps[0] >= dates("main")[0], "{steps:?}");
+}
+
 #[test]
 fn a_history_that_is_cut_goes_on_and_is_still_known_to_whoever_saw_it_before() {
     let two = Two::new();

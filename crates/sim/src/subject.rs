@@ -29,6 +29,7 @@ pub struct Subject {
     shared: bool,
     remote: bool,
     patterns: bool,
+    wrong_clocks: bool,
 }
 
 impl Subject {
@@ -46,6 +47,7 @@ impl Subject {
             shared: true,
             remote: false,
             patterns: false,
+            wrong_clocks: false,
         }
     }
 
@@ -97,6 +99,19 @@ impl Subject {
     pub const fn far_away(mut self) -> Self {
         self.remote = true;
         self
+    }
+
+    /// One that takes nothing from anybody where the wall clocks of several hosts are an hour apart.
+    #[must_use]
+    pub const fn with_wrong_clocks(mut self) -> Self {
+        self.wrong_clocks = true;
+        self
+    }
+
+    /// Whether the wall clocks of its hosts are wrong.
+    #[must_use]
+    pub const fn has_wrong_clocks(&self) -> bool {
+        self.wrong_clocks
     }
 
     /// Whether it is kept elsewhere.

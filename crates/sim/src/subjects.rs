@@ -89,9 +89,18 @@ pub fn shared() -> Subject {
 /// The shared medium over a register that does as it is told, for plans in which every run is tried.
 #[must_use]
 pub fn shared_and_calm() -> Subject {
-    let open =
-        |sys: &Sys| on_register(sys, Simulated::new(sys, &register_twins::server(sys)?, Arc::new(Calm)));
+    let open = |sys: &Sys| {
+        on_register(sys, Trust::Clocks, Simulated::new(sys, &register_twins::server(sys)?, Arc::new(Calm)))
+    };
     Subject::new("shared-and-calm", move |sys| Ok(Box::new(open(sys)?))).replaying(replay_shared).far_away()
+}
+
+/// The shared medium on hosts whose wall clocks are an hour apart, none of which believes another's.
+#[must_use]
+pub fn shared_and_watching() -> Subject {
+    Subject::new("shared-and-watching", |sys| Ok(Box::new(open_shared_as(sys, Trust::Watch)?)))
+        .far_away()
+        .with_wrong_clocks()
 }
 
 /// The shared medium over a server that forgets steps which it has confirmed, or all of them.
@@ -104,7 +113,7 @@ pub fn forgetful() -> Subject {
             &register_twins::server(sys)?,
             Arc::new(Rough { percent: 8, swaps, reads: Vec::new() }),
         );
-        Ok(Box::new(on_register(sys, register.checked())?))
+        Ok(Box::new(on_register(sys, Trust::Clocks, register.checked())?))
     })
     .far_away()
 }
@@ -125,7 +134,9 @@ pub fn shared_of_patterns() -> Subject {
 #[must_use]
 pub fn register_twins() -> Vec<Subject> {
     let subject = |twin: Twin| {
-        Subject::new(twin.name(), move |sys| register_twins::open(sys, twin)).far_away().of_one_writer()
+        let open = move |sys: &Sys| register_twins::open(sys, twin);
+        let subject = Subject::new(twin.name(), open).far_away().of_one_writer();
+        if twin.watches() { subject.with_wrong_clocks() } else { subject }
     };
     Twin::ALL.map(subject).into()
 }
@@ -133,8 +144,15 @@ pub fn register_twins() -> Vec<Subject> {
 /// The medium or the protocol with this name.
 #[must_use]
 pub fn named(name: &str) -> Option<Subject> {
-    let others =
-        [reference(), shared(), shared_and_calm(), forgetful(), log_of_patterns(), shared_of_patterns()];
+    let others = [
+        reference(),
+        shared(),
+        shared_and_calm(),
+        shared_and_watching(),
+        forgetful(),
+        log_of_patterns(),
+        shared_of_patterns(),
+    ];
     let all = all().into_iter().chain(others).chain(broken()).chain(register_twins());
     all.into_iter().find(|subject| subject.name() == name)
 }
@@ -156,6 +174,10 @@ fn open_log(sys: &Sys, fsync_index: bool) -> Log {
 }
 
 fn open_shared(sys: &Sys) -> Result<Shared> {
+    open_shared_as(sys, Trust::Clocks)
+}
+
+fn open_shared_as(sys: &Sys, trust: Trust) -> Result<Shared> {
     let swaps = vec![
         SwapFault::Lost,
         SwapFault::UnknownDone,
@@ -164,17 +186,12 @@ fn open_shared(sys: &Sys) -> Result<Shared> {
         SwapFault::Doubled,
     ];
     let rough = Rough { percent: 20, swaps, reads: vec![ReadFault::Unreachable] };
-    on_register(sys, Simulated::new(sys, &register_twins::server(sys)?, Arc::new(rough)))
+    on_register(sys, trust, Simulated::new(sys, &register_twins::server(sys)?, Arc::new(rough)))
 }
 
-fn on_register(sys: &Sys, register: Simulated) -> Result<Shared> {
-    let settings = Settings {
-        trust: Trust::Clocks,
-        max_age: Millis::ZERO,
-        tries: 12,
-        pause: Millis::new(1),
-        ..Settings::default()
-    };
+fn on_register(sys: &Sys, trust: Trust, register: Simulated) -> Result<Shared> {
+    let settings =
+        Settings { trust, max_age: Millis::ZERO, tries: 12, pause: Millis::new(1), ..Settings::default() };
     let clone = Path::new(ROOT).join(format!("clone-{}", sys.processes.me()?.host));
     crate::scaffold::make(sys, &clone)?;
     Ok(Shared::new(sys.clone(), Box::new(register), Local::new(clone, 0o600), settings))

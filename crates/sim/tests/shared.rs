@@ -28,6 +28,14 @@ fn no_seed_breaks_patterns_in_the_shared_medium() {
     nothing_breaks(subjects::shared_of_patterns(), seeds);
 }
 
+/// A takeover needs to have been watched, whatever the wall clocks say.
+#[test]
+#[expect(clippy::disallowed_methods, reason = "the test command says how many seeds")]
+fn no_seed_breaks_the_shared_medium_on_hosts_whose_clocks_are_wrong() {
+    let seeds = if std::env::var_os("HOLDFAST_LONG").is_some() { 20_000 } else { 400 };
+    nothing_breaks(subjects::shared_and_watching(), seeds);
+}
+
 /// What it forgets it cannot give back; but nobody is told yes beside somebody else, and it is noticed.
 #[test]
 #[expect(clippy::disallowed_methods, reason = "the test command says how many seeds")]
@@ -50,10 +58,10 @@ fn every_wrong_way_to_use_a_register_is_found_and_the_right_one_is_not() {
         let name = subject.name();
         let found = (0..400).find_map(|seed| failing(&subject, seed).map(|failing| (seed, failing)));
         match found {
-            None => assert_eq!(name, "register-as-it-should-be", "{name} is wrong, and nobody saw it"),
+            None => assert!(name.ends_with("-as-it-should-be"), "{name} is wrong, and nobody saw it"),
             Some((seed, failing)) => {
                 println!("{name}: seed {seed}: {}", failing.violation);
-                assert_ne!(name, "register-as-it-should-be", "seed {seed}: {}", failing.violation);
+                assert!(!name.ends_with("-as-it-should-be"), "{name}: seed {seed}: {}", failing.violation);
             }
         }
     }

@@ -14,6 +14,7 @@ pub mod testimony;
 pub mod wait;
 pub mod warn;
 
+mod believed;
 mod credentials;
 mod limit;
 mod lock;

@@ -120,6 +120,13 @@ impl Commit {
     }
 }
 
+/// The one line of a header of a commit; none if it has no such header.
+pub(super) fn header<'b>(commit: &'b [u8], name: &str) -> Option<&'b [u8]> {
+    let lines = commit.split(|byte| *byte == b'\n').take_while(|line| !line.is_empty());
+    let value = |line: &'b [u8]| line.strip_prefix(name.as_bytes())?.strip_prefix(b" ");
+    lines.into_iter().find_map(value)
+}
+
 /// The name, the address and the time in `Name <address> <seconds> <zone>`.
 #[must_use]
 pub fn person(text: &[u8]) -> Option<(&[u8], &[u8], &[u8])> {
@@ -168,6 +175,13 @@ mod tests {
         }
         assert_eq!(tree(&one("777", b"a")), None);
         assert_eq!(tree(&one("x", b"a")), None);
+    }
+
+    #[test]
+    fn a_header_is_found_by_its_whole_name_and_never_in_the_message() {
+        let text = b"tree x\nauthor a\njit-heads no\njit-head {\"a\": 1}\n\njit-step {}\n";
+        assert_eq!(header(text, "jit-head"), Some(&b"{\"a\": 1}"[..]));
+        assert_eq!((header(text, "jit-step"), header(text, "jit"), header(b"", "jit")), (None, None, None));
     }
 
     #[test]

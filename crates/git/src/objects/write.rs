@@ -61,7 +61,7 @@ impl Objects<'_> {
         if !once || ![made.author, made.committer, made.message].into_iter().all(is_text) {
             return Ok(None);
         }
-        self.writer(nonce).loose.make_commit(made).map(Some)
+        self.writer(nonce).loose.commit(made, &[]).map(Some)
     }
 
     fn writer(&self, nonce: u128) -> Writer<'_> {
@@ -158,28 +158,27 @@ impl<'a> Loose<'a> {
         self.write("blob", content)
     }
 
-    /// Puts a commit there that has this tree and these parents. `by` is the same for author and committer: a name, an
-    /// address and a time, as git writes them.
+    /// Puts a commit there as it is, with headers of its own that git passes over, each of one line.
     ///
     /// # Errors
     /// When it cannot be written.
-    pub fn commit(
-        &mut self,
-        tree: &ObjectId,
-        parents: &[ObjectId],
-        by: &str,
-        message: &str,
-    ) -> Result<ObjectId> {
-        let (by, message) = (by.as_bytes(), message.as_bytes());
-        self.make_commit(&Made { tree, parents, author: by, committer: by, message })
-    }
-
-    fn make_commit(&mut self, made: &Made<'_>) -> Result<ObjectId> {
+    pub fn commit(&mut self, made: &Made<'_>, headers: &[(&str, &[u8])]) -> Result<ObjectId> {
         let Made { tree, parents, author, committer, message } = made;
         let parents: String = parents.iter().map(|parent| format!("parent {parent}\n")).collect();
         let start = format!("tree {tree}\n{parents}author ");
-        let text = [start.as_bytes(), author, b"\ncommitter ", committer, b"\n\n", message].concat();
+        let mut text = [start.as_bytes(), author, b"\ncommitter ", committer, b"\n"].concat();
+        for (name, value) in headers {
+            text.extend([name.as_bytes(), b" ", value, b"\n"].concat());
+        }
+        text.push(b'\n');
+        text.extend(*message);
         self.write("commit", &text)
+    }
+
+    /// A directory that has nothing. Git knows it without a file.
+    #[must_use]
+    pub fn empty_tree() -> ObjectId {
+        hash::object("tree", &[])
     }
 
     /// Puts a directory there.

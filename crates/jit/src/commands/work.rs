@@ -142,7 +142,7 @@ pub struct Ended {
     pub handle: String,
     /// What it is about.
     pub title: String,
-    /// landed, done, gated or waiting
+    /// landed, landed-here (and not pushed), done, gated or waiting
     pub outcome: &'static str,
     /// The branch that it landed on, or that has it.
     pub branch: Option<String>,
@@ -150,7 +150,7 @@ pub struct Ended {
     pub commit: Option<String>,
     /// The gates that are open.
     pub open_gates: Vec<String>,
-    /// Why it has not landed.
+    /// Why it has not landed, or only here.
     pub reason: Option<String>,
 }
 
@@ -171,6 +171,10 @@ impl From<&Outcome> for Ended {
                 (ended.outcome, ended.branch) = ("landed", Some(target.clone()));
                 ended.commit = Some(commit.clone());
             }
+            How::NotPushed { target, commit, .. } => {
+                (ended.outcome, ended.branch) = ("landed-here", Some(target.clone()));
+                (ended.commit, ended.reason) = (Some(commit.clone()), Some("it is not pushed".to_owned()));
+            }
             How::Done => {}
             How::Gated(open) => (ended.outcome, ended.open_gates) = ("gated", open.clone()),
             How::Waiting { branch, why } => {
@@ -188,6 +192,11 @@ fn line(outcome: &Outcome) -> String {
         How::Landed { target, commit } => {
             let short: String = commit.chars().take(10).collect();
             format!("landed {handle} on {target} ({short}): {title}\n")
+        }
+        How::NotPushed { target, commit, is_held } => {
+            let short: String = commit.chars().take(10).collect();
+            let claim = if *is_held { ", and still claimed" } else { "" };
+            format!("landed {handle} here on {target} ({short}), not pushed{claim}: {title}\n")
         }
         How::Done => format!("done {handle}: {title}\n"),
         How::Gated(open) => format!("gated {handle}: {} open\n", open.join(", ")),

@@ -267,6 +267,39 @@ fn a_server_that_refuses_is_quoted_and_the_work_stays() {
     assert!(landed(&ground).contains(&"task".to_owned()));
 }
 
+/// The others would be granted what they have not seen land.
+#[test]
+fn what_landed_here_alone_says_so_and_stays_claimed_until_it_is_pushed() {
+    let ground = shared();
+    let id = issues(&ground, 1).remove(0);
+    let (one, two) = (clone(&ground, "one"), clone(&ground, "two"));
+    let run = |agent: &str, args: &[&str], at: &Path| ground.bench.run_at(agent, args, at);
+    run("agent:x", &["claim", "acquire", &id], &one).ok();
+    std::fs::write(one.join("task"), "done\n").unwrap();
+    std::fs::write(two.join("other"), "done\n").unwrap();
+    ground.git(&["add", "other"], &two);
+    ground.git(&["commit", "-q", "-m", "in between"], &two);
+    ground.git(&["push", "-q", "--no-verify", "origin", "main"], &two);
+    let finish = ["finish", &id, "-a", "-m", "task"];
+    let said = run("agent:x", &finish, &one).ok();
+    assert!(said.stdout.starts_with("landed ") && said.stdout.contains(" here on main ("), "{said}");
+    assert!(said.stdout.contains("not pushed, and still claimed: task-0"), "{said}");
+    assert!(said.stderr.contains("main has moved there: jit sync, then jit finish again"), "{said}");
+    assert!(!landed(&ground).contains(&"task".to_owned()));
+    assert_eq!(run("agent:y", &["claim", "acquire", &id], &two).code, Some(4));
+    // What the others have put there is known by then, and not thrown away.
+    let said = run("agent:x", &[&["--json"], &finish[..]].concat(), &one).ok().json();
+    assert_eq!(
+        (&said["finished"]["outcome"], &said["finished"]["branch"]),
+        (&"landed-here".into(), &"main".into())
+    );
+    run("agent:x", &["sync"], &one).ok();
+    let said = run("agent:x", &finish, &one).ok().stdout;
+    assert!(said.contains(" on main (") && !said.contains("not pushed"), "{said}");
+    assert_eq!(landed(&ground)[landed(&ground).len() - 2..], ["in between", "task"]);
+    assert!(run("agent:x", &["claim", "list"], &one).ok().stdout.contains("no claims"));
+}
+
 /// What a claim asks of git, and how often it waits for the disk.
 #[test]
 fn a_claim_is_one_push_and_one_flush() {
@@ -526,8 +559,9 @@ fn a_push_shows_the_server_all_claims_of_a_worktree_or_says_that_there_are_none(
         (&true.into(), 2),
         "{pushed}"
     );
-    let step = ground.git(&["show", "refs/worktree/jit/claims:step.json"], &ground.origin());
-    let step: serde_json::Value = serde_json::from_str(&step).unwrap();
+    let object = ground.git(&["cat-file", "commit", "refs/worktree/jit/claims"], &ground.origin());
+    let step = object.lines().find_map(|line| line.strip_prefix("jit-step ")).unwrap();
+    let step: serde_json::Value = serde_json::from_str(step).unwrap();
     let noted = &step["notes"][0]["published"];
     assert_eq!((&noted["branch"], noted["fences"].as_array().unwrap().len()), (&"topic".into(), 2), "{step}");
     // One of the two is enough to be refused for.

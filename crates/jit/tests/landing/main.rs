@@ -23,6 +23,7 @@ mod here;
 mod machine_trials;
 mod machines;
 mod merges;
+mod moved;
 mod old_git;
 mod power;
 mod secrets;

@@ -78,6 +78,11 @@ pub(super) struct Client {
     talk: Mutex<Talk>,
 }
 
+/// How long a change is waited for where other members can be asked what became of it. One that stands still is found out
+/// by nothing else: the system answers for it when it is connected to. Asking too early does no harm, because of what is
+/// sent again under the same operation only one is done.
+const CHANGE: Millis = Millis::from_secs(2);
+
 /// The answers by which a member says that it did nothing. A timeout has a status of the same kind and is not among them.
 const REFUSALS: [u16; 8] = [400, 401, 403, 404, 405, 412, 413, 429];
 
@@ -128,8 +133,12 @@ impl Client {
         let body = serde_json::to_vec(question).map_err(|error| Trouble::NotSent(error.to_string()))?;
         let mut talk = self.talk.lock().unwrap_or_else(PoisonError::into_inner);
         let mut trouble = Trouble::NotSent("no endpoint is configured".into());
+        let limit = match reads || self.endpoints.len() < 2 {
+            true => self.limit,
+            false => self.limit.min(CHANGE),
+        };
         for _ in &self.endpoints {
-            let asked = self.logged_in(&mut talk, path, &body).and_then(|reply| {
+            let asked = self.logged_in(&mut talk, path, &body, limit).and_then(|reply| {
                 let odd = |error: serde_json::Error| Trouble::Unheard(format!("an odd answer: {error}"));
                 serde_json::from_slice(&reply.body).map_err(odd)
             });
@@ -149,24 +158,24 @@ impl Client {
     }
 
     /// Asks one member, with a token if there is a user: one that has run out is replaced once.
-    fn logged_in(&self, talk: &mut Talk, path: &str, body: &[u8]) -> Asked<Reply> {
-        let Some(user) = &self.user else { return judged(self.post(talk, path, None, body)?) };
+    fn logged_in(&self, talk: &mut Talk, path: &str, body: &[u8], limit: Millis) -> Asked<Reply> {
+        let Some(user) = &self.user else { return judged(self.post(talk, path, None, body, limit)?) };
         if let Secret::Token(token) = &user.secret {
             must_be_plain(token)
                 .map_err(|why| Trouble::NotSent(format!("the token of {} {why}", user.name)))?;
-            return judged(self.post(talk, path, Some(token), body)?);
+            return judged(self.post(talk, path, Some(token), body, limit)?);
         }
         let had_one = talk.token.is_some();
         let token = match talk.token.clone() {
             Some(token) => token,
             None => self.log_in(talk, user)?,
         };
-        let reply = self.post(talk, path, Some(&token), body)?;
+        let reply = self.post(talk, path, Some(&token), body, limit)?;
         if reply.status != 401 || !had_one {
             return judged(reply);
         }
         let token = self.log_in(talk, user)?;
-        judged(self.post(talk, path, Some(&token), body)?)
+        judged(self.post(talk, path, Some(&token), body, limit)?)
     }
 
     fn log_in(&self, talk: &mut Talk, user: &User) -> Asked<String> {
@@ -181,8 +190,10 @@ impl Client {
             Trouble::Refused(words) => Trouble::Refused(format!("the login of {}: {words}", user.name)),
             other => Trouble::NotSent(other.words()),
         };
-        let reply =
-            self.post(talk, "/v3/auth/authenticate", None, &body).and_then(judged).map_err(not_sent)?;
+        let reply = self
+            .post(talk, "/v3/auth/authenticate", None, &body, self.limit)
+            .and_then(judged)
+            .map_err(not_sent)?;
         let token: Token = serde_json::from_slice(&reply.body)
             .map_err(|_| Trouble::NotSent("the answer to a login has no token".into()))?;
         must_be_plain(&token.token)
@@ -191,12 +202,19 @@ impl Client {
         Ok(token.token)
     }
 
-    fn post(&self, talk: &mut Talk, path: &str, token: Option<&str>, body: &[u8]) -> Asked<Reply> {
+    fn post(
+        &self,
+        talk: &mut Talk,
+        path: &str,
+        token: Option<&str>,
+        body: &[u8],
+        limit: Millis,
+    ) -> Asked<Reply> {
         let Some(endpoint) = self.endpoints.get(talk.at) else {
             return Err(Trouble::NotSent("no endpoint is configured".into()));
         };
         let tls = self.secured(endpoint)?;
-        let sender = Sender { sys: &self.sys, endpoint, tls, limit: self.limit };
+        let sender = Sender { sys: &self.sys, endpoint, tls, limit };
         sender.post(&mut talk.connection, path, token, body).map_err(|failure| match failure {
             Failure::NotSent(words) => Trouble::NotSent(words),
             Failure::Unheard(words) => Trouble::Unheard(words),

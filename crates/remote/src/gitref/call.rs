@@ -83,6 +83,10 @@ impl Caller {
             ("push.gpgSign", "false"),
             ("commit.gpgSign", "false"),
             ("protocol.version", "2"),
+            // A step is too small to be divided.
+            ("pack.threads", "1"),
+            // No ref here has the name of a commit, so that nobody has to look for one.
+            ("core.warnAmbiguousRefs", "false"),
         ] {
             settings.push((key.into(), value.into()));
         }
@@ -128,7 +132,7 @@ impl Caller {
 
     /// What git answers; none if it took too long.
     pub(super) fn try_ask(&self, args: &[&str]) -> Asked<Option<Output>> {
-        self.git.ask_within(args, &[], self.limit).map_err(|error| Unreachable(error.to_string()))
+        self.git.ask_within(args, self.limit).map_err(|error| Unreachable(error.to_string()))
     }
 
     pub(super) fn ask(&self, args: &[&str]) -> Asked<Output> {
@@ -141,7 +145,7 @@ impl Caller {
     }
 
     fn within(&self, args: &[&str], limit: Duration) -> Asked<Output> {
-        let said = self.git.ask_within(args, &[], limit).map_err(|error| Unreachable(error.to_string()))?;
+        let said = self.git.ask_within(args, limit).map_err(|error| Unreachable(error.to_string()))?;
         said.ok_or_else(|| Unreachable(format!("no answer within {} s", limit.as_secs())))
     }
 

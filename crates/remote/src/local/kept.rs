@@ -130,7 +130,7 @@ impl Kept {
 
     fn decode(place: &[u8], at: usize, flushed: &[u8]) -> Option<Self> {
         let text = place.strip_suffix(ENDS.get(at)?.as_bytes())?;
-        let Placed { hash, kept } = serde_json::from_slice(text).ok()?;
+        let Placed { hash, kept } = serde_json::from_slice(text.trim_ascii_end()).ok()?;
         if hash != blake3::hash(kept.get().as_bytes()).to_hex().as_str() {
             return None;
         }

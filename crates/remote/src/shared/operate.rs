@@ -113,19 +113,17 @@ impl Operation<'_> {
 
     /// Why the register may not be changed in this way, whatever the kernel says.
     fn objection(&self, basis: &Basis, decided: &Decided) -> Option<Error> {
-        let name = self.shared.register.name();
         // Whatever was changed after the leases were taken along would be lost.
         let moves = |note: &Note| matches!(note, Note::Sealed | Note::Moved { .. });
         let only_moves = decided.events.is_empty() && decided.notes.iter().all(moves);
         match &basis.head.state {
             State::Sealed if !only_moves => {
+                let name = self.shared.register.name();
                 return Some(Trouble::Moved.because(format!(
                     "the claims are about to leave {name}, and nothing is changed there meanwhile"
                 )));
             }
-            State::Moved(to) if !only_moves => {
-                return Some(Trouble::Moved.because(format!("the claims have moved from {name} to {to}")));
-            }
+            State::Moved(to) if !only_moves => return Some(self.shared.moved(to)),
             State::Open | State::Sealed | State::Moved(_) => {}
         }
         if grants(&decided.events) { self.shared.behind(&basis.head) } else { None }

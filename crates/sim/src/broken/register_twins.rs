@@ -8,10 +8,11 @@ use holdfast_kernel::{
     check, decide,
 };
 use holdfast_remote::head::{Author, Head};
-use holdfast_remote::local::Local;
+use holdfast_remote::local::{Local, Watched};
 use holdfast_remote::register::Next;
+use holdfast_remote::shared::Trust;
 use holdfast_remote::simulated::{Calm, ReadFault, Rough, Simulated, SwapFault, WIPED};
-use holdfast_remote::{CloneId, Found, Note, OpId, Register, Settings, Shared, Swap};
+use holdfast_remote::{CloneId, Found, Note, OpId, Register, Settings, Shared, Swap, watch};
 use holdfast_store::{CounterId, Held, Medium, Result, Trouble, View, liveness};
 use holdfast_sys::{Liveness, ProcessId, Sys};
 
@@ -44,11 +45,15 @@ pub enum Twin {
     MissingIsMade,
     /// Whether a process lives is judged by its number here, wherever it runs.
     DeadJudgedElsewhere,
+    /// Nothing, where nobody believes the clocks of others: their leases are watched from the end of a read on.
+    Watching,
+    /// The leases of others are watched from the start of the read that showed them.
+    WatchedFromTheStart,
 }
 
 impl Twin {
     /// All of them.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 14] = [
         Self::None,
         Self::TimeoutIsFailure,
         Self::RetryAnew,
@@ -61,7 +66,15 @@ impl Twin {
         Self::NoOperationInBytes,
         Self::MissingIsMade,
         Self::DeadJudgedElsewhere,
+        Self::Watching,
+        Self::WatchedFromTheStart,
     ];
+
+    /// Whether it watches the leases of others, and does not believe their clocks.
+    #[must_use]
+    pub const fn watches(self) -> bool {
+        matches!(self, Self::Watching | Self::WatchedFromTheStart)
+    }
 
     /// What it is called.
     #[must_use]
@@ -79,6 +92,8 @@ impl Twin {
             Self::NoOperationInBytes => "no-operation-in-bytes",
             Self::MissingIsMade => "missing-is-made",
             Self::DeadJudgedElsewhere => "dead-judged-elsewhere",
+            Self::Watching => "watching-as-it-should-be",
+            Self::WatchedFromTheStart => "watched-from-the-start",
         }
     }
 }
@@ -109,7 +124,9 @@ pub fn open(sys: &Sys, twin: Twin) -> Result<Box<dyn Medium>> {
         Twin::DeletedThenCreated
         | Twin::RecordOnServerLease
         | Twin::RefusalFromCache
-        | Twin::DeadJudgedElsewhere => (Vec::new(), Vec::new()),
+        | Twin::DeadJudgedElsewhere
+        | Twin::Watching
+        | Twin::WatchedFromTheStart => (Vec::new(), Vec::new()),
         Twin::MissingIsMade => (vec![SwapFault::Wiped], Vec::new()),
         _ => (
             vec![SwapFault::UnknownDone, SwapFault::Later, SwapFault::Doubled, SwapFault::UnknownNot],
@@ -119,9 +136,17 @@ pub fn open(sys: &Sys, twin: Twin) -> Result<Box<dyn Medium>> {
     let register = Simulated::new(sys, &server(sys)?, Arc::new(Rough { percent: 25, swaps, reads }));
     let clone = match twin {
         Twin::NoOperationInBytes => CloneId(1),
+        // A holder comes back as the clone that it was.
+        _ if twin.watches() => clone_of(&sys.processes.me()?.host),
         _ => CloneId(sys.entropy.nonce()?),
     };
-    Ok(Box::new(Naive { sys: sys.clone(), register, twin, clone, cache: Mutex::default() }))
+    let (cache, watched) = (Mutex::default(), Mutex::default());
+    Ok(Box::new(Naive { sys: sys.clone(), register, twin, clone, cache, watched }))
+}
+
+/// The clone of a host.
+fn clone_of(host: &str) -> CloneId {
+    CloneId(host.bytes().fold(1, |id, byte| id << 8 | u128::from(byte)))
 }
 
 struct Naive {
@@ -130,6 +155,8 @@ struct Naive {
     twin: Twin,
     clone: CloneId,
     cache: Mutex<Option<Found>>,
+    /// Since when the leases of others are watched.
+    watched: Mutex<Vec<Watched>>,
 }
 
 impl Naive {
@@ -148,6 +175,27 @@ impl Naive {
         *cache = Some(found.clone());
         let head = Head::decode(&found.value, &self.register.place())?;
         Ok((found, head))
+    }
+
+    /// As [`Naive::head`], for somebody who watches.
+    fn watch(&self) -> Result<(Found, Head)> {
+        let began = self.sys.clock.now()?;
+        let (found, head) = self.head(false)?;
+        let since = match self.twin {
+            Twin::WatchedFromTheStart => began,
+            _ => self.sys.clock.now()?,
+        };
+        let mut watched = self.watched.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(noted) = watch::noted(&head, self.clone, &watched, &since) {
+            *watched = noted;
+        }
+        drop(watched);
+        Ok((found, head))
+    }
+
+    /// What is in the register; what was read before is enough if `cached`.
+    fn look(&self, cached: bool) -> Result<(Found, Head)> {
+        if self.twin.watches() { self.watch() } else { self.head(cached) }
     }
 
     fn read(&self) -> Result<Option<Found>> {
@@ -194,6 +242,11 @@ impl Naive {
     }
 
     fn table(&self, head: &Head, now: &Stamp) -> Result<Table> {
+        if self.twin.watches() {
+            let watched = self.watched.lock().unwrap_or_else(PoisonError::into_inner);
+            return watch::judged(head, self.clone, &watched, now, Trust::Watch)
+                .map_err(|what| Trouble::Missing.because(what));
+        }
         let table = head.table().map_err(|what| Trouble::Missing.because(what))?;
         if self.twin != Twin::RecordOnServerLease {
             return Ok(table);
@@ -304,7 +357,7 @@ impl Medium for Naive {
         let looks = !matches!(self.twin, Twin::RetryAnew | Twin::LostBelieved);
         let (mut cached, mut unheard) = (self.twin == Twin::RefusalFromCache, None);
         loop {
-            let (found, head) = self.head(cached)?;
+            let (found, head) = self.look(cached)?;
             cached = false;
             let session = head.sessions.get(&self.clone).filter(|session| looks && session.op == op);
             if let Some((_, answer)) = session.and_then(|session| session.answers.first()) {
@@ -333,7 +386,7 @@ impl Medium for Naive {
     }
 
     fn guarded(&self, claim: &Claim, act: &mut dyn FnMut(&Held<'_>)) -> Result<()> {
-        let (_, head) = self.head(false)?;
+        let (_, head) = self.look(false)?;
         let now = self.sys.clock.now()?;
         let table = self.table(&head, &now)?;
         let lease = check(&table, claim, &now)?;
@@ -342,7 +395,7 @@ impl Medium for Naive {
     }
 
     fn view(&self) -> Result<View> {
-        let (_, head) = self.head(false)?;
+        let (_, head) = self.look(false)?;
         let now = self.sys.clock.now()?;
         Ok(View { table: self.table(&head, &now)?, counter: Some(COUNTER), next: head.next, now })
     }

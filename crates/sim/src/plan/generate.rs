@@ -29,7 +29,7 @@ pub fn plan(subject: &Subject, seed: u64) -> Plan {
         policy.limits = Limits { leases_per_agent: 1, leases_per_table: 3, ..Limits::NONE };
     }
     let mut plan = Plan {
-        config: config(dice, hosts, seed),
+        config: config(dice, subject, hosts, seed),
         policy,
         resources,
         holders,
@@ -67,9 +67,9 @@ fn below(dice: &mut Dice, limit: u64) -> usize {
     usize::try_from(dice.below(limit)).unwrap_or(0)
 }
 
-fn config(dice: &mut Dice, hosts: usize, seed: u64) -> Config {
+fn config(dice: &mut Dice, subject: &Subject, hosts: usize, seed: u64) -> Config {
     let mut config = Config {
-        hosts: (0..hosts).map(|_| host(dice, hosts)).collect(),
+        hosts: (0..hosts).map(|_| host(dice, subject, hosts)).collect(),
         faults: faults(dice),
         switch_ppm: *dice.pick(&[20_000, 100_000, 300_000]).unwrap_or(&100_000),
         pauses_ms: vec![20, 3_000, 60_000],
@@ -88,13 +88,17 @@ fn config(dice: &mut Dice, hosts: usize, seed: u64) -> Config {
     config
 }
 
-fn host(dice: &mut Dice, hosts: usize) -> HostConfig {
+fn host(dice: &mut Dice, subject: &Subject, hosts: usize) -> HostConfig {
     let offset = i64::try_from(dice.below(601)).unwrap_or(0) - 300;
-    HostConfig {
-        wall_offset_ms: if hosts > 1 { offset } else { offset * 1_000 },
-        wall_drift_ppm: i64::try_from(dice.below(401)).unwrap_or(0) - 200,
-        boot_ms: if dice.percent(85) { Some(3_600_000) } else { None },
-    }
+    let wall_offset_ms = match (hosts, subject.has_wrong_clocks()) {
+        (1, _) => offset * 1_000,
+        (_, false) => offset,
+        (_, true) => offset * 12_000,
+    };
+    let wall_drift_ppm = i64::try_from(dice.below(401)).unwrap_or(0) - 200;
+    // Without a clock that counts since boot nothing can be watched.
+    let has_boot = dice.percent(85) || subject.has_wrong_clocks();
+    HostConfig { wall_offset_ms, wall_drift_ppm, boot_ms: has_boot.then_some(3_600_000) }
 }
 
 /// What may go wrong: in some runs only the order of calls, in others everything.
@@ -154,7 +158,12 @@ fn step(dice: &mut Dice, subject: &Subject, plan: &Plan, resource: usize) -> Ste
         40..50 => Step::Renew(resource),
         50..53 => Step::Beat(resource),
         53..66 => Step::Release(resource),
-        66..70 => Step::Transfer { resource, to: below(dice, plan.holders as u64) },
+        66..70 => {
+            let to = below(dice, plan.holders as u64);
+            // Whoever watches would watch what it was handed by another clone, too, and hold it for longer than it is
+            // its own. No door hands a lease to another clone.
+            if subject.has_wrong_clocks() { Step::View } else { Step::Transfer { resource, to } }
+        }
         70..75 => Step::Evict(resource),
         75..78 => Step::Sweep,
         78..90 => Step::Write(resource),

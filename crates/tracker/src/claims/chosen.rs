@@ -16,6 +16,9 @@ use crate::json;
 /// More than the note can be.
 const LONGEST: usize = 1 << 16;
 
+/// What is said of a register whose claims every clone keeps itself from then on.
+pub const CLONES: &str = "the clones themselves: jit engine migrate --to local in each";
+
 /// Where the claims of all clones are kept.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Place {
@@ -112,21 +115,26 @@ fn note(control: &Path) -> PathBuf {
     directory(control).join("engine.json")
 }
 
-/// Where the claims are kept that all clones share; none if they are kept in this clone.
-pub(super) fn find(sys: &Sys, control: &Path, config: &Config) -> Result<Option<Place>> {
-    let noted = noted(sys, control)?;
+/// Where the claims are kept that all clones share, as a configuration says and else the note of this clone; none if they
+/// are kept in this clone.
+pub(super) fn find(config: &Config, noted: Option<Place>) -> Result<Option<Place>> {
+    match noted {
+        Some(noted) if config.coordination.counter.is_none() => Ok(Some(noted)),
+        noted => configured(config).map(|configured| configured.or(noted)),
+    }
+}
+
+/// Where a configuration says that the claims of all clones are kept; none if in each clone.
+pub(super) fn configured(config: &Config) -> Result<Option<Place>> {
     let asked = &config.coordination;
     if asked.engine == Engine::Local {
-        return Ok(noted);
+        return Ok(None);
     }
     let Some(counter) = asked.counter.as_deref() else {
-        return match noted {
-            Some(noted) => Ok(Some(noted)),
-            None => Err(Trouble::Missing.because(
-                "coordination.engine is set, but not coordination.counter: claims are kept where jit engine init \
-                 made room for them, and nowhere else",
-            )),
-        };
+        return Err(Trouble::Missing.because(
+            "coordination.engine is set, but not coordination.counter: claims are kept where jit engine init made room \
+             for them, and nowhere else",
+        ));
     };
     let counter = counter.parse().map_err(|error| Trouble::Missing.because(format!("{error}")))?;
     Ok(Some(Place { keeper: asked_for(config)?, counter }))

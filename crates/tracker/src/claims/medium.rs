@@ -7,7 +7,7 @@ use holdfast_store::JournaledMedium;
 use holdfast_store::log::{Log, Paths, Settings, Words};
 use holdfast_sys::Sys;
 
-use super::chosen;
+use super::believed;
 use super::shared::{Handle, SharedClaims};
 use super::watcher::Watcher;
 use crate::caller::Caller;
@@ -20,8 +20,8 @@ const WORDS: Words =
 /// Whoever writes to the log writes this one too.
 const WITNESS: &str = "events/control.jsonl";
 
-/// The medium of a workspace, and what it is beyond that if all clones share it. Nothing is read or written yet but
-/// the note that says which.
+/// The medium of a workspace, and what it is beyond that if all clones share it. Nothing is written yet, and
+/// only read what says which.
 pub(super) fn of(
     caller: &Caller,
     workspace: &Workspace,
@@ -29,7 +29,7 @@ pub(super) fn of(
     mode: u32,
 ) -> (Box<dyn JournaledMedium>, Option<Arc<SharedClaims>>) {
     let control = &workspace.control;
-    match chosen::find(&caller.sys, control, &workspace.config).transpose() {
+    match believed::find(caller, workspace).transpose() {
         None => (Box::new(log_at(&caller.sys, control, mode).observed(watcher)), None),
         Some(place) => {
             let shared = Arc::new(SharedClaims::new(caller, workspace, place, mode));

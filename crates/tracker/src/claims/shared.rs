@@ -43,6 +43,15 @@ const REST: Millis = Millis::from_secs(15);
 /// How often the server is asked by those who wait, at most.
 const POLL: Millis = Millis::from_secs(2);
 
+/// What a clone remembers of a place.
+pub(super) fn memory_of(control: &Path, place: &Place, mode: u32) -> Local {
+    let about = match &place.keeper {
+        Keeper::Git { register, .. } => format!("git {register} {}", place.counter),
+        Keeper::Etcd { namespace, .. } => format!("etcd {namespace} {}", place.counter),
+    };
+    Local::new(chosen::directory(control), mode).about(&about)
+}
+
 /// The claims that all clones share.
 pub struct SharedClaims {
     caller: Caller,
@@ -91,7 +100,8 @@ impl SharedClaims {
     /// When the configuration does not say where they are.
     pub(crate) fn for_server(caller: &Caller, workspace: &Workspace) -> Result<Option<Self>> {
         // Whoever may push to a server may be one of a group.
-        let found = chosen::find(&caller.sys, &workspace.control, &workspace.config)?;
+        let noted = chosen::noted(&caller.sys, &workspace.control)?;
+        let found = chosen::find(&workspace.config, noted)?;
         Ok(found.map(|place| Self { serves: true, ..Self::new(caller, workspace, Ok(place), 0o660) }))
     }
 
@@ -218,13 +228,8 @@ impl SharedClaims {
         files.list(&issues).ok()?.into_iter().filter_map(fence).max()
     }
 
-    /// What this clone remembers of a place.
     fn local(&self, place: &Place) -> Local {
-        let about = match &place.keeper {
-            Keeper::Git { register, .. } => format!("git {register} {}", place.counter),
-            Keeper::Etcd { namespace, .. } => format!("etcd {namespace} {}", place.counter),
-        };
-        Local::new(chosen::directory(&self.control), self.mode).about(&about)
+        memory_of(&self.control, place, self.mode)
     }
 
     /// The file that changes whenever something new was seen of the claims; none if nobody knows where they are.
@@ -454,7 +459,7 @@ impl Landed {
         let branch = target.branch;
         let refs = format!("+refs/heads/{branch}:refs/remotes/{remote}/{branch}");
         let git = reach::to(Git::in_dir(root), &self.caller, Some(&self.repository), remote)?;
-        let said = git.ask_within(&["fetch", "-q", "--no-tags", remote, &refs], &[], LIMIT);
+        let said = git.ask_within(&["fetch", "-q", "--no-tags", remote, &refs], LIMIT);
         match said {
             Ok(Some(said)) if said.code == Some(0) => Ok(()),
             _ => Err(Trouble::Unavailable.because(format!("{branch} cannot be fetched from {remote}"))),

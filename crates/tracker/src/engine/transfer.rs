@@ -8,14 +8,11 @@ use serde::Serialize;
 
 use super::{claims_at, configure, init, places, shared, unconfigure};
 use crate::approvals;
-use crate::claims::chosen::{self, Keeper, Place};
+use crate::claims::chosen::{self, CLONES, Keeper, Place};
 use crate::claims::lease::is_record;
 use crate::config::{self, Engine, Scope};
 use crate::error::{Error, Result};
 use crate::session::Session;
-
-/// What is said of a register whose claims every clone keeps itself from then on.
-const TO_CLONES: &str = "the clones themselves: jit engine migrate --to local in each";
 
 /// Claims that have moved.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -102,7 +99,7 @@ fn to_clones(session: &Session, from: &Place) -> Result<Migrated> {
         }
         Err(error) => return Err(error.into()),
     }
-    old.leave(TO_CLONES)?;
+    old.leave(CLONES)?;
     if session.config().coordination.engine != Engine::Local {
         unconfigure(session, &from.keeper)?;
     }

@@ -12,6 +12,7 @@ use super::gates::{Judge, Judgement};
 use super::own_lease;
 use super::plumbing::{FLUSHING, Plumbing, is_ours};
 use super::publish::{Published, Publisher};
+use super::review::Sent;
 use super::started::Started;
 use super::turn::Turn;
 use super::working::{self, Working};
@@ -65,6 +66,15 @@ pub enum How {
         target: String,
         /// Its tip.
         commit: String,
+    },
+    /// The target has it here, and not at the remote.
+    NotPushed {
+        /// The target.
+        target: String,
+        /// Its tip here.
+        commit: String,
+        /// Whether the claim stays: whoever shares it has not seen the work yet, and would do it again.
+        is_held: bool,
     },
     /// It is done, and there is no branch that it could land on.
     Done,
@@ -274,10 +284,12 @@ impl<'a> Finisher<'a> {
             return Ok(How::Gated(open));
         }
         let commit = self.plumbing.head()?.to_string();
-        if self.target.remote.is_some() && self.session.config().landing.via == Via::Push {
-            self.push_target()?;
+        let target = self.target.branch.clone();
+        let pushes = self.target.remote.is_some() && self.session.config().landing.via == Via::Push;
+        if pushes && !self.push_target()? {
+            return Ok(How::NotPushed { target, commit, is_held: self.session.claims().shared.is_some() });
         }
-        Ok(How::Landed { target: self.target.branch.clone(), commit })
+        Ok(How::Landed { target, commit })
     }
 
     /// Judges what is to be committed, and commits it with the word; gives the gates that are open.
@@ -504,7 +516,7 @@ impl<'a> Finisher<'a> {
         }
         let finished = self.write_done(None)?;
         if self.target.remote.is_some()
-            && let Some(address) = self.push(&branch)?
+            && let Sent::There { review: Some(address) } = self.push(&branch)?
         {
             self.keep_address(&branch, &address)?;
         }
@@ -563,10 +575,13 @@ impl<'a> Finisher<'a> {
         Outcome { issue: self.id, handle: self.handle, title: self.title, how }
     }
 
-    /// Gives the claim back and says what became of it, once that is durable.
+    /// Gives the claim back, unless it has to stay, and says what became of it, once that is durable.
     fn conclude(self, how: How) -> Result<Outcome> {
         if !self.is_durable.get() {
             self.plumbing.flush()?;
+        }
+        if matches!(how, How::NotPushed { is_held: true, .. }) {
+            return Ok(self.outcome(how));
         }
         keep::release(self.session, &self.lease.id.to_string())?;
         Started::remove(self.session, self.id);

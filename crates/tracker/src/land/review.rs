@@ -13,23 +13,43 @@ const PULL_REQUEST: &str = "pull_request";
 /// What comes before the number of a review in its address: of GitHub, Gitea, GitLab, Bitbucket, Azure and Gerrit.
 const KINDS: [&str; 6] = ["pull", "pulls", "merge_requests", "pull-requests", "pullrequest", "+"];
 
+/// What came of putting a branch to the remote.
+pub(super) enum Sent {
+    /// It is there.
+    There {
+        /// The address of its review, if the remote names one.
+        review: Option<String>,
+    },
+    /// It is not, which was said.
+    Not,
+}
+
 impl Finisher<'_> {
-    /// Puts the target to the remote. If that fails it is said, and the work is here.
-    pub(super) fn push_target(&self) -> Result<()> {
+    /// Puts the target to the remote, and says whether it is there. If that fails the reason is told, and the work is here.
+    pub(super) fn push_target(&self) -> Result<bool> {
         let publisher = self.publisher();
         if !publisher.is_fenced() {
-            return self.push(&self.target.branch).map(drop);
+            return Ok(matches!(self.push(&self.target.branch)?, Sent::There { .. }));
         }
-        let head = self.plumbing.head()?;
-        match publisher.push_fenced(&[], self.target.remote.as_ref(), &head)? {
-            Published::Landed => {}
+        let (head, onto) = (self.plumbing.head()?, self.target.remote);
+        // Moved from where it is, it would lose what others have put there and this branch does not have.
+        let goes_on = match onto {
+            Some(onto) => self.plumbing.base(&onto, &head)? == Some(onto),
+            None => true,
+        };
+        let published = match goes_on {
+            true => publisher.push_fenced(&[], onto.as_ref(), &head)?,
+            false => Published::Moved,
+        };
+        let why = match published {
+            Published::Landed => return Ok(true),
             Published::Moved => {
-                let why = format!("{} has moved there: jit sync, then git push", self.target.branch);
-                self.session.notice(&Notice::NotPushed(why));
+                format!("{} has moved there: jit sync, then jit finish again", self.target.branch)
             }
-            Published::Offline(why) => self.session.notice(&Notice::NotPushed(why)),
-        }
-        Ok(())
+            Published::Offline(why) => why,
+        };
+        self.session.notice(&Notice::NotPushed(why));
+        Ok(false)
     }
 
     /// Keeps the address of a review with the issue, on its branch. Whoever is cut off here is told it at the next push.
@@ -48,13 +68,13 @@ impl Finisher<'_> {
     }
 
     /// Puts this branch to the remote, under the name of a branch there. If that fails it is said, and the work is here.
-    /// Gives the address of its review, if the remote names one.
-    pub(super) fn push(&self, branch: &str) -> Result<Option<String>> {
+    pub(super) fn push(&self, branch: &str) -> Result<Sent> {
         let publisher = self.publisher();
         if publisher.is_fenced() {
             let why = publisher.push_branch(branch, &self.plumbing.head()?, branch.starts_with("jit/"))?;
-            why.into_iter().for_each(|why| self.session.notice(&Notice::NotPushed(why)));
-            return Ok(None);
+            let Some(why) = why else { return Ok(Sent::There { review: None }) };
+            self.session.notice(&Notice::NotPushed(why));
+            return Ok(Sent::Not);
         }
         let refs = format!("HEAD:refs/heads/{branch}");
         let mut args = vec!["push", "-q", "origin", &refs];
@@ -66,14 +86,15 @@ impl Finisher<'_> {
         if said.code != Some(0) {
             let why = String::from_utf8_lossy(&said.stderr).trim().to_owned();
             self.session.notice(&Notice::NotPushed(why));
-            return Ok(None);
+            return Ok(Sent::Not);
         }
         // A forge says where to ask for the review.
         let words = String::from_utf8_lossy(&said.stderr);
         let told = words.lines().filter_map(|line| line.strip_prefix("remote:"));
         let told: Vec<&str> = told.map(str::trim).filter(|line| line.contains("://")).collect();
         told.iter().for_each(|line| self.session.notice(&Notice::RemoteSays((*line).to_owned())));
-        Ok(told.iter().find_map(|line| address(line)).map(ToOwned::to_owned))
+        let review = told.iter().find_map(|line| address(line)).map(ToOwned::to_owned);
+        Ok(Sent::There { review })
     }
 }
 
