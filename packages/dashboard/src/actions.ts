@@ -190,12 +190,15 @@ export function basename(path: string): string {
 // ---- asking
 
 let busy = false;
+/** What is asked about; none if nothing is. An answer that comes when something else is asked closes nothing. */
+let asked: Action | null = null;
 
 /** Asks for what an action needs, does it, and says what became of it. A refusal leaves what was typed. */
 export function open(action: Action): void {
   const dialog = document.querySelector('dialog#action');
   if (!(dialog instanceof HTMLDialogElement)) return;
-  busy = false;
+  [busy, asked] = [false, action];
+  dialog.addEventListener('close', () => asked === action && (asked = null), { once: true });
   // What was typed into the one before is not for this one.
   patch(dialog, []);
   paint(dialog, action, null);
@@ -213,13 +216,16 @@ function paint(dialog: HTMLDialogElement, action: Action, error: unknown): void 
     paint(dialog, action, null);
     try {
       const done = await action.act(values);
-      dialog.close();
+      if (asked === action) dialog.close();
       say([done.said, ...(done.warnings ?? [])].join(' '));
     } catch (error) {
-      busy = false;
-      paint(dialog, action, error);
+      if (asked !== action) say(words(error));
+      else {
+        busy = false;
+        paint(dialog, action, error);
+      }
     }
-    busy = false;
+    if (asked === action) busy = false;
     refresh();
   };
   patch(dialog, [
@@ -242,7 +248,11 @@ function paint(dialog: HTMLDialogElement, action: Action, error: unknown): void 
 
 function refusal(error: unknown): Child {
   const hint = error instanceof Refused ? error.hint : undefined;
-  return h('div', { class: 'refusal', role: 'alert' }, h('strong', {}, named(error instanceof Error ? error.message : String(error))), hint && h('p', {}, named(hint)));
+  return h('div', { class: 'refusal', role: 'alert' }, h('strong', {}, words(error)), hint && h('p', {}, named(hint)));
+}
+
+function words(error: unknown): string {
+  return named(error instanceof Error ? error.message : String(error));
 }
 
 function field(one: Field): Child {

@@ -149,12 +149,15 @@ export function basename(path) {
 }
 // ---- asking
 let busy = false;
+/** What is asked about; none if nothing is. An answer that comes when something else is asked closes nothing. */
+let asked = null;
 /** Asks for what an action needs, does it, and says what became of it. A refusal leaves what was typed. */
 export function open(action) {
     const dialog = document.querySelector('dialog#action');
     if (!(dialog instanceof HTMLDialogElement))
         return;
-    busy = false;
+    [busy, asked] = [false, action];
+    dialog.addEventListener('close', () => asked === action && (asked = null), { once: true });
     // What was typed into the one before is not for this one.
     patch(dialog, []);
     paint(dialog, action, null);
@@ -172,14 +175,20 @@ function paint(dialog, action, error) {
         paint(dialog, action, null);
         try {
             const done = await action.act(values);
-            dialog.close();
+            if (asked === action)
+                dialog.close();
             say([done.said, ...(done.warnings ?? [])].join(' '));
         }
         catch (error) {
-            busy = false;
-            paint(dialog, action, error);
+            if (asked !== action)
+                say(words(error));
+            else {
+                busy = false;
+                paint(dialog, action, error);
+            }
         }
-        busy = false;
+        if (asked === action)
+            busy = false;
         refresh();
     };
     patch(dialog, [
@@ -188,7 +197,10 @@ function paint(dialog, action, error) {
 }
 function refusal(error) {
     const hint = error instanceof Refused ? error.hint : undefined;
-    return h('div', { class: 'refusal', role: 'alert' }, h('strong', {}, named(error instanceof Error ? error.message : String(error))), hint && h('p', {}, named(hint)));
+    return h('div', { class: 'refusal', role: 'alert' }, h('strong', {}, words(error)), hint && h('p', {}, named(hint)));
+}
+function words(error) {
+    return named(error instanceof Error ? error.message : String(error));
 }
 function field(one) {
     const props = { name: one.name, required: !one.optional, autocomplete: 'off' };

@@ -145,6 +145,33 @@ describe('dragging', () => {
   });
 });
 
+describe('a slow server', () => {
+  let world: World;
+  afterAll(() => world?.end());
+
+  test('an answer that comes late closes no other question', async () => {
+    world = new World();
+    const issue = world.issue('Prune the plum');
+    const { page, complaints } = await openApart(browser, await world.serve());
+    await go(page, `#/issue/${issue}`);
+    await sees(page, 'Nobody holds it.');
+    await press(page, 'Add a note');
+    world.pause(true);
+    await answer(page, { text: 'It has canker' });
+    await press(page, 'Cancel', 'dialog');
+    await isClosed(page);
+    await press(page, 'Claim');
+    await page.waitForSelector('dialog[open] form');
+    world.pause(false);
+    await sees(page, 'It has canker');
+    expect(await text(page, 'dialog[open] h2')).toContain('laim');
+    await answer(page, {});
+    await sees(page, 'Held by person:eve');
+    expect(complaints).toEqual([]);
+    await page.close();
+  });
+});
+
 describe('what is drawn', () => {
   let world: World;
   afterAll(() => world?.end());

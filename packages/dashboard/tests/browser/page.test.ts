@@ -126,7 +126,7 @@ describe.each(['chromium', 'firefox'] as const)('%s', (engine: Engine) => {
     await page.select('main .buttons select', 'in_progress');
     await answer(page, {});
     await sees(page, 'In progress');
-    // The words are among the choices from the beginning: the answer is there when the dialog is gone, and would close the next one.
+    // The words are among the choices from the beginning: the answer is there when the dialog is gone.
     await isClosed(page);
     const tree = world.json<{ worktrees: { worktree_id: string }[] }>(['worktree', 'list']).worktrees[0]?.worktree_id ?? '';
     await press(page, 'Transfer');

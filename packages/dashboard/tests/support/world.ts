@@ -88,6 +88,11 @@ export class World {
     return this.url;
   }
 
+  /** Has the server stand still, or go on. */
+  pause(still: boolean): void {
+    this.#server?.kill(still ? 'SIGSTOP' : 'SIGCONT');
+  }
+
   /** Ends the server as a power cut would. */
   async kill(): Promise<void> {
     const server = this.#server;
