@@ -36,6 +36,14 @@ fn log_of_patterns() {
     nothing_breaks(subjects::log_of_patterns());
 }
 
+/// Who looked for a guard before there was one was told of a renewal whose flush had failed, and the power went.
+#[test]
+fn what_no_disk_has_is_vouched_for_by_nobody() {
+    let tried =
+        Campaign { subjects: vec![subjects::directory()], start: 1_080_950_160, seeds: 1, threads: 1 };
+    assert_eq!(campaign(&tried, &|line| println!("{line}")).broken, []);
+}
+
 #[test]
 fn record() {
     nothing_breaks(subjects::record());
