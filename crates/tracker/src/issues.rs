@@ -17,6 +17,7 @@ mod seen;
 mod set;
 mod standing;
 mod state;
+mod trees;
 
 #[cfg(test)]
 mod tests;

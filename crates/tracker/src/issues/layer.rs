@@ -14,6 +14,7 @@ use super::LONGEST;
 use super::cache::{self, Cache, Entry, Extent, Names, Origin, Signature, Signatures};
 use super::raw::{FILES, Raw};
 use super::seek::seek;
+use super::trees;
 use crate::durable;
 use crate::ids::IssueId;
 use crate::session::{Committed, Session};
@@ -302,6 +303,9 @@ impl<'a> Commit<'a> {
         let tree = objects.commit(&id)?.tree;
         let home = objects.entry(&tree, format!("{DATA}/issues").as_bytes())?;
         let Some(home) = home.filter(|entry| entry.mode == Mode::Tree) else { return Ok(None) };
+        if let Some(known) = trees::recall(session, &home.id) {
+            return Ok(Some(known));
+        }
         let mut issues = Vec::new();
         objects.each_entry(&home.id, |name, mode, id| {
             let issue = std::str::from_utf8(name).ok().and_then(IssueId::parse);
@@ -309,6 +313,7 @@ impl<'a> Commit<'a> {
         })?;
         // Git sorts trees; whoever pushed this one need not have used git.
         issues.sort_unstable();
+        trees::remember(session, &home.id, &issues);
         Ok(Some(issues.into()))
     }
 

@@ -10,6 +10,7 @@ use holdfast_store::View;
 
 use super::layer::{Commit, Layer, Worktree, absent};
 use super::raw::Raw;
+use super::recorder::CACHES;
 use super::standing::{Landing, Tips};
 use crate::error::Result;
 use crate::ids::IssueId;
@@ -19,8 +20,7 @@ use crate::target::Target;
 /// Where marks of deleted issues are, below `.jit/`.
 const DELETED: &str = "deleted";
 
-/// Where it is remembered what directories have, below the control plane, and in what git keeps of a linked worktree.
-pub(super) const CACHES: &str = "lists";
+/// Where it is remembered what a linked worktree has, in what git keeps of it.
 const LINKED: &str = "jit-list";
 
 /// How long a directory is whose list is worth a thread of its own: one of some six hundred issues. A claim in a small

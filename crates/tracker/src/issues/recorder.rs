@@ -1,14 +1,15 @@
-//! Whoever writes down what is remembered of a directory. Nobody waits for it, nothing is flushed, and nothing is said if
-//! it cannot be done: the next one tries again.
+//! Whoever writes down what is remembered of a directory or a commit. Nobody waits for it, nothing is flushed, and nothing is
+//! said if it cannot be done: the next one tries again.
 
 use std::path::{Path, PathBuf};
 
 use holdfast_sys::{Handle, Open};
 
-use super::cache::{Entry, Maker, Signatures};
-use super::layer::Worktree;
-use crate::ids::IssueId;
+use super::cache::Signatures;
 use crate::session::Session;
+
+/// Where it is remembered what directories have, below the control plane.
+pub(super) const CACHES: &str = "lists";
 
 /// How long nobody takes to write a cache, in seconds: what is older was left by somebody who was killed.
 const LEFT: i64 = 3_600;
@@ -51,21 +52,16 @@ impl Recorder {
         looks.are_older_than(self.begun)
     }
 
-    /// Puts the cache of a directory in its place.
-    pub(super) fn finish<'e>(
-        self,
-        session: &Session,
-        worktree: &Worktree<'_>,
-        kept: impl Iterator<Item = Entry<'e>>,
-        entries: Vec<(IssueId, Vec<u8>)>,
-    ) {
-        let mut maker = Maker::new();
-        kept.for_each(|entry| maker.keep(&entry));
-        maker.add(entries);
-        let (files, names) = (&session.sys().files, worktree.names(session, self.begun));
+    /// When it was begun, by the clock of the file system.
+    pub(super) const fn begun(&self) -> (i64, i64) {
+        self.begun
+    }
+
+    /// Puts the cache in its place, if there is one.
+    pub(super) fn put(self, session: &Session, bytes: Option<Vec<u8>>) {
+        let files = &session.sys().files;
         let put = || {
-            let bytes = maker.file(worktree.origin(session)?, names)?;
-            self.handle.write_all_at(&bytes, 0).ok()?;
+            self.handle.write_all_at(&bytes?, 0).ok()?;
             files.rename(&self.beside, &self.path).ok()
         };
         if put().is_none() {

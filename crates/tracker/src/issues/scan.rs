@@ -3,7 +3,7 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use super::cache;
+use super::cache::{self, Maker};
 use super::glance::Glance;
 use super::layers::{Buffers, DIRECTORIES, Layers, cache_of};
 use super::quick::{Cursors, Freshness};
@@ -166,7 +166,12 @@ impl Scanner<'_, '_> {
             let mut from = 0;
             let kept = worktree.ids().iter().filter(|id| !stale(id));
             let kept = kept.filter_map(|id| worktree.remembered(*id, &mut from));
-            recorder.finish(self.session, worktree, kept, entries);
+            let mut maker = Maker::new();
+            kept.for_each(|entry| maker.keep(&entry));
+            maker.add(entries);
+            let names = worktree.names(self.session, recorder.begun());
+            let file = worktree.origin(self.session).and_then(|origin| maker.file(origin, names));
+            recorder.put(self.session, file);
         }
         (seen, part.problems)
     }
