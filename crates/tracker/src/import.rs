@@ -142,8 +142,7 @@ impl Source<'_> {
             let title = fields.get("title").and_then(Value::as_str).unwrap_or_default().to_owned();
             let nth = self.titles.entry(title).or_default();
             *nth += 1;
-            let kind = types.last().map_or("task", String::as_str);
-            forge::item(kind, &self.now, *nth, &fields).map(Some)
+            forge::item(types, &self.now, *nth, &fields).map(Some)
         } else if fields.contains_key("state") {
             own::item(fields).map(Some)
         } else if fields.contains_key("status") || fields.contains_key("issue_type") {

@@ -198,6 +198,30 @@ fn titles_are_enough_and_come_once() {
 }
 
 #[test]
+fn what_else_a_line_without_an_id_says_has_its_place() {
+    let bench = Bench::new();
+    let line = r#"{"title":"one","state":"backlog","priority":"high","type":"epic","labels":["ui"]}"#;
+    bench.jit(&["import", &file(&bench, line)]).ok();
+    let one = &by_title(&bench)["one"];
+    assert_eq!(
+        (&one["state"], &one["priority"], &one["type"]),
+        (&json!("backlog"), &json!("high"), &json!("epic"))
+    );
+    assert_eq!((&one["labels"], &one["metadata"]), (&json!(["ui"]), &Value::Null));
+    for (bad, why) in [
+        (r#""state":"doing""#, "its state 'doing'"),
+        (r#""priority":"urgent""#, "its priority 'urgent'"),
+        (r#""priority":1"#, "its priority is not a word"),
+        (r#""type":"saga""#, "'saga' is not a type"),
+    ] {
+        let line = format!("{{\"title\":\"two\",{bad}}}");
+        let told = bench.jit(&["import", &file(&bench, &line)]).fails(6);
+        assert!(told.stderr.contains(why), "{told}");
+    }
+    assert_eq!(by_title(&bench).len(), 1, "nothing is half imported");
+}
+
+#[test]
 fn notes_are_exported_and_come_back() {
     let (from, to) = (Bench::new(), Bench::new());
     let id = from.issue("work");
