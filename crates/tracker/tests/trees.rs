@@ -1,6 +1,6 @@
 //! What is remembered of the issues that commits have changes no answer, and git is not asked twice for it.
 #![expect(clippy::disallowed_methods, reason = "tests start git and look at files behind the program's back")]
-#![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test that cannot go on shall stop")]
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on shall stop")]
 
 mod support;
 
