@@ -49,6 +49,13 @@ pub(super) fn read(sys: &Sys, path: &Path, words: &Words) -> Option<Cursor> {
     parse(&bytes(sys, path)?, words)
 }
 
+/// The same of an index that is no longer than so many bytes.
+pub(super) fn read_up_to(sys: &Sys, path: &Path, words: &Words, most: u64) -> Option<Cursor> {
+    let handle = sys.files.open(path, Open::Read).ok()?;
+    let len = handle.stat().ok().map(|stat| stat.len).filter(|len| *len <= most)?;
+    parse(&handle.read_from(0, usize::try_from(len).ok()?.min(LARGEST)).ok()?, words)
+}
+
 /// Whether the index says that the log is durable up to where `cursor` is.
 pub(super) fn vouches(sys: &Sys, path: &Path, cursor: &Cursor) -> bool {
     let link = cursor.link.to_string();

@@ -60,6 +60,58 @@ fn an_index_that_is_behind_is_caught_up_from_the_log() {
     assert_eq!(bench.table().iter().collect::<Vec<_>>(), [&second]);
 }
 
+/// Two handles on one log, of which one was away while the other did a lot: what the index was before, and what is held now.
+fn away() -> (Bench, holdfast_store::log::Log, Vec<u8>) {
+    let mut bench = Bench::new();
+    bench.grant("one", "agent:a");
+    let old = bench.bytes("claims.index.json");
+    bench.reopen();
+    assert_eq!(bench.table().len(), 1);
+    let other = std::mem::replace(&mut bench.log, crate::support::open(&bench.sys, &bench.dir));
+    for _ in 0..20 {
+        let lease = bench.grant("two", "agent:b");
+        bench.release(&lease).unwrap();
+    }
+    bench.grant("two", "agent:b");
+    (bench, other, old)
+}
+
+#[test]
+fn whoever_was_away_for_long_knows_all_whatever_the_index_is() {
+    for round in 0..4 {
+        let (bench, other, old) = away();
+        let good = bench.bytes("claims.index.json");
+        match round {
+            0 => {}
+            1 => bench.put("claims.index.json", &good[..good.len() / 2]),
+            2 => bench.put("claims.index.json", &old),
+            _ => bench.remove("claims.index.json"),
+        }
+        assert_eq!(other.view().unwrap().table, bench.table());
+        assert_eq!(other.view().unwrap().table.len(), 2);
+        let lease = bench.grant("three", "agent:c");
+        let next = other.view().unwrap().next;
+        assert!(lease.fence < next, "{lease:?} {next}");
+    }
+}
+
+#[test]
+fn whoever_was_away_for_long_reads_no_more_than_whoever_opens_the_log() {
+    let (mut bench, other, _) = away();
+    let mut lines = bench.bytes("claims.jsonl");
+    let middle = lines.len() / 2;
+    lines[middle] ^= 1;
+    bench.put("claims.jsonl", &lines);
+    assert_eq!(other.view().unwrap().table.len(), 2);
+    bench.reopen();
+    assert_eq!(bench.table(), other.view().unwrap().table);
+    // It is still found by whoever looks for it, and by whoever has no index to go by.
+    assert!(matches!(other.history(&mut |_| {}), Err(Error::Damaged { .. })));
+    let (bench, other, _) = away();
+    bench.put("claims.jsonl", &lines[..0]);
+    assert!(other.view().is_err(), "a log that lost what was acknowledged");
+}
+
 #[test]
 fn a_log_beside_the_index_of_another_one_is_damaged_and_goes_on_under_a_name_of_its_own() {
     let (mut bench, other) = (Bench::new(), Bench::new());
