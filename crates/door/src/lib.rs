@@ -12,5 +12,5 @@ pub use grid::{Cell, grid, table};
 pub use manual::{find, manual};
 pub use notes::Notes;
 pub use paint::{Colour, Paint, is_dumb};
-pub use print::{deliver, print, typed_wrong};
+pub use print::{Answer, deliver, or_enough, print, typed_wrong};
 pub use text::{Clean, clean};

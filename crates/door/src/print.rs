@@ -1,10 +1,70 @@
 //! Standard output: answers, and what clap has to say.
 
-use std::io::{self, Write as _};
+use std::io::{self, BufWriter, Write as _};
+use std::ops::ControlFlow;
 
 use serde_json::Value;
 
 use crate::text::{Clean, clean, is_acted_on};
+
+/// How much of an answer is written at once.
+const AT_ONCE: usize = 64 << 10;
+
+/// An answer on its way out, piece by piece.
+#[derive(Debug)]
+pub struct Answer {
+    out: BufWriter<io::StdoutLock<'static>>,
+    /// What the last piece that has any text ended with.
+    last: Option<u8>,
+    done: io::Result<()>,
+}
+
+impl Answer {
+    /// One of which nothing is written yet.
+    #[must_use]
+    pub fn new() -> Self {
+        Self { out: BufWriter::with_capacity(AT_ONCE, io::stdout().lock()), last: None, done: Ok(()) }
+    }
+
+    /// Writes one more piece; whether more can be written.
+    pub fn put(&mut self, piece: &Clean) -> ControlFlow<()> {
+        let text = piece.as_str().as_bytes();
+        if self.done.is_ok() {
+            self.done = self.out.write_all(text);
+            self.last = text.last().copied().or(self.last);
+        }
+        if self.done.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    }
+
+    /// Writes the end of the line where there is none.
+    ///
+    /// # Errors
+    /// The answer did not get out.
+    pub fn end(mut self) -> io::Result<()> {
+        self.done?;
+        if self.last.is_some_and(|last| last != b'\n') {
+            self.out.write_all(b"\n")?;
+        }
+        self.out.flush()
+    }
+}
+
+impl Default for Answer {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// What became of an answer that need not be heard: whoever closed the pipe has read enough.
+///
+/// # Errors
+/// The answer did not get out.
+pub fn or_enough(done: io::Result<()>) -> io::Result<()> {
+    match done {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        done => done,
+    }
+}
 
 /// Prints the pieces of an answer, and the end of a line where there is none. Whoever closed the pipe has read
 /// enough.
@@ -12,10 +72,7 @@ use crate::text::{Clean, clean, is_acted_on};
 /// # Errors
 /// The answer did not get out.
 pub fn print(pieces: &[Clean]) -> io::Result<()> {
-    match deliver(pieces) {
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-        done => done,
-    }
+    or_enough(deliver(pieces))
 }
 
 /// As [`print()`], for an answer that somebody has to hear: a closed pipe has not read it.
@@ -23,11 +80,10 @@ pub fn print(pieces: &[Clean]) -> io::Result<()> {
 /// # Errors
 /// The answer did not get out.
 pub fn deliver(pieces: &[Clean]) -> io::Result<()> {
-    let Some(last) = pieces.iter().map(Clean::as_str).rfind(|piece| !piece.is_empty()) else { return Ok(()) };
-    let mut out = io::stdout().lock();
-    let done = pieces.iter().try_for_each(|piece| out.write_all(piece.as_str().as_bytes()));
-    let done = done.and_then(|()| if last.ends_with('\n') { Ok(()) } else { out.write_all(b"\n") });
-    done.and_then(|()| out.flush())
+    let mut answer = Answer::new();
+    // What went wrong is said at the end.
+    let _ = pieces.iter().try_for_each(|piece| answer.put(piece));
+    answer.end()
 }
 
 /// Prints what clap has to say: help, a version, or what was typed wrong, which is said in a document too where

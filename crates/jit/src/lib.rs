@@ -42,8 +42,7 @@ fn run(arguments: &[OsString]) -> Exit {
         Ok(context) => context,
         Err(error) => return printer.error(&error, &Names::default()),
     };
-    match commands::run(&context, cli.command) {
-        Ok(report) => printer.report(&report),
-        Err(error) => printer.error(&error, &context.names),
-    }
+    commands::run(&context, cli.command)
+        .and_then(|report| printer.report(&report))
+        .unwrap_or_else(|error| printer.error(&error, &context.names))
 }

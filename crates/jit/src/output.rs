@@ -13,7 +13,7 @@ use std::ffi::OsString;
 use std::io::IsTerminal as _;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use holdfast_door::{Clean, Notes, Paint, deliver, print, typed_wrong};
+use holdfast_door::{Answer, Clean, Notes, Paint, or_enough, print, typed_wrong};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -21,6 +21,7 @@ use crate::cli::Global;
 use holdfast_tracker::code::Exit;
 use holdfast_tracker::error::{Error, Result};
 use names::Names;
+use pieces::Pieces;
 
 /// In which form an answer is wanted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -42,8 +43,8 @@ pub struct Report {
     pub brief: Clean,
     /// For `--json`.
     pub json: Value,
-    /// For `--json` in place of `json`, where a document is too large to be held twice: its text, in pieces.
-    pub pieces: Vec<Clean>,
+    /// In place of all of these, in the form that is wanted, where an answer is too large to be held twice: its text.
+    pub pieces: Option<Pieces>,
     /// How it ended.
     pub exit: Exit,
     /// What is done if nobody can be told.
@@ -87,18 +88,18 @@ impl Report {
     }
 
     /// What `--json` prints, as a value.
-    #[must_use]
-    pub fn document(&self) -> Value {
-        if self.pieces.is_empty() {
-            return self.json.clone();
-        }
-        made(serde_json::from_str(self.pieces.iter().collect::<Clean>().as_str()))
+    ///
+    /// # Errors
+    /// When an answer that is made while it is told cannot be made.
+    pub fn document(&self) -> Result<Value> {
+        let Some(pieces) = &self.pieces else { return Ok(self.json.clone()) };
+        Ok(made(serde_json::from_str(pieces.text()?.as_str())))
     }
 
-    /// This report, with the pieces of a JSON document.
+    /// This report, with the pieces of the answer in the form that is wanted.
     #[must_use]
-    pub fn pieces(mut self, pieces: Vec<Clean>) -> Self {
-        self.pieces = pieces;
+    pub fn pieces(mut self, pieces: impl Into<Pieces>) -> Self {
+        self.pieces = Some(pieces.into());
         self
     }
 
@@ -188,24 +189,28 @@ impl Printer {
     }
 
     /// Prints a report and says how to end.
-    #[must_use]
-    pub fn report(&self, report: &Report) -> Exit {
-        // Whoever closes a pipe has read enough, but for what it would have to give back.
-        let tell = if report.unheard.is_some() { deliver } else { print };
-        let printed = match self.form() {
-            Form::Json if !report.pieces.is_empty() => tell(&report.pieces),
-            Form::Json => tell(&[Clean::json(&report.json)]),
-            Form::Brief => tell(std::slice::from_ref(&report.brief)),
-            Form::Text => tell(std::slice::from_ref(&report.text)),
+    ///
+    /// # Errors
+    /// When an answer that is made while it is told cannot be made. Nothing was printed then.
+    pub fn report(&self, report: &Report) -> Result<Exit> {
+        let mut answer = Answer::new();
+        // What went wrong with writing is said at the end.
+        let _ = match (&report.pieces, self.form()) {
+            (Some(pieces), _) => pieces.tell(&mut |piece| answer.put(piece))?,
+            (None, Form::Json) => answer.put(&Clean::json(&report.json)),
+            (None, Form::Brief) => answer.put(&report.brief),
+            (None, Form::Text) => answer.put(&report.text),
         };
-        match printed {
+        // Whoever closes a pipe has read enough, but for what it would have to give back.
+        let heard = if report.unheard.is_some() { answer.end() } else { or_enough(answer.end()) };
+        Ok(match heard {
             Ok(()) => report.exit,
             Err(error) => {
                 self.notes.error(&format!("cannot write the answer: {error}"));
                 self.take_back(report);
                 Exit::Io
             }
-        }
+        })
     }
 
     fn take_back(&self, report: &Report) {

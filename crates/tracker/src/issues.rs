@@ -22,7 +22,7 @@ mod trees;
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeMap;
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
@@ -59,6 +59,9 @@ pub(crate) const LONGEST: usize = 4 << 20;
 /// The size in bytes of the directories of issues from which on not all are listed to name one: some thousands of them.
 const CROWDED: u64 = 128 << 10;
 
+/// Of how many issues something is in memory at once, where all of them are told one after the other.
+const AT_ONCE: usize = 4_096;
+
 /// How many problems are named one by one.
 const MOST_NAMED: usize = 20;
 
@@ -70,15 +73,6 @@ pub struct Issues<'a> {
     /// The ids of all, once somebody has listed them.
     listed: OnceLock<Vec<IssueId>>,
     crowded: OnceLock<bool>,
-}
-
-/// What was found, and what could not be read.
-#[derive(Default)]
-pub struct Listing {
-    /// The issues, by id.
-    pub issues: BTreeMap<IssueId, Issue>,
-    /// What is wrong with the others.
-    pub problems: Vec<String>,
 }
 
 impl<'a> Issues<'a> {
@@ -340,6 +334,32 @@ impl<'a> Issues<'a> {
         Ok(self.look_at(&layers, Sets::ALL, ids, problems, &look))
     }
 
+    /// Shows issues to `look`, those of `which` or else all, and hands on what it keeps, in their order and some at a time,
+    /// so that not all of it is in memory at once. It ends early when whoever takes it has enough. Says how it ended, and what
+    /// is wrong with copies that cannot be read.
+    ///
+    /// # Errors
+    /// When git stands in the way; nothing was handed on then.
+    pub fn walk<T: Send, B>(
+        &self,
+        scope: Scope,
+        which: Option<&[IssueId]>,
+        look: impl Fn(&Seen<'_>) -> Option<T> + Sync,
+        mut take: impl FnMut(T) -> ControlFlow<B>,
+    ) -> Result<(ControlFlow<B>, Vec<String>)> {
+        let mut problems = Vec::new();
+        let (layers, all) = self.everything((scope, Listed::Names), &mut problems)?;
+        for ids in which.unwrap_or(&all).chunks(AT_ONCE) {
+            let (found, more) = self.scanner(&layers, Sets::ALL, &|| self.log_id()).scan(ids, &look);
+            problems.extend(more);
+            let taken = found.into_iter().try_for_each(&mut take);
+            if taken.is_break() {
+                return Ok((taken, problems));
+            }
+        }
+        Ok((ControlFlow::Continue(()), problems))
+    }
+
     fn look_at<T: Send>(
         &self,
         layers: &Layers<'_>,
@@ -360,15 +380,6 @@ impl<'a> Issues<'a> {
         log: &'s (dyn Fn() -> Option<String> + Sync),
     ) -> Scanner<'s, 'l> {
         Scanner { session: self.session, layers, log, sets }
-    }
-
-    /// Reads all issues.
-    ///
-    /// # Errors
-    /// When they cannot be listed.
-    pub fn all(&self) -> Result<Listing> {
-        let scan = self.scan(Scope::All, |seen| Some((seen.id, seen.whole().ok()?)))?;
-        Ok(Listing { issues: scan.found.into_iter().collect(), problems: scan.problems })
     }
 
     /// Warns of what cannot be read.

@@ -1,6 +1,7 @@
 //! `jit export`: issues as lines of JSON, each with everything that belongs to it.
 
 use std::collections::BTreeMap;
+use std::ops::ControlFlow;
 
 use holdfast_door::Clean;
 use schemars::JsonSchema;
@@ -10,10 +11,11 @@ use serde_json::json;
 use crate::cli::Export;
 use crate::context::Context;
 use crate::output::Report;
+use crate::output::pieces::listed;
 use holdfast_tracker::answers::show::Whole;
 use holdfast_tracker::error::Result;
 use holdfast_tracker::ids::IssueId;
-use holdfast_tracker::issues::{Issue, Issues, Set};
+use holdfast_tracker::issues::{Issue, Issues, Scope, Seen, Set};
 use holdfast_tracker::notes::{self, Note};
 use holdfast_tracker::writes::{GateResult, deps_of, labels_of, results_of};
 
@@ -43,35 +45,68 @@ pub struct Exported {
 pub fn run(context: &Context, typed: &Export) -> Result<Report> {
     let session = context.session()?;
     let issues = Issues::new(&session);
-    let mut exported = Vec::new();
+    let mut lines = Vec::new();
     if typed.ids.is_empty() {
-        let listing = issues.all()?;
-        let mut noted = notes::all(&session)?;
-        listing.problems.iter().for_each(|problem| context.printer.warn(problem));
-        for (id, issue) in &listing.issues {
-            let notes = noted.remove(id).unwrap_or_default();
-            exported.push(whole(&issues, *id, issue, notes)?);
-        }
+        lines = all(context, &issues)?;
     }
     for id in &typed.ids {
         let id = issues.resolve(id)?;
-        exported.push(whole(&issues, id, &issues.read(id)?, notes::of(&session, id)?)?);
+        lines.push(line(&issues, (id, issues.read(id)?), sets(&issues, id)?, notes::of(&session, id)?)?);
     }
-    // As values, so that a name which an issue has twice is written once.
-    let lines: Vec<Clean> = exported.iter().map(|issue| Clean::json(&json!(issue))).collect();
-    let text = Clean::join(&lines, "\n");
-    let count = exported.len();
-    Ok(Report::new(&text, &ExportOutput { issues: exported, count }).brief(text))
+    if context.printer.is_json() {
+        return Ok(Report::default().pieces(listed("issues", lines, 0)));
+    }
+    lines.iter_mut().for_each(|line| *line += "\n");
+    Ok(Report::default().pieces(lines))
+}
+
+/// Every issue that can be read, with all that belongs to it.
+fn all(context: &Context, issues: &Issues<'_>) -> Result<Vec<Clean>> {
+    let mut noted = notes::all(issues.session())?;
+    let (mut ids, mut lines) = (Vec::new(), Vec::new());
+    let whole =
+        |seen: &Seen<'_>| Some((seen.id, seen.whole().ok()?, members(&seen.labels), members(&seen.deps)));
+    let (taken, problems) = issues.walk(Scope::All, None, whole, |(id, issue, labels, deps)| {
+        ids.push(id);
+        let notes = noted.remove(&id).unwrap_or_default();
+        match line(issues, (id, issue), (labels, deps), notes) {
+            Ok(line) => lines.push(line),
+            Err(error) => return ControlFlow::Break(error),
+        }
+        ControlFlow::Continue(())
+    })?;
+    problems.iter().for_each(|problem| context.printer.warn(problem));
+    if let ControlFlow::Break(error) = taken {
+        return Err(error);
+    }
+    if !problems.is_empty() {
+        // An issue whose labels cannot be read is not one without labels.
+        ids.into_iter().try_for_each(|id| sets(issues, id).map(drop))?;
+    }
+    Ok(lines)
+}
+
+/// The labels of an issue, and what it depends on.
+type Members = (Vec<String>, Vec<String>);
+
+fn members(set: &Set) -> Vec<String> {
+    set.members().map(ToOwned::to_owned).collect()
+}
+
+fn sets(issues: &Issues<'_>, id: IssueId) -> Result<Members> {
+    Ok((members(&labels_of(issues, id)?), members(&deps_of(issues, id)?)))
 }
 
 /// An issue with everything that belongs to it.
-fn whole(issues: &Issues<'_>, id: IssueId, issue: &Issue, notes: Vec<Note>) -> Result<Exported> {
-    let list = |set: &Set| set.members().map(ToOwned::to_owned).collect();
-    let issue = Whole {
-        handle: None,
-        issue: Issue { fence: None, fence_log: None, ..issue.clone() },
-        labels: list(&labels_of(issues, id)?),
-        dependencies: list(&deps_of(issues, id)?),
-    };
-    Ok(Exported { gate_results: results_of(issues, id, &issue.issue.gates)?.0, issue, notes })
+fn line(
+    issues: &Issues<'_>,
+    (id, issue): (IssueId, Issue),
+    (labels, dependencies): Members,
+    notes: Vec<Note>,
+) -> Result<Clean> {
+    let gate_results = results_of(issues, id, &issue.gates)?.0;
+    let issue = Issue { fence: None, fence_log: None, ..issue };
+    let issue = Whole { handle: None, issue, labels, dependencies };
+    // As a value, so that a name which an issue has twice is written once.
+    Ok(Clean::json(&json!(Exported { issue, gate_results, notes })))
 }

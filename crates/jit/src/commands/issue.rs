@@ -33,7 +33,7 @@ pub fn run(context: &Context, command: &Command) -> Result<Report> {
         Command::Update(typed) => update::run(&session, typed),
         Command::Delete { id } => delete::run(&session, id),
         Command::Show { id } => show::run(context, &session, id),
-        Command::List(filters) => list::run(context, &session, Scope::All, filters),
+        Command::List(filters) => list::run(context, session, Scope::All, filters),
     }
 }
 

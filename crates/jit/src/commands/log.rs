@@ -43,7 +43,7 @@ pub fn run(context: &Context, typed: &cli::Log) -> Result<Report> {
     let issues = Issues::new(&session);
     let issue = typed.id.as_deref().map(|id| issues.resolve(id)).transpose()?;
     let mut entries = journal::read(&session, issue)?;
-    let more = entries.len().saturating_sub(most(context, typed.limit, typed.all));
+    let more = entries.len().saturating_sub(most(context, typed.limit, typed.all).unwrap_or(usize::MAX));
     entries.drain(..more);
     let handle = |entry: &Entry| {
         let id = IssueId::parse(entry.issue_id.as_deref()?)?;

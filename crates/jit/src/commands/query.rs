@@ -21,7 +21,7 @@ pub fn run(context: &Context, command: &Command) -> Result<Report> {
         Command::All(filters) => {
             let is_open = filters.parse(&session)?.is_open() && !filters.mine;
             let scope = if is_open { Scope::Local } else { Scope::All };
-            list::run(context, &session, scope, filters)
+            list::run(context, session, scope, filters)
         }
         Command::Available(filters) => {
             let board = board(context, &session, &filters.parse(&session)?, Sets::WORKABLE)?;
@@ -36,7 +36,7 @@ pub fn run(context: &Context, command: &Command) -> Result<Report> {
                 };
                 nodes.sort_by_cached_key(key);
             }
-            Ok(available(context, &board, nodes, filters.most(context)))
+            Ok(available(context, &board, nodes, filters.most(context).unwrap_or(usize::MAX)))
         }
         Command::Blocked(filters) => {
             blocked(context, &board(context, &session, &filters.parse()?, Sets::OPEN)?)

@@ -346,7 +346,7 @@ impl Tools {
 
     /// What a command answers.
     fn typed(&self, context: &Context, words: Vec<String>) -> Told<Value> {
-        Ok((self.run)(context, parsed(&words)?.command)?.document())
+        Ok((self.run)(context, parsed(&words)?.command)?.document()?)
     }
 }
 

@@ -217,11 +217,8 @@ fn run(sys: holdfast_sys::Sys, agent: Agent, args: &[String]) -> Result<Value, i
     let words = ["jit", "--quiet"].into_iter().map(str::to_owned).chain(args.iter().map(word));
     let Cli { command, .. } = <Cli as clap::Parser>::try_parse_from(words).unwrap();
     let context = context(sys, agent);
-    match commands::run(&context, command) {
-        Ok(report) => Ok(report.document()),
-        Err(error) => {
-            eprintln!("{} {args:?}: {error} {:?}", agent.id, error.causes());
-            Err(i32::from(error.exit().code()))
-        }
-    }
+    commands::run(&context, command).and_then(|report| report.document()).map_err(|error| {
+        eprintln!("{} {args:?}: {error} {:?}", agent.id, error.causes());
+        i32::from(error.exit().code())
+    })
 }

@@ -1,8 +1,11 @@
 //! Questions that change nothing.
 
+use std::convert::Infallible;
+use std::ops::ControlFlow;
+
 use holdfast_tracker::answers::board::agents as all_agents;
 use holdfast_tracker::answers::claims::{self as claims_answer, Wanted};
-use holdfast_tracker::answers::list::{self, Each, Listed, Order};
+use holdfast_tracker::answers::list::{self, Order};
 use holdfast_tracker::answers::{
     approvals, gates as gates_answer, pools, session, show, worktrees as all_worktrees,
 };
@@ -60,7 +63,12 @@ pub(super) fn issues(ask: &Ask) -> Result<Made, Problem> {
     let issues = Issues::new(&session);
     let claimed = Claimed::or_none(&session)?;
     let keep = |seen: &Seen<'_>| to_raw_value(&Item::new(&issues, seen, &claimed));
-    let Listed { found, more } = list::list(&issues, &claimed, Scope::All, &wanted, Each::Whole(&keep))?;
+    let mut found = Vec::new();
+    let ControlFlow::<Infallible, _>::Continue(more) =
+        list::walk(&issues, &claimed, Scope::All, &wanted, keep, |issue| {
+            found.push(issue);
+            ControlFlow::Continue(())
+        })?;
     let bug = |error| Problem::Own(Own::ServerInternal, format!("an issue has no JSON form: {error}"));
     let found = found.into_iter().collect::<Result<Vec<_>, _>>().map_err(bug)?;
     made(&Issue { count: found.len(), issues: found, more: Some(more).filter(|more| *more > 0) })

@@ -1,6 +1,7 @@
 //! The issues that are wanted, in the order that is wanted.
 
 use std::cmp::Reverse;
+use std::ops::ControlFlow;
 
 use crate::error::{Error, Result};
 use crate::issues::{Glance, Issues, Priority, Scope, Seen};
@@ -67,6 +68,19 @@ pub struct Wanted {
     pub most: Option<usize>,
 }
 
+impl Wanted {
+    /// Whether this is one of them.
+    fn wants(&self, issue: &Glance<'_>, claimed: &Claimed) -> bool {
+        let is_own = |agent: &str| claimed.holder(issue.id) == Some(agent) || issue.assignee == Some(agent);
+        self.filter.wants(issue) && self.whose.as_deref().is_none_or(is_own)
+    }
+
+    /// Whether all are wanted, in the order of their ids.
+    fn is_everything(&self) -> bool {
+        self.filter.is_open() && self.whose.is_none() && self.order.is_none() && self.most.is_none()
+    }
+}
+
 /// Issues that were found.
 pub struct Listed<T> {
     /// What was kept of each.
@@ -75,16 +89,7 @@ pub struct Listed<T> {
     pub more: usize,
 }
 
-/// What is kept of each issue. Only who wants whole issues has every file read.
-#[derive(Clone, Copy)]
-pub enum Each<'a, T> {
-    /// What can be told at a glance.
-    Glance(&'a (dyn Fn(&Glance<'_>) -> T + Sync)),
-    /// What takes the whole issue, such as its JSON.
-    Whole(&'a (dyn Fn(&Seen<'_>) -> T + Sync)),
-}
-
-/// The issues that are wanted; `keep` says what is kept of each.
+/// The issues that are wanted, as far as lists have to know them; `keep` says what is kept of each.
 ///
 /// # Errors
 /// When they cannot be read.
@@ -93,20 +98,13 @@ pub fn list<T: Send>(
     claimed: &Claimed,
     scope: Scope,
     wanted: &Wanted,
-    keep: Each<'_, T>,
+    keep: impl Fn(&Glance<'_>) -> T + Sync,
 ) -> Result<Listed<T>> {
-    let is_own = |issue: &Glance<'_>| {
-        let Some(agent) = wanted.whose.as_deref() else { return true };
-        claimed.holder(issue.id) == Some(agent) || issue.assignee == Some(agent)
-    };
     let ranked = |issue: &Glance<'_>| {
-        (wanted.filter.wants(issue) && is_own(issue))
-            .then(|| rank(wanted.order, issue.priority, issue.created_at, issue.updated_at, issue.title))
+        let rank = || rank(wanted.order, issue.priority, issue.created_at, issue.updated_at, issue.title);
+        wanted.wants(issue, claimed).then(rank)
     };
-    let scan = match keep {
-        Each::Glance(keep) => issues.glance(scope, |issue| Some((ranked(issue)?, keep(issue))))?,
-        Each::Whole(keep) => issues.scan(scope, |seen| Some((ranked(&seen.glance())?, keep(seen))))?,
-    };
+    let scan = issues.glance(scope, |issue| Some((ranked(issue)?, keep(issue))))?;
     issues.warn(&scan.problems);
     let mut found = scan.found;
     if wanted.order.is_some() {
@@ -116,4 +114,33 @@ pub fn list<T: Send>(
     let more = found.len().saturating_sub(most);
     found.truncate(most);
     Ok(Listed { found: found.into_iter().map(|(_, kept)| kept).collect(), more })
+}
+
+/// Hands on the issues that are wanted one after the other, whole: what `keep` makes of each. Only what is wanted is read,
+/// and not all of it is in memory at once. Says how many more there are, unless whoever takes them has enough.
+///
+/// # Errors
+/// When they cannot be read; nothing was handed on then.
+pub fn walk<T: Send, B>(
+    issues: &Issues<'_>,
+    claimed: &Claimed,
+    scope: Scope,
+    wanted: &Wanted,
+    keep: impl Fn(&Seen<'_>) -> T + Sync,
+    take: impl FnMut(T) -> ControlFlow<B>,
+) -> Result<ControlFlow<B, usize>> {
+    let (which, more) = if wanted.is_everything() {
+        (None, 0)
+    } else {
+        let Listed { found, more } = list(issues, claimed, scope, wanted, |issue| issue.id)?;
+        (Some(found), more)
+    };
+    // Somebody may have changed it since.
+    let look = |seen: &Seen<'_>| wanted.wants(&seen.glance(), claimed).then(|| keep(seen));
+    let (taken, problems) = issues.walk(scope, which.as_deref(), look, take)?;
+    // What is wrong was said of all before some were chosen.
+    if which.is_none() {
+        issues.warn(&problems);
+    }
+    Ok(taken.map_continue(|()| more))
 }

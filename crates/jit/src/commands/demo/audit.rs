@@ -47,8 +47,8 @@ pub struct Turn {
 
 impl Audit {
     pub(super) fn of(ground: &Ground, issues: &[(String, String)]) -> Result<Self> {
-        let history = ground.jit("main", &["claim", "history"])?.document();
-        let states = ground.jit("main", &["issue", "list"])?.document();
+        let history = ground.jit("main", &["claim", "history"])?.document()?;
+        let states = ground.jit("main", &["issue", "list"])?.document()?;
         let found = |id: &str| list(&states, "/issues").iter().find(|issue| text(issue, "/id") == id);
         let state = |id: &str| found(id).map_or("missing", |issue| text(issue, "/state")).to_owned();
         let fence = |id: &str| found(id).and_then(|issue| issue.get("fence")).and_then(Value::as_u64);
@@ -62,7 +62,7 @@ impl Audit {
         let stories: Vec<Story> = issues.iter().map(tell).collect();
         let mut problems: Vec<String> =
             stories.iter().flat_map(|story| wrong(story, fence(&story.issue_id))).collect();
-        let checks = ground.jit("main", &["validate", "all"])?.document();
+        let checks = ground.jit("main", &["validate", "all"])?.document()?;
         for check in
             list(&checks, "/checks").iter().filter(|check| check.get("ok") != Some(&Value::Bool(true)))
         {

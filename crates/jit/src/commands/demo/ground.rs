@@ -55,7 +55,7 @@ impl Ground {
     pub(super) fn issues(&self) -> Result<Vec<(String, String)>> {
         let create = |title: &&str| {
             let made = self.jit("main", &["issue", "create", "--title", title])?;
-            Ok((text(&made.document(), "/issue/id").to_owned(), (*title).to_owned()))
+            Ok((text(&made.document()?, "/issue/id").to_owned(), (*title).to_owned()))
         };
         TITLES.iter().map(create).collect()
     }

@@ -1,26 +1,20 @@
 //! `jit issue list` and `jit query all`.
 
+use std::ops::ControlFlow;
+
 use holdfast_door::Clean;
 
 use crate::cli::{Fresh, ListFilters};
 use crate::context::Context;
 use crate::output::leases::as_of;
-use crate::output::pieces::listed;
+use crate::output::pieces::{List, Pieces, Take, Told};
 use crate::output::rows::{Row, Rows};
 use crate::output::{Form, Report};
 use holdfast_tracker::Session;
-use holdfast_tracker::answers::list::{Each, Listed, Wanted, list};
+use holdfast_tracker::answers::list::{Listed, Wanted, list, walk};
 use holdfast_tracker::error::Result;
-use holdfast_tracker::ids::IssueId;
-use holdfast_tracker::issues::{Glance, Issues, Scope, Seen};
+use holdfast_tracker::issues::{Issues, Scope, Seen};
 use holdfast_tracker::queries::{Claimed, Filter, Item};
-
-/// What is kept of an issue, for the form that is wanted.
-enum Kept {
-    Json(Clean),
-    Id(IssueId),
-    Row(Row),
-}
 
 impl Fresh {
     /// Asks the server that keeps the claims, if that was wanted.
@@ -54,21 +48,18 @@ impl ListFilters {
         Ok(if self.mine { Some(session.agent()?.id.to_string()) } else { None })
     }
 
-    /// How many are shown at most.
+    /// How many are shown at most, if anything limits it.
     #[must_use]
-    pub fn most(&self, context: &Context) -> usize {
+    pub fn most(&self, context: &Context) -> Option<usize> {
         most(context, self.limit, self.all)
     }
 }
 
-/// How many lines a list has at most: as many as was typed, else what one can look through on a terminal.
+/// How many lines a list has at most, if anything limits it: as many as was typed, else what one can look through on a
+/// terminal.
 #[must_use]
-pub fn most(context: &Context, limit: Option<usize>, all: bool) -> usize {
-    match limit {
-        Some(limit) => limit,
-        None if all || !context.printer.is_for_eyes() => usize::MAX,
-        None => 50,
-    }
+pub fn most(context: &Context, limit: Option<usize>, all: bool) -> Option<usize> {
+    limit.or((!all && context.printer.is_for_eyes()).then_some(50))
 }
 
 /// That there are more than those that are shown, for people.
@@ -81,41 +72,41 @@ pub fn more_words(more: usize) -> String {
 ///
 /// # Errors
 /// When they cannot be read.
-pub fn run(context: &Context, session: &Session, scope: Scope, typed: &ListFilters) -> Result<Report> {
-    typed.claims.ask(session)?;
-    let (filter, whose) = (typed.parse(session)?, typed.whose(session)?);
+pub fn run(context: &Context, session: Session, scope: Scope, typed: &ListFilters) -> Result<Report> {
+    typed.claims.ask(&session)?;
+    let (filter, whose) = (typed.parse(&session)?, typed.whose(&session)?);
+    let wanted = Wanted { filter, whose, order: typed.sort.map(Into::into), most: typed.most(context) };
+    let claimed = Claimed::or_none(&session)?;
     let form = context.printer.form();
-    let issues = Issues::new(session);
-    let claimed = Claimed::or_none(session)?;
-    let wanted = Wanted { filter, whose, order: typed.sort.map(Into::into), most: Some(typed.most(context)) };
-    let object = |seen: &Seen<'_>| Kept::Json(Clean::json(&Item::new(&issues, seen, &claimed)));
-    let id = |issue: &Glance<'_>| Kept::Id(issue.id);
-    let row = |issue: &Glance<'_>| Kept::Row(Row::new(issue));
-    let each = match form {
-        Form::Json => Each::Whole(&object),
-        Form::Brief => Each::Glance(&id),
-        Form::Text => Each::Glance(&row),
-    };
-    let Listed { found, more } = list(&issues, &claimed, scope, &wanted, each)?;
-    let (mut objects, mut brief, mut rows) = (Vec::new(), String::new(), Vec::new());
-    for kept in found {
-        match kept {
-            Kept::Json(object) => objects.push(object),
-            Kept::Id(id) => brief.push_str(&format!("{id}\n")),
-            Kept::Row(row) => rows.push(row),
-        }
+    if form == Form::Json {
+        let tell = move |take: &mut Take<'_>| tell(&session, &claimed, scope, &wanted, take);
+        return Ok(Report::default().pieces(Pieces::new(tell)));
     }
-    let table = || {
-        if rows.is_empty() && more == 0 {
-            return nothing(scope, wanted.filter.is_open() && wanted.whose.is_none()).into();
-        }
-        let paint = context.printer.paint();
-        Rows { claimed: &claimed, handles: issues.handles(), paint }.table(rows.into_iter())
-            + more_words(more)
-            + as_of(session)
-    };
-    let report = Report::of(form, table, || brief.into());
-    Ok(if form == Form::Json { report.pieces(listed("issues", objects, more)) } else { report })
+    let issues = Issues::new(&session);
+    if form == Form::Brief {
+        let Listed { found, .. } = list(&issues, &claimed, scope, &wanted, |issue| issue.id)?;
+        let ids: String = found.iter().map(|id| format!("{id}\n")).collect();
+        return Ok(Report::default().brief(ids));
+    }
+    let Listed { found: rows, more } = list(&issues, &claimed, scope, &wanted, Row::new)?;
+    if rows.is_empty() && more == 0 {
+        let is_open = wanted.filter.is_open() && wanted.whose.is_none();
+        return Ok(Report { text: nothing(scope, is_open).into(), ..Report::default() });
+    }
+    let paint = context.printer.paint();
+    let table = Rows { claimed: &claimed, handles: issues.handles(), paint }.table(rows.into_iter());
+    Ok(Report { text: table + more_words(more) + as_of(&session), ..Report::default() })
+}
+
+/// Tells the issues that are wanted as one JSON document, while they are read.
+fn tell(session: &Session, claimed: &Claimed, scope: Scope, wanted: &Wanted, take: &mut Take<'_>) -> Told {
+    let issues = Issues::new(session);
+    let mut document = List::new("issues", take);
+    let object = |seen: &Seen<'_>| Clean::json(&Item::new(&issues, seen, claimed));
+    Ok(match walk(&issues, claimed, scope, wanted, object, |object| document.put(&object))? {
+        ControlFlow::Continue(more) => document.end(more),
+        ControlFlow::Break(()) => ControlFlow::Break(()),
+    })
 }
 
 /// What to do when there is nothing.
