@@ -59,7 +59,11 @@ pub(crate) fn run(ground: &Ground) -> Result<Vec<Row>, Failure> {
     for question in
         [&["query", "available"][..], &["issue", "list"], &["issue", "list", "--json"], &["search", "parser"]]
     {
-        rows.push(memory(&large, question)?);
+        rows.push(memory(&large, (&large.at, ""), question)?);
+    }
+    let linked = (&*large.linked(), " in a linked worktree");
+    for question in [&["query", "available"][..], &["issue", "list"], &["issue", "list", "--json"]] {
+        rows.push(memory(&large, linked, question)?);
     }
     Ok(rows)
 }
@@ -105,6 +109,11 @@ impl Repository {
 
     fn jit(&self, args: &[&str]) -> Command {
         jit(&self.program, &self.at, args)
+    }
+
+    /// Where its linked worktree is.
+    fn linked(&self) -> PathBuf {
+        self.at.with_extension("linked")
     }
 
     fn asking<'a>(&'a self, args: &'a [&'a str]) -> Contender<'a> {
@@ -207,7 +216,7 @@ fn updating<'a>(repository: &'a Repository, id: &'a str) -> Contender<'a> {
 
 /// The same questions in a linked worktree, which has to look at the files of the main one as well.
 fn linked(repository: &Repository) -> Result<Vec<Row>, Failure> {
-    let at = repository.at.with_extension("linked");
+    let at = repository.linked();
     succeed(git(&repository.at).args(["worktree", "add", "-q", "-b", "linked"]).arg(&at))?;
     succeed(&mut jit(&repository.program, &at, &["-q", "init"]))?;
     succeed(git(&at).arg("status"))?;
@@ -249,9 +258,9 @@ fn cold(ground: &Ground, repository: &Repository) -> Result<Row, Failure> {
     row((&format!("query available after a clone, 10 k issues, {how}"), "git status"), &times, COLD_AT_MOST)
 }
 
-/// The most memory that a command had at once.
-fn memory(repository: &Repository, question: &[&str]) -> Result<Row, Failure> {
-    let mut child = repository.jit(question).stderr(Stdio::null()).spawn()?;
+/// The most memory that a command had at once in a worktree.
+fn memory(repository: &Repository, (at, named): (&Path, &str), question: &[&str]) -> Result<Row, Failure> {
+    let mut child = jit(&repository.program, at, question).stderr(Stdio::null()).spawn()?;
     let status = PathBuf::from(format!("/proc/{}/status", child.id()));
     let mut most = 0;
     while child.try_wait()?.is_none() {
@@ -263,7 +272,7 @@ fn memory(repository: &Repository, question: &[&str]) -> Result<Row, Failure> {
         std::thread::yield_now();
     }
     Ok(Row {
-        work: format!("memory of {}, {} issues", question.join(" "), repository.size),
+        work: format!("memory of {}{named}, {} issues", question.join(" "), repository.size),
         peer: "–".into(),
         ours: format!("{} MB", most >> 20),
         ratio: None,

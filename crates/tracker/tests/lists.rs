@@ -6,6 +6,7 @@
 mod support;
 
 use std::fs::{self, File, FileTimes};
+use std::ops::ControlFlow;
 use std::os::unix::fs::{MetadataExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -13,7 +14,8 @@ use std::process::Command;
 use holdfast_kernel::LeaseId;
 use holdfast_sys::Sys;
 use holdfast_tracker::Session;
-use holdfast_tracker::issues::{Glance, Issues, Scope, Sets, Whose};
+use holdfast_tracker::ids::IssueId;
+use holdfast_tracker::issues::{Glance, Issues, Scope, Seen, Sets, Whose};
 use proptest::prelude::*;
 use support::caller;
 
@@ -340,6 +342,37 @@ fn replace(path: &Path, from: &[u8], to: &[u8]) {
     let hash = *blake3::hash(&bytes[40..]).as_bytes();
     bytes[8..40].copy_from_slice(&hash);
     fs::write(path, bytes).unwrap();
+}
+
+#[test]
+fn issues_are_handed_on_in_the_order_asked_for_until_there_are_enough() {
+    let place = Place::new();
+    fs::write(place.issue(Where::Main, 7).join("issue.json"), "{").unwrap();
+    fs::remove_dir_all(place.issue(Where::Linked, 7)).unwrap();
+    let session = Session::open(&caller(&Sys::os(), &place.main)).unwrap();
+    let issues = Issues::new(&session);
+    let handed_on = |which: Option<&[IssueId]>, most: usize| {
+        let mut taken = Vec::new();
+        let look = |seen: &Seen<'_>| Some(seen.id);
+        let (ended, problems) = issues
+            .walk(Scope::Local, which, look, |id| {
+                taken.push(id);
+                if taken.len() < most { ControlFlow::Continue(()) } else { ControlFlow::Break(id) }
+            })
+            .unwrap();
+        assert_eq!(
+            ended,
+            taken.get(most - 1).map_or(ControlFlow::Continue(()), |id| ControlFlow::Break(*id))
+        );
+        (taken, problems)
+    };
+    let all = issues.scan(Scope::Local, |seen| Some(seen.id)).unwrap();
+    assert_eq!((all.found.len(), all.problems.len()), (COUNT - 1, 1));
+    assert_eq!(handed_on(None, COUNT), (all.found.clone(), all.problems));
+    assert_eq!(handed_on(None, 3).0, all.found[..3]);
+    let turned: Vec<IssueId> = all.found.iter().rev().take(5).copied().collect();
+    assert_eq!(handed_on(Some(&turned), COUNT), (turned.clone(), Vec::new()));
+    assert_eq!(handed_on(Some(&turned), 2).0, turned[..2]);
 }
 
 #[test]

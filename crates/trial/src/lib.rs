@@ -66,7 +66,13 @@ pub fn has(program: &str) -> bool {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let found = std::env::split_paths(&path).any(|folder| folder.join(program).is_file());
     if !found {
-        let package = if program == "etcd" { "etcd-server" } else { program };
+        let package = match program {
+            "etcd" => "etcd-server",
+            "ip" => "iproute2",
+            "nft" => "nftables",
+            "unshare" => "util-linux",
+            other => other,
+        };
         println!("skipped: {program} is not installed (apt-get install {package})");
     }
     found

@@ -68,11 +68,13 @@ fn a_closed_pipe_ends_quietly() {
     for n in 0..3 {
         bench.issue(&n.to_string());
     }
-    let script = format!("'{}' issue list | true; echo ${{PIPESTATUS[0]}}", crate::bench::JIT);
-    let mut shell = bench.dressed(Command::new("bash"));
-    let done = shell.args(["-c", &script]).current_dir(bench.repo()).output().unwrap();
-    assert_eq!(String::from_utf8_lossy(&done.stdout).trim(), "0");
-    assert!(done.stderr.is_empty(), "{}", String::from_utf8_lossy(&done.stderr));
+    for asked in ["issue list", "issue list --json", "export"] {
+        let script = format!("'{}' {asked} | true; echo ${{PIPESTATUS[0]}}", crate::bench::JIT);
+        let mut shell = bench.dressed(Command::new("bash"));
+        let done = shell.args(["-c", &script]).current_dir(bench.repo()).output().unwrap();
+        assert_eq!(String::from_utf8_lossy(&done.stdout).trim(), "0", "{asked}");
+        assert!(done.stderr.is_empty(), "{}", String::from_utf8_lossy(&done.stderr));
+    }
 }
 
 #[test]

@@ -85,14 +85,16 @@ pub(super) fn parse(bytes: &[u8], words: &Words) -> Option<Cursor> {
 
 /// The content of an index that is whole.
 fn verified(bytes: &[u8]) -> Option<Wire<'_>> {
-    let line = bytes.split(|byte| *byte == b'\n').next()?.trim_ascii_end();
+    let end = memchr::memchr(b'\n', bytes).unwrap_or(bytes.len());
+    let line = bytes.get(..end)?.trim_ascii_end();
     chain::verify(line, Link::START)?;
     let wire: Wire<'_> = serde_json::from_slice(line).ok()?;
     (VERSION..=NEWEST).contains(&wire.schema_version).then_some(wire)
 }
 
-fn content(cursor: &Cursor, words: &Words, stale_after: Millis, now: &Stamp) -> Vec<u8> {
-    let mut out = Vec::with_capacity(BLOCK);
+/// An index that takes about as much room as the one before it.
+fn content(cursor: &Cursor, words: &Words, stale_after: Millis, now: &Stamp, before: usize) -> Vec<u8> {
+    let mut out = Vec::with_capacity(before + BLOCK);
     let mut object = Object::open(&mut out);
     object.number("schema_version", version_of_all(&cursor.table));
     object.date("generated_at", now);
@@ -145,7 +147,7 @@ impl IndexFile {
         if self.len > ALWAYS && self.behind * 16 < self.len as u64 {
             return;
         }
-        let content = content(cursor, keep.words, stale_after, now);
+        let content = content(cursor, keep.words, stale_after, now, self.len);
         match self.write(sys, keep, content) {
             Ok(()) => self.behind = 0,
             Err(_) => *self = Self::default(),

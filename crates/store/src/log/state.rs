@@ -123,9 +123,7 @@ impl State {
         }
         Ok(true)
     }
-}
 
-impl State {
     /// Takes what the index says of the whole log, as whoever opens it does, instead of reading all that others have
     /// added; false if it does not say that, or is longer. In a crowd there are more lines than leases.
     fn leap(&mut self, sys: &Sys, paths: &Paths, words: &Words, stat: &Stat, added: u64) -> Result<bool> {
