@@ -19,9 +19,10 @@ fn binaries(site: &Site) -> [String; 3] {
 }
 
 fn shell(site: &Site, shell: &str, binary: &str, script: &str) -> Command {
-    let mut command = site.program(shell);
+    // A shell cannot hear what was ignored when it began, as it is where the tests run in the background.
+    let mut command = site.program("env");
     let text = format!("set -eu\n. '{}'\n{script}\n", library().display());
-    command.env("INTERCORE_BIN", binary).args(["-c", &text]);
+    command.env("INTERCORE_BIN", binary).args(["--default-signal=HUP,INT,QUIT,TERM", shell, "-c", &text]);
     command
 }
 
