@@ -284,6 +284,12 @@ pub trait Folder: Send + Sync {
     /// # Errors
     /// When it cannot be listed; some names may have been shown then.
     fn each(&self, show: &mut dyn FnMut(&OsStr, Option<Kind>)) -> Result<()>;
+
+    /// The same directory, opened once more for another thread: the system counts how many use an open one at each call, and
+    /// two processors that count the same one wait for each other. None where that is no gain.
+    fn again(&self) -> Option<Box<dyn Folder>> {
+        None
+    }
 }
 
 /// A folder that is nothing but its name.

@@ -45,6 +45,9 @@ const RANDOM: (usize, u32) = (16, 80);
 const AMONG_MANY: usize = 8;
 
 impl IssueId {
+    /// How long its text is.
+    pub(crate) const LENGTH: usize = 26;
+
     /// Its bits, which are ordered as ids are.
     pub(crate) const fn bits(self) -> u128 {
         self.0.get()
@@ -71,16 +74,15 @@ impl IssueId {
         self.0.get() & ((1 << RANDOM.1) - 1)
     }
 
-    /// The characters of its random part, as people type them.
-    fn tail(self) -> String {
-        self.to_string().split_off(26 - RANDOM.0).to_lowercase()
+    /// The first characters of its random part, as people type them.
+    fn tail(self, length: usize) -> String {
+        let (text, begin) = (self.to_string(), Self::LENGTH - RANDOM.0);
+        text.get(begin..begin + length).unwrap_or(&text).to_ascii_lowercase()
     }
 
     /// What an issue is called where nobody has looked at all others.
     pub(crate) fn among_many(self) -> String {
-        let mut text = self.tail();
-        text.truncate(AMONG_MANY);
-        text
+        self.tail(AMONG_MANY)
     }
 }
 
@@ -119,10 +121,7 @@ impl Handles {
         let before = begin.checked_sub(1).and_then(|at| self.known.get(at));
         let shared = |other: &u128| ((own ^ other).leading_zeros() - (u128::BITS - RANDOM.1)) / 5;
         let most = before.into_iter().chain(self.known.get(end)).map(shared).max().unwrap_or(0);
-        let length = usize::try_from(most).unwrap_or(0).saturating_add(1).clamp(FEWEST, RANDOM.0);
-        let mut text = id.tail();
-        text.truncate(length);
-        text
+        id.tail(usize::try_from(most).unwrap_or(0).saturating_add(1).clamp(FEWEST, RANDOM.0))
     }
 }
 
@@ -144,7 +143,7 @@ impl Typed {
     pub fn new(text: &str) -> Result<Self> {
         let capital = text.trim().to_ascii_uppercase();
         let plain = capital.bytes().all(|byte| byte.is_ascii_alphanumeric());
-        let long_enough = (FEWEST..=26).contains(&capital.len());
+        let long_enough = (FEWEST..=IssueId::LENGTH).contains(&capital.len());
         if plain && long_enough { Ok(Self(capital)) } else { Err(Error::BadId(text.to_owned())) }
     }
 
@@ -181,7 +180,7 @@ impl Typed {
     /// Whether an issue's id begins like this, or its handle does.
     #[must_use]
     pub fn names(&self, id: IssueId) -> bool {
-        id.to_string().starts_with(&self.0) || id.tail().starts_with(&self.0.to_lowercase())
+        id.to_string().starts_with(&self.0) || id.tail(RANDOM.0).starts_with(&self.0.to_lowercase())
     }
 
     /// The only one of `ids` that begins like this or has a handle that does; none if none does.

@@ -12,7 +12,6 @@ mod quick;
 mod raw;
 mod recorder;
 mod scan;
-mod seek;
 mod seen;
 mod set;
 mod standing;

@@ -13,11 +13,11 @@ use holdfast_sys::{ProcessId, Sys};
 use crate::agent::AgentId;
 use crate::caller::{Agent, Caller};
 use crate::claims::{Claims, branch_tags, keeper, warn};
+use crate::committed::Committed;
 use crate::config::Config;
 use crate::control::{self, Access};
 use crate::error::{Error, Result};
 use crate::home;
-use crate::ids::IssueId;
 use crate::notice::Notice;
 use crate::workspace::{Ground, Workspace};
 use crate::worktree::{self, Record};
@@ -47,9 +47,6 @@ pub struct Session {
     commits: Mutex<BTreeMap<ObjectId, Option<Committed>>>,
     git_config: OnceLock<GitConfig>,
 }
-
-/// The issues that a commit has, each with the name of its directory, in their order.
-pub(crate) type Committed = Arc<[(IssueId, ObjectId)]>;
 
 impl Session {
     /// A question that is asked where issues are tracked.

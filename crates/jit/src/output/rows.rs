@@ -1,5 +1,7 @@
 //! Issues as a table for people.
 
+use std::borrow::Cow;
+
 use holdfast_door::{Cell, Clean, Colour, Paint, grid};
 
 use super::colours::{priority_cell, standing_cell};
@@ -9,17 +11,17 @@ use holdfast_tracker::queries::{Claimed, Node};
 use holdfast_tracker::times::ago;
 
 /// What a line of the table shows.
-pub struct Row {
+pub struct Row<'a> {
     id: IssueId,
     state: State,
     standing: Standing,
     priority: Priority,
-    labels: Box<str>,
-    updated_at: Box<str>,
-    title: Box<str>,
+    labels: Cow<'a, str>,
+    updated_at: Cow<'a, str>,
+    title: Cow<'a, str>,
 }
 
-impl Row {
+impl Row<'static> {
     /// The line of an issue.
     #[must_use]
     pub fn new(issue: &Glance<'_>) -> Self {
@@ -29,14 +31,14 @@ impl Row {
             standing: issue.standing.clone(),
             priority: issue.priority,
             labels: issue.labels.join(" ").into(),
-            updated_at: issue.updated_at.into(),
-            title: issue.title.into(),
+            updated_at: issue.updated_at.to_owned().into(),
+            title: issue.title.to_owned().into(),
         }
     }
 }
 
-impl<K> From<&Node<K>> for Row {
-    fn from(node: &Node<K>) -> Self {
+impl<'a, K> From<&'a Node<K>> for Row<'a> {
+    fn from(node: &'a Node<K>) -> Self {
         Self {
             id: node.id,
             state: node.state,
@@ -62,8 +64,8 @@ pub struct Rows<'a> {
 impl Rows<'_> {
     /// The table of these lines.
     #[must_use]
-    pub fn table(&self, rows: impl Iterator<Item = Row>) -> Clean {
-        let cells = |row: Row| {
+    pub fn table<'r>(&self, rows: impl Iterator<Item = Row<'r>>) -> Clean {
+        let cells = |row: Row<'_>| {
             [
                 Cell::plain(&self.handles.of(row.id)),
                 standing_cell(row.state, &row.standing),

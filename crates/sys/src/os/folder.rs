@@ -105,6 +105,12 @@ impl Folder for OsFolder {
         }
         Ok(())
     }
+
+    fn again(&self) -> Option<Box<dyn Folder>> {
+        let flags = FLAGS.union(OFlags::DIRECTORY);
+        let directory = rustix::fs::openat(&self.directory, ".", flags, Mode::empty()).ok()?;
+        Some(Box::new(Self { directory, path: self.path.clone() }))
+    }
 }
 
 #[cfg(target_os = "linux")]

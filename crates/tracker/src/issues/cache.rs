@@ -12,21 +12,25 @@
 //! The names in the directory are remembered in the same way. They are still those if the directory looks as it did: who
 //! adds, removes or renames something in it changes its times.
 
+mod bytes;
+
 use holdfast_git::ObjectId;
 use holdfast_kernel::LeaseId;
 use holdfast_sys::{Identity, Kind, Stat};
 
+pub(super) use self::bytes::Looks;
+use self::bytes::{Reader, Texts, Writer};
 use super::glance::Glance;
 use super::raw::Raw;
-use super::seek::seek;
 use super::set::Set;
 use super::standing::{Finish, Standing};
 use super::state::{Priority, State};
 use crate::ids::IssueId;
 use crate::issues::Outline;
+use crate::seek::seek;
 
 /// What the file begins with: its name, and its version.
-const MAGIC: &[u8; 8] = b"jitlist3";
+const MAGIC: &[u8; 8] = b"jitlist4";
 
 /// More than any number of issues needs.
 pub(super) const LONGEST: usize = 1 << 30;
@@ -39,10 +43,6 @@ const LINE: usize = 16 + 4;
 
 /// Where nothing begins: the entry of a name of which no more is remembered.
 const NOWHERE: u32 = 0;
-
-/// What stands in the place of a length: of a text that is not there, and before a length that is longer than a byte says.
-const NONE: u8 = u8::MAX;
-const LONG: u8 = NONE - 1;
 
 /// What a second has of what times are counted in.
 const NANOS: i64 = 1_000_000_000;
@@ -57,27 +57,24 @@ pub(super) struct Origin {
 
 /// What tells whether a file or directory is still what it was.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Signature([u8; Signature::LEN]);
+pub(super) struct Signature {
+    inode: u64,
+    len: u64,
+    modified: i64,
+    changed: i64,
+}
 
 impl Signature {
-    const LEN: usize = 4 * 8;
-
     /// The signature of a file or a directory; none where the machine does not tell enough.
     pub(super) fn of(stat: &Stat, kind: Kind) -> Option<Self> {
         let times = stat.times.filter(|_| stat.kind == kind)?;
         let (modified, changed) = (nanos(times.modified)?, nanos(times.changed)?);
-        let parts = [stat.identity.inode, stat.len, modified.cast_unsigned(), changed.cast_unsigned()];
-        let mut bytes = [0; Self::LEN];
-        for (room, part) in bytes.chunks_exact_mut(8).zip(parts) {
-            room.copy_from_slice(&part.to_le_bytes());
-        }
-        Some(Self(bytes))
+        Some(Self { inode: stat.identity.inode, len: stat.len, modified, changed })
     }
 
     /// Whether it was last changed before then.
     pub(super) fn is_older_than(&self, then: (i64, i64)) -> bool {
-        let changed = Reader { bytes: &self.0, at: 3 * 8 }.number().map(u64::cast_signed);
-        changed.zip(nanos(then)).is_some_and(|(changed, then)| changed < then)
+        nanos(then).is_some_and(|then| self.changed < then)
     }
 }
 
@@ -147,10 +144,10 @@ impl Cache {
         if blake3::hash(bytes.get(reader.at..)?).as_bytes() != hash {
             return None;
         }
-        if reader.text()?? != env!("CARGO_PKG_VERSION") {
+        if reader.text()? != env!("CARGO_PKG_VERSION") {
             return None;
         }
-        let home = Identity { device: reader.number()?, inode: reader.number()? };
+        let home = Identity { device: reader.long()?, inode: reader.long()? };
         let has_boot = reader.byte()? != 0;
         let boot = Some(u128::from_le_bytes(reader.take(16)?.try_into().ok()?)).filter(|_| has_boot);
         let looks = reader.optional_signature()?;
@@ -170,16 +167,27 @@ impl Cache {
         if !self.is_of(looks) {
             return None;
         }
-        let id = |number| self.line(number).map(|(id, _)| IssueId::new(LeaseId::new(id)));
-        let ids = (0..self.count).map(id).collect::<Option<Vec<_>>>()?;
+        let mut ids = Vec::with_capacity(self.count);
+        for number in 0..self.count {
+            ids.push(IssueId::new(LeaseId::new(self.line(number)?.0)));
+        }
         ids.is_sorted_by(|one, next| one < next).then_some(ids)
     }
 
     /// What is remembered of an issue, whether that is still so or not. Whoever asks in the order of ids begins where the
     /// last one was found.
     pub(super) fn find(&self, id: IssueId, from: &mut usize) -> Option<Entry<'_>> {
-        let found = seek(self.count, from, id, |number| self.line(number).map(|(id, _)| id))?;
-        let at = self.line(found).map(|(_, at)| at).filter(|at| *at != NOWHERE)?;
+        self.entry(id, self.place(id, from)?)
+    }
+
+    /// Where in the table an issue is.
+    pub(super) fn place(&self, id: IssueId, from: &mut usize) -> Option<usize> {
+        seek(self.count, from, id, |number| self.line(number).map(|(id, _)| id))
+    }
+
+    /// What is remembered of the issue that is there in the table.
+    pub(super) fn entry(&self, id: IssueId, place: usize) -> Option<Entry<'_>> {
+        let (_, at) = self.line(place).filter(|(_, at)| *at != NOWHERE)?;
         Entry::read(id, self.bytes.get(usize::try_from(at).ok()?..)?)
     }
 
@@ -194,7 +202,7 @@ impl Cache {
 pub(super) struct Entry<'a> {
     id: IssueId,
     /// How the directory and the files looked.
-    pub(super) signatures: Signatures,
+    pub(super) looks: Looks<'a>,
     /// The name that git gives to the issue's directory.
     pub(super) tree: ObjectId,
     /// Where it says that it stands.
@@ -210,9 +218,9 @@ pub(super) struct Told<'a>(Glance<'a>);
 impl<'a> Entry<'a> {
     fn read(id: IssueId, bytes: &'a [u8]) -> Option<Self> {
         let mut reader = Reader { bytes, at: 0 };
-        let (signatures, tree) = (reader.signatures()?, reader.tree()?);
+        let (looks, tree) = (reader.looks()?, reader.tree()?);
         let state = *State::ALL.get(usize::from(reader.byte()?))?;
-        Some(Self { id, signatures, tree, state, bytes, rest: reader.at })
+        Some(Self { id, looks, tree, state, bytes, rest: reader.at })
     }
 
     /// Which issue it is.
@@ -223,31 +231,74 @@ impl<'a> Entry<'a> {
     /// The bytes of the entry, to be kept in the next cache.
     fn whole(&self) -> Option<&'a [u8]> {
         let mut reader = Reader { bytes: self.bytes, at: self.rest };
-        reader.told(self, Extent::ALL)?;
+        Told::read(&mut reader, self, Extent::ALL)?;
         self.bytes.get(..reader.at)
     }
 
     /// What it says of the issue, before anybody has judged how its work stands. It has no labels and
     /// depends on nothing as far as that is not needed.
     pub(super) fn told(&self, extent: Extent) -> Option<Told<'a>> {
-        Reader { bytes: self.bytes, at: self.rest }.told(self, extent)
+        Told::read(&mut Reader { bytes: self.bytes, at: self.rest }, self, extent)
     }
 }
 
 impl<'a> Told<'a> {
+    fn read(reader: &mut Reader<'a>, entry: &Entry<'_>, extent: Extent) -> Option<Self> {
+        let priority = *Priority::ALL.get(usize::from(reader.byte()?))?;
+        let (has_fence, fence) = (reader.byte()? != 0, reader.long()?);
+        let mut texts = reader.texts()?;
+        let (title, kind, created_at, updated_at) =
+            (texts.next()??, texts.next()??, texts.next()??, texts.next()??);
+        let (conflict, parent, assignee, fence_log) =
+            (texts.next()?, texts.next()?, texts.next()?, texts.next()?);
+        let gates = texts.list()?;
+        let (mut labels, mut deps) = (Vec::new(), Vec::new());
+        if extent.labels {
+            labels = texts.list()?;
+        } else if extent.deps {
+            texts.pass_list()?;
+        }
+        if extent.deps {
+            deps = texts.list()?;
+        }
+        Some(Self(Glance {
+            id: entry.id,
+            title,
+            kind,
+            state: entry.state,
+            priority,
+            conflict,
+            parent,
+            assignee,
+            gates,
+            created_at,
+            updated_at,
+            fence: has_fence.then_some(fence),
+            fence_log,
+            labels,
+            deps,
+            unsure: false,
+            standing: Standing::Open,
+        }))
+    }
+
     /// As much as says whether the work is finished.
     pub(super) const fn finish(&self) -> Finish<'a> {
         let Glance { state, fence, fence_log, .. } = self.0;
         Finish { state, fence, fence_log }
     }
 
-    /// The issue, whose work stands so.
-    pub(super) fn standing(mut self, standing: Standing) -> Glance<'a> {
+    /// Notes how its work stands.
+    pub(super) fn stand(&mut self, standing: Standing) {
         if standing == Standing::Lost {
             self.0.state = State::InProgress;
         }
         self.0.standing = standing;
-        self.0
+    }
+
+    /// The issue, once it was noted how its work stands.
+    pub(super) const fn glance(&self) -> &Glance<'a> {
+        &self.0
     }
 }
 
@@ -275,15 +326,17 @@ pub(super) fn entry(signatures: &Signatures, raw: &Raw, id: IssueId) -> Option<V
     into.0.push(position(&State::ALL, issue.state)?);
     into.0.push(position(&Priority::ALL, issue.priority)?);
     into.0.push(u8::from(issue.fence.is_some()));
-    into.0.extend_from_slice(&issue.fence.unwrap_or(0).to_le_bytes());
-    let texts = [Some(&issue.title), Some(&issue.kind), Some(&issue.created_at), Some(&issue.updated_at)];
+    into.long(issue.fence.unwrap_or(0));
+    let mut texts = Texts::default();
+    let some = [Some(&issue.title), Some(&issue.kind), Some(&issue.created_at), Some(&issue.updated_at)];
     let more = [&issue.conflict, &issue.parent, &issue.assignee, &issue.fence_log].map(Option::as_ref);
-    for text in texts.into_iter().chain(more) {
-        into.text(text.map(|text| &**text))?;
+    for text in some.into_iter().chain(more) {
+        texts.add(text.map(|text| &**text))?;
     }
-    into.list(&mut issue.gates.iter().map(String::as_str))?;
-    into.list(&mut labels.members())?;
-    into.list(&mut deps.members())?;
+    texts.list(issue.gates.iter().map(String::as_str))?;
+    texts.list(labels.members())?;
+    texts.list(deps.members())?;
+    into.texts(&texts)?;
     Some(into.0)
 }
 
@@ -318,7 +371,7 @@ impl Maker {
         }
         let mut into = Writer(MAGIC.to_vec());
         into.0.extend_from_slice(&[0; HASH]);
-        into.text(Some(env!("CARGO_PKG_VERSION")))?;
+        into.text(env!("CARGO_PKG_VERSION"))?;
         into.0.extend_from_slice(&origin.home.device.to_le_bytes());
         into.0.extend_from_slice(&origin.home.inode.to_le_bytes());
         into.0.push(u8::from(origin.boot.is_some()));
@@ -352,173 +405,6 @@ impl Maker {
                 (id, known.next_if(|(one, _)| *one == id).map(|(_, bytes)| bytes).unwrap_or_default())
             })
             .collect();
-    }
-}
-
-struct Writer(Vec<u8>);
-
-impl Writer {
-    fn signatures(&mut self, signatures: &Signatures) {
-        self.0.extend_from_slice(&signatures.directory.0);
-        for file in &signatures.files {
-            self.optional_signature(file.as_ref());
-        }
-    }
-
-    fn optional_signature(&mut self, signature: Option<&Signature>) {
-        self.0.push(u8::from(signature.is_some()));
-        self.0.extend_from_slice(signature.map_or(&[][..], |signature| &signature.0));
-    }
-
-    fn text(&mut self, text: Option<&str>) -> Option<()> {
-        match text {
-            None => self.0.push(NONE),
-            Some(text) => {
-                self.length(text.len())?;
-                self.0.extend_from_slice(text.as_bytes());
-            }
-        }
-        Some(())
-    }
-
-    /// A length: one byte, unless it is a long one.
-    fn length(&mut self, length: usize) -> Option<()> {
-        match u8::try_from(length) {
-            Ok(short) if short < LONG => self.0.push(short),
-            _ => {
-                self.0.push(LONG);
-                self.0.extend_from_slice(&u32::try_from(length).ok()?.to_le_bytes());
-            }
-        }
-        Some(())
-    }
-
-    fn list(&mut self, texts: &mut dyn Iterator<Item = &str>) -> Option<()> {
-        let texts: Vec<&str> = texts.collect();
-        self.length(texts.len())?;
-        texts.into_iter().try_for_each(|text| self.text(Some(text)))
-    }
-}
-
-struct Reader<'a> {
-    bytes: &'a [u8],
-    at: usize,
-}
-
-impl<'a> Reader<'a> {
-    fn take(&mut self, length: usize) -> Option<&'a [u8]> {
-        let end = self.at.checked_add(length)?;
-        let taken = self.bytes.get(self.at..end)?;
-        self.at = end;
-        Some(taken)
-    }
-
-    fn byte(&mut self) -> Option<u8> {
-        self.take(1)?.first().copied()
-    }
-
-    fn short(&mut self) -> Option<u32> {
-        self.take(4)?.try_into().ok().map(u32::from_le_bytes)
-    }
-
-    fn number(&mut self) -> Option<u64> {
-        self.take(8)?.try_into().ok().map(u64::from_le_bytes)
-    }
-
-    fn signature(&mut self) -> Option<Signature> {
-        self.take(Signature::LEN)?.try_into().ok().map(Signature)
-    }
-
-    fn signatures(&mut self) -> Option<Signatures> {
-        let directory = self.signature()?;
-        let mut files = [None; 3];
-        for file in &mut files {
-            *file = self.optional_signature()?;
-        }
-        Some(Signatures { directory, files })
-    }
-
-    /// A signature, or that there is none.
-    fn optional_signature(&mut self) -> Option<Option<Signature>> {
-        let is_there = self.byte()? != 0;
-        if is_there { self.signature().map(Some) } else { Some(None) }
-    }
-
-    fn tree(&mut self) -> Option<ObjectId> {
-        let length = self.byte()?;
-        ObjectId::from_bytes(self.take(length.into())?)
-    }
-
-    /// A text, or that there is none.
-    fn text(&mut self) -> Option<Option<&'a str>> {
-        match self.length()? {
-            None => Some(None),
-            Some(length) => std::str::from_utf8(self.take(length)?).ok().map(Some),
-        }
-    }
-
-    /// A length, or that there is none.
-    fn length(&mut self) -> Option<Option<usize>> {
-        Some(match self.byte()? {
-            NONE => None,
-            LONG => Some(usize::try_from(self.short()?).ok()?),
-            short => Some(short.into()),
-        })
-    }
-
-    fn list(&mut self) -> Option<Vec<&'a str>> {
-        let mut texts = Vec::new();
-        for _ in 0..self.length()?? {
-            texts.push(self.text()??);
-        }
-        Some(texts)
-    }
-
-    /// A list that is needed; passes over one that is not, where something behind it is.
-    fn list_if(&mut self, is_needed: bool, goes_on: bool) -> Option<Vec<&'a str>> {
-        if is_needed {
-            return self.list();
-        }
-        if goes_on {
-            for _ in 0..self.length()?? {
-                self.text()??;
-            }
-        }
-        Some(Vec::new())
-    }
-
-    fn told(&mut self, entry: &Entry<'_>, extent: Extent) -> Option<Told<'a>> {
-        let (id, state) = (entry.id, entry.state);
-        let priority = *Priority::ALL.get(usize::from(self.byte()?))?;
-        let (has_fence, fence) = (self.byte()? != 0, self.number()?);
-        let (title, kind, created_at, updated_at) =
-            (self.text()??, self.text()??, self.text()??, self.text()??);
-        let (conflict, parent, assignee, fence_log) =
-            (self.text()?, self.text()?, self.text()?, self.text()?);
-        let gates = self.list()?;
-        let (labels, deps) = (self.list_if(extent.labels, extent.deps)?, self.list_if(extent.deps, false)?);
-        let fence = has_fence.then_some(fence);
-        let (unsure, standing) = (false, Standing::Open);
-        let glance = Glance {
-            id,
-            title,
-            kind,
-            state,
-            priority,
-            conflict,
-            parent,
-            assignee,
-            gates,
-            created_at,
-            updated_at,
-            fence,
-            fence_log,
-            labels,
-            deps,
-            unsure,
-            standing,
-        };
-        Some(Told(glance))
     }
 }
 

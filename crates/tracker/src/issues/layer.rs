@@ -13,11 +13,12 @@ use holdfast_sys::{Folder, Identity, Kind};
 use super::LONGEST;
 use super::cache::{self, Cache, Entry, Extent, Names, Origin, Signature, Signatures};
 use super::raw::{FILES, Raw};
-use super::seek::seek;
 use super::trees;
+use crate::committed::Committed;
 use crate::durable;
 use crate::ids::IssueId;
-use crate::session::{Committed, Session};
+use crate::seek::seek;
+use crate::session::Session;
 use crate::workspace::{self, DATA};
 
 /// Where a copy is. Among equals the first counts.
@@ -46,6 +47,8 @@ pub(super) struct Worktree<'a> {
     /// Those of the ids that were not listed as directories: nobody said what they are, or it is something else.
     doubtful: Vec<IssueId>,
     listed: bool,
+    /// Whether the ids are those of the cache, and so need not be looked for twice.
+    recalled: bool,
     identity: Identity,
     /// How the directory looked when it was opened, where the machine tells.
     looks: Option<Signature>,
@@ -69,7 +72,8 @@ impl<'a> Worktree<'a> {
             let (folder, stat) = (files.folder(&home)?, files.stat(&home)?);
             let (identity, looks) = (stat.identity, Signature::of(&stat, Kind::Directory));
             let (ids, doubtful) = (Vec::new(), Vec::new());
-            Ok(Self { home, folder, ids, doubtful, listed: false, identity, looks, cache: None })
+            let (listed, recalled, cache) = (false, false, None);
+            Ok(Self { home, folder, ids, doubtful, listed, recalled, identity, looks, cache })
         };
         open().map(Some).unwrap_or_else(|error| absent(&error, problems))
     }
@@ -109,35 +113,40 @@ impl<'a> Worktree<'a> {
 
     /// Whether what is remembered of an issue that was listed is still so. Every file that it was read from is looked at;
     /// its directory only where that says more: that a file which was not there has not come, or that it is a directory
-    /// at all, where the list does not say so. `path` is room for names.
-    pub(super) fn is_fresh(&self, entry: &Entry<'_>, extent: Extent, path: &mut String) -> bool {
-        let known = &entry.signatures;
-        let is = |path: &str, kind, known| {
-            let stat = self.folder.stat(path).ok().flatten();
-            stat.and_then(|stat| Signature::of(&stat, kind)) == Some(known)
+    /// at all, where the list does not say so. `path` is the issue's id, and room for names behind it; `folder` is this
+    /// directory if it was opened once more.
+    pub(super) fn is_fresh(
+        &self,
+        entry: &Entry<'_>,
+        extent: Extent,
+        (path, folder): (&mut String, Option<&dyn Folder>),
+    ) -> bool {
+        let folder = folder.unwrap_or(&*self.folder);
+        let looks = &entry.looks;
+        let is = |path: &str, kind, known: Option<Signature>| {
+            let stat = folder.stat(path).ok().flatten();
+            known.is_some() && stat.and_then(|stat| Signature::of(&stat, kind)) == known
         };
-        path.clear();
-        entry.id().push_to(path);
-        let above = path.len();
-        let needed = extent.files();
-        let some_are_missing = known.files.iter().zip(needed).any(|(file, needed)| needed && file.is_none());
+        path.truncate(IssueId::LENGTH);
+        let needed =
+            || (0..).zip(FILES).zip(extent.files()).filter_map(|(file, needed)| needed.then_some(file));
+        let some_are_missing = needed().any(|(file, _)| !looks.has(file));
         let is_doubtful = !self.doubtful.is_empty() && self.doubtful.binary_search(&entry.id()).is_ok();
-        if (some_are_missing || is_doubtful) && !is(path, Kind::Directory, known.directory) {
+        if (some_are_missing || is_doubtful) && !is(path, Kind::Directory, looks.directory()) {
             return false;
         }
-        FILES.iter().zip(known.files).zip(needed).all(|((name, file), needed)| {
-            let Some(file) = file.filter(|_| needed) else { return true };
-            path.truncate(above);
+        needed().filter(|(file, _)| looks.has(*file)).all(|(file, name)| {
+            path.truncate(IssueId::LENGTH);
             path.push('/');
             path.push_str(name);
-            is(path, Kind::File, file)
+            is(path, Kind::File, looks.file(file))
         })
     }
 
     /// Whether what is there is known without listing it: the directory looks as it did when it had these names.
     pub(super) fn recall(&mut self) -> bool {
         let names = self.cache.as_ref().zip(self.looks).and_then(|(cache, looks)| cache.names(looks));
-        self.listed = names.is_some();
+        (self.listed, self.recalled) = (names.is_some(), names.is_some());
         self.ids = names.unwrap_or_default();
         self.listed
     }
@@ -198,10 +207,21 @@ impl<'a> Worktree<'a> {
         &self.ids
     }
 
-    /// Whether it has something of that name: a list that was made knows.
-    pub(super) fn has(&self, id: IssueId, from: &mut usize) -> bool {
+    /// The directory, opened once more for a thread that looks at many issues.
+    pub(super) fn again(&self) -> Option<Box<dyn Folder>> {
+        self.folder.again()
+    }
+
+    /// Whether it has something of that name, which a list that was made knows, and what is remembered of it. Whoever asks in
+    /// the order of ids begins where the last one was found, in the list and in what is remembered.
+    pub(super) fn find(&self, id: IssueId, [listed, from]: &mut [usize; 2]) -> (bool, Option<Entry<'_>>) {
+        if let Some(cache) = self.cache.as_ref().filter(|_| self.recalled) {
+            let found = cache.place(id, from);
+            return (found.is_some(), found.and_then(|found| cache.entry(id, found)));
+        }
         let at = |number: usize| self.ids.get(number).map(|id| id.bits());
-        seek(self.ids.len(), from, id, at).is_some()
+        let is_there = seek(self.ids.len(), listed, id, at).is_some();
+        (is_there, self.remembered(id, from).filter(|_| is_there))
     }
 
     /// Whether it can have an issue: a list that was made knows, and saves asking for every single one.
@@ -313,8 +333,7 @@ impl<'a> Commit<'a> {
         })?;
         // Git sorts trees; whoever pushed this one need not have used git.
         issues.sort_unstable();
-        trees::remember(session, &home.id, &issues);
-        Ok(Some(issues.into()))
+        Ok(trees::remember(session, &home.id, &issues))
     }
 
     fn objects(&self) -> holdfast_git::Result<&Objects<'a>> {
@@ -328,20 +347,17 @@ impl<'a> Commit<'a> {
     }
 
     pub(super) fn ids(&self) -> impl Iterator<Item = IssueId> {
-        self.issues.iter().map(|(id, _)| *id)
+        self.issues.ids()
     }
 
     /// The name of an issue's directory.
     pub(super) fn tree(&self, id: IssueId) -> Option<ObjectId> {
-        let at = self.issues.binary_search_by(|(known, _)| known.cmp(&id)).ok()?;
-        self.issues.get(at).map(|(_, tree)| *tree)
+        self.next_tree(id, &mut 0)
     }
 
     /// The same for somebody who asks in the order of ids.
-    pub(super) fn next_tree(&self, id: IssueId, from: &mut usize) -> Option<&ObjectId> {
-        let at = |number: usize| self.issues.get(number).map(|(id, _)| id.bits());
-        let found = seek(self.issues.len(), from, id, at)?;
-        self.issues.get(found).map(|(_, tree)| tree)
+    pub(super) fn next_tree(&self, id: IssueId, from: &mut usize) -> Option<ObjectId> {
+        self.issues.tree(id, from)
     }
 
     pub(super) fn read(&self, id: IssueId, tree: &ObjectId, into: &mut Raw) {

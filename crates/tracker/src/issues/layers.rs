@@ -14,6 +14,7 @@ use super::recorder::CACHES;
 use super::standing::{Landing, Tips};
 use crate::error::Result;
 use crate::ids::IssueId;
+use crate::seek::seek;
 use crate::session::Session;
 use crate::target::Target;
 
@@ -175,15 +176,22 @@ impl<'a> Layers<'a> {
 
     /// The ids of all issues, each once, in their order. The directories must have been listed.
     pub(super) fn ids(&self) -> Vec<IssueId> {
-        let mut ids = Vec::new();
-        for worktree in [&self.main, &self.local, &self.shared].into_iter().flatten() {
-            ids.extend_from_slice(worktree.ids());
+        let directories = [&self.local, &self.main, &self.shared].into_iter().flatten().map(Worktree::ids);
+        let most = directories.clone().max_by_key(|ids| ids.len()).unwrap_or_default();
+        // Most often all have the same ones.
+        let mut others = Vec::new();
+        for ids in directories {
+            others.extend(absent_from(most, ids.iter().copied()));
         }
-        ids.extend(self.head().into_iter().flat_map(Commit::ids));
-        ids.extend(self.tips.iter().filter_map(|tip| tip.commit.as_ref()).flat_map(Commit::ids));
-        // Each layer is sorted already, which is what a stable sort makes use of.
-        ids.sort();
-        ids.dedup();
+        for commit in self.head().into_iter().chain(self.tips.iter().filter_map(|tip| tip.commit.as_ref())) {
+            others.extend(absent_from(most, commit.ids()));
+        }
+        let mut ids = most.to_vec();
+        if !others.is_empty() {
+            ids.extend(others);
+            ids.sort();
+            ids.dedup();
+        }
         ids.retain(|id| !self.is_gone(*id));
         if !self.deleted.is_empty() {
             let own = self.local.as_ref().map(Worktree::ids).unwrap_or_default();
@@ -346,6 +354,14 @@ impl<'a> Layers<'a> {
         };
         worktree.map_or_else(commit, |worktree| worktree.name(id, file))
     }
+}
+
+/// Those of some ids in their order that are not among others in theirs.
+fn absent_from(known: &[IssueId], ids: impl Iterator<Item = IssueId>) -> impl Iterator<Item = IssueId> {
+    let mut from = 0;
+    ids.filter(move |id| {
+        seek(known.len(), &mut from, *id, |number| known.get(number).map(|id| id.bits())).is_none()
+    })
 }
 
 /// Where it is remembered what a layer has. Of a linked worktree that is where git keeps what is its own: it goes

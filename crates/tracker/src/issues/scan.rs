@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use super::cache::{self, Maker};
 use super::glance::Glance;
 use super::layers::{Buffers, DIRECTORIES, Layers, cache_of};
-use super::quick::{Cursors, Freshness};
+use super::quick::Freshness;
 use super::recorder::Recorder;
 use super::seen::{Judge, Seen, Sets};
 use crate::ids::IssueId;
@@ -98,16 +98,20 @@ impl Scanner<'_, '_> {
         ids: &[IssueId],
         look: &(dyn Fn(&Glance<'_>) -> Option<T> + Sync),
     ) -> (Vec<T>, Vec<String>) {
-        let (mut kept, quick) = self.blocks(ids, Cursors::default, |cursors, block| {
-            let mut part = Part::default();
-            for (number, (id, room)) in (block.first..).zip(block.issues.iter().zip(block.kept)) {
-                match self.layers.quick(*id, self.sets, cursors) {
-                    Ok(glance) => *room = look(&glance),
-                    Err(freshness) => part.closer.push(Closer { id: *id, freshness, number }),
+        let (mut kept, quick) = self.blocks(
+            ids,
+            || self.layers.cursors(ids.len()),
+            |cursors, block| {
+                let mut part = Part::default();
+                for (number, (id, room)) in (block.first..).zip(block.issues.iter().zip(block.kept)) {
+                    match self.layers.quick(*id, self.sets, cursors) {
+                        Ok(told) => *room = look(told.glance()),
+                        Err(freshness) => part.closer.push(Closer { id: *id, freshness, number }),
+                    }
                 }
-            }
-            part
-        });
+                part
+            },
+        );
         if quick.closer.is_empty() {
             return (found(kept), quick.problems);
         }

@@ -37,12 +37,49 @@ pub struct Node<K = ()> {
     pub kept: Option<K>,
 }
 
-/// The texts of an issue.
+/// The texts of an issue, one behind the other: of thousands of issues, that is thousands of pieces of memory less.
 struct Said {
-    title: Box<str>,
-    labels: Box<str>,
-    updated_at: Box<str>,
-    assignee: Option<Box<str>>,
+    all: Box<str>,
+    /// Where its title ends, then its labels, and when it was last changed; behind that is who is meant to do it.
+    ends: [usize; 3],
+    is_assigned: bool,
+}
+
+impl Said {
+    fn new(issue: &Glance<'_>) -> Self {
+        let texts = [issue.title, issue.updated_at, issue.assignee.unwrap_or_default()];
+        let length = |texts: &[&str]| texts.iter().map(|text| text.len()).sum::<usize>();
+        let blanks = issue.labels.len().saturating_sub(1);
+        // As much as it takes: giving back what is too much costs as much as asking for it.
+        let mut all = String::with_capacity(length(&texts) + length(&issue.labels) + blanks);
+        all.push_str(issue.title);
+        let title = all.len();
+        for (number, label) in issue.labels.iter().enumerate() {
+            all.push_str(if number > 0 { " " } else { "" });
+            all.push_str(label);
+        }
+        let labels = all.len();
+        all.push_str(issue.updated_at);
+        let ends = [title, labels, all.len()];
+        all.push_str(issue.assignee.unwrap_or_default());
+        Self { all: all.into(), ends, is_assigned: issue.assignee.is_some() }
+    }
+
+    fn title(&self) -> &str {
+        self.all.get(..self.ends[0]).unwrap_or_default()
+    }
+
+    fn labels(&self) -> &str {
+        self.all.get(self.ends[0]..self.ends[1]).unwrap_or_default()
+    }
+
+    fn updated_at(&self) -> &str {
+        self.all.get(self.ends[1]..self.ends[2]).unwrap_or_default()
+    }
+
+    fn assignee(&self) -> Option<&str> {
+        self.all.get(self.ends[2]..).filter(|_| self.is_assigned)
+    }
 }
 
 /// Something that an issue waits for.
@@ -258,42 +295,37 @@ impl<K> Node<K> {
     /// What it is about.
     #[must_use]
     pub fn title(&self) -> &str {
-        self.texts.as_ref().map(|texts| &*texts.title).unwrap_or_default()
+        self.texts.as_ref().map(|texts| texts.title()).unwrap_or_default()
     }
 
     /// Its labels.
     #[must_use]
     pub fn labels(&self) -> &str {
-        self.texts.as_ref().map(|texts| &*texts.labels).unwrap_or_default()
+        self.texts.as_ref().map(|texts| texts.labels()).unwrap_or_default()
     }
 
     /// When it was last changed.
     #[must_use]
     pub fn updated_at(&self) -> &str {
-        self.texts.as_ref().map(|texts| &*texts.updated_at).unwrap_or_default()
+        self.texts.as_ref().map(|texts| texts.updated_at()).unwrap_or_default()
     }
 
     /// Who is meant to do it.
     #[must_use]
     pub fn assignee(&self) -> Option<&str> {
-        self.texts.as_ref()?.assignee.as_deref()
+        self.texts.as_ref()?.assignee()
     }
 
     fn new(issue: &Glance<'_>, claimed: &Claimed, filter: &Filter, texts: Texts) -> Self {
         let gated = issue.state == State::Gated;
         let is_past = issue.state.is_over() && issue.standing == Standing::Landed;
         let is_shown = texts == Texts::All || !is_past || claimed.lease(issue.id).is_some();
-        let texts = (is_shown || !issue.labels.is_empty()).then(|| Said {
-            title: issue.title.into(),
-            labels: issue.labels.join(" ").into(),
-            updated_at: issue.updated_at.into(),
-            assignee: issue.assignee.map(Into::into),
-        });
+        let texts = (is_shown || !issue.labels.is_empty()).then(|| Box::new(Said::new(issue)));
         Self {
             id: issue.id,
             state: issue.state,
             priority: issue.priority,
-            texts: texts.map(Box::new),
+            texts,
             deps: issue.deps.iter().filter_map(|dep| IssueId::parse(dep)).collect(),
             gates: issue.gates.iter().filter(|_| gated).map(ToString::to_string).collect(),
             workable: is_workable(issue, claimed),

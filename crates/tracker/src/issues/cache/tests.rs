@@ -53,10 +53,13 @@ fn it_tells_what_was_written_down() {
     let cache = Cache::read(file(), HOME).unwrap();
     let id = IssueId::parse(ID).unwrap();
     let found = cache.find(id, &mut 0).unwrap();
-    assert_eq!(found.signatures, looks(3));
+    let files = [0, 1, 2].map(|file| found.looks.file(file));
+    assert_eq!((found.looks.directory(), files), (Some(looks(3).directory), looks(3).files));
     assert_eq!(Some(found.tree), raw().tree());
     for (labels, deps) in [(true, true), (false, true), (true, false), (false, false)] {
-        let issue = found.told(Extent { labels, deps }).unwrap().standing(Standing::Landed);
+        let mut told = found.told(Extent { labels, deps }).unwrap();
+        told.stand(Standing::Landed);
+        let issue = told.glance().clone();
         assert_eq!((issue.title, issue.parent, issue.fence), ("a \"b\" é", Some("p"), Some(7)));
         let told = if deps { vec![ID] } else { vec![] };
         assert_eq!((issue.gates, issue.labels, issue.deps), (vec!["g", "h"], vec![], told));

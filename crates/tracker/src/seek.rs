@@ -4,7 +4,7 @@ use crate::ids::IssueId;
 
 /// Where an id is in a sorted list of so many; `at` says which id has a number. Nothing is said of a list that is not
 /// sorted but that it does not go on for ever.
-pub(super) fn seek(
+pub(crate) fn seek(
     count: usize,
     from: &mut usize,
     wanted: IssueId,
@@ -13,6 +13,13 @@ pub(super) fn seek(
     let wanted = wanted.bits();
     let is_before = |number: usize| at(number).is_some_and(|id| id < wanted);
     let begin = *from;
+    // Most often it is the next one.
+    for next in [begin, begin.saturating_add(1)] {
+        if next < count && at(next) == Some(wanted) {
+            *from = next;
+            return Some(next);
+        }
+    }
     let goes_on = begin < count && at(begin).is_some_and(|id| id <= wanted);
     let (mut low, mut step) = (if goes_on { begin } else { 0 }, 1);
     let mut high = low;
