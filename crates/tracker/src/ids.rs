@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 use std::fmt;
+use std::sync::{Arc, OnceLock};
 
 use holdfast_kernel::{LeaseId, Resource};
 
@@ -89,38 +90,49 @@ impl IssueId {
 /// What issues are called where people read and type: the first characters of the random part of their ids, four or as
 /// many as it takes to tell each from all others.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Handles {
-    /// The random parts of all ids, sorted.
-    known: Vec<u128>,
+pub struct Handles(Arc<Known>);
+
+#[derive(PartialEq, Eq, Debug, Default)]
+struct Known {
+    /// The random parts of all ids, and the same sorted once somebody asks.
+    given: Vec<u128>,
+    sorted: OnceLock<Vec<u128>>,
 }
 
 impl Handles {
     /// The handles of these issues.
     #[must_use]
     pub fn new(ids: &[IssueId]) -> Self {
-        let mut known: Vec<u128> = ids.iter().map(|id| id.random()).collect();
-        known.sort_unstable();
-        Self { known }
+        let given = ids.iter().map(|id| id.random()).collect();
+        Self(Arc::new(Known { given, sorted: OnceLock::new() }))
+    }
+
+    fn known(&self) -> &[u128] {
+        self.0.sorted.get_or_init(|| {
+            let mut known = self.0.given.clone();
+            known.sort_unstable();
+            known
+        })
     }
 
     /// Whether this is one of them.
     #[must_use]
     pub fn has(&self, id: IssueId) -> bool {
-        self.known.binary_search(&id.random()).is_ok()
+        self.known().binary_search(&id.random()).is_ok()
     }
 
     /// What an issue is called. One whose random part is another's too has only its id.
     #[must_use]
     pub fn of(&self, id: IssueId) -> String {
-        let own = id.random();
-        let begin = self.known.partition_point(|other| *other < own);
-        let end = self.known.partition_point(|other| *other <= own);
+        let (own, known) = (id.random(), self.known());
+        let begin = known.partition_point(|other| *other < own);
+        let end = begin + known.iter().skip(begin).take_while(|other| **other == own).count();
         if end - begin > 1 {
             return id.to_string();
         }
-        let before = begin.checked_sub(1).and_then(|at| self.known.get(at));
+        let before = begin.checked_sub(1).and_then(|at| known.get(at));
         let shared = |other: &u128| ((own ^ other).leading_zeros() - (u128::BITS - RANDOM.1)) / 5;
-        let most = before.into_iter().chain(self.known.get(end)).map(shared).max().unwrap_or(0);
+        let most = before.into_iter().chain(known.get(end)).map(shared).max().unwrap_or(0);
         id.tail(usize::try_from(most).unwrap_or(0).saturating_add(1).clamp(FEWEST, RANDOM.0))
     }
 }
