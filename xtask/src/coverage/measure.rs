@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use super::counts::Counts;
-use crate::child::{Child, Ended};
+use crate::child::Child;
 use crate::report::Outcome;
 use crate::suite::memory::Memory;
 use crate::suite::tally;
@@ -46,8 +46,7 @@ pub(super) fn measure(root: &Path) -> Result<(Counts, Outcome), String> {
     let words = [&words[..], &["--quiet", "--message-format=json"]].concat();
     let built = built(counting(root, &folder, &aim, &words).quiet())?;
     package::write(&folder.join(PROGRAMS), built.join("\n").as_bytes())?;
-    let words = ["nextest", "run", "--workspace", "--all-features", "--no-fail-fast", "--status-level=slow"];
-    let tests = tally::outcome(&tested(root, counting(root, &folder, &aim, &words)));
+    let tests = tested(root, &|words| counting(root, &folder, &aim, words));
     tools.read(root, &folder).map(|counts| (counts, tests))
 }
 
@@ -134,15 +133,21 @@ fn built(cargo: Child) -> Result<Vec<String>, String> {
     Ok(built)
 }
 
-/// Runs the tests. What is durable does not matter here, so all files are in memory if there is room for them. With the same
-/// seed each time, as what only chance reaches would come and go.
-fn tested(root: &Path, tests: Child) -> Ended {
+/// Runs the tests. What is durable does not matter here, so all files are in memory if there is room for them, but those of
+/// tests that are about a disk. With the same seed each time, as what only chance reaches would come and go.
+fn tested(root: &Path, cargo: &dyn Fn(&[&str]) -> Child) -> Outcome {
     let memory = Memory::new(root);
-    let tests = tests.env("HOLDFAST_FIRST_SEED", "1");
-    match &memory {
-        Some(memory) => tests.env("TMPDIR", &memory.path().to_string_lossy()).run(),
-        None => tests.run(),
-    }
+    let run = |filter: &str, memory: Option<&Memory>| {
+        let words =
+            ["nextest", "run", "--workspace", "--all-features", "--no-fail-fast", "--status-level=slow"];
+        let tests = cargo(&[&words[..], &["--filterset", filter]].concat()).env("HOLDFAST_FIRST_SEED", "1");
+        match memory {
+            Some(memory) => tests.env("TMPDIR", &memory.path().to_string_lossy()).run(),
+            None => tests.run(),
+        }
+    };
+    let others = run("not package(holdfast-sys)", memory.as_ref());
+    tally::sum(&[others, run("package(holdfast-sys)", None)])
 }
 
 /// The programs among what cargo says, line by line, of what it has built.
