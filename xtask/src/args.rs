@@ -24,6 +24,8 @@ cargo xtask sim ...            the simulator, with its own words; `cargo sim` fo
 cargo xtask mutants [kernel|store|writes] [--one-in N]
                                small changes of the kernel, the store or the tracker's writes, of which a test has to
                                notice each; needs cargo-mutants; with --one-in every N-th is tried
+cargo xtask coverage [--again] run all tests with programs that count, and say which errors none of them has made happen;
+                               needs LLVM's tools; --again reads what was counted last
 cargo xtask soak --hours N | --minutes N
                                agents, kills and faults on all engines, each at least once, with other seeds each
                                time; how it went is kept in spec/track-record.md
@@ -84,6 +86,11 @@ pub enum Args {
     },
     /// Small changes that tests have to notice.
     Mutants(Mutants),
+    /// Errors that tests reach.
+    Coverage {
+        /// Whether what was counted last will do.
+        again: bool,
+    },
     /// Trials for a long time.
     Soak {
         /// For how long.
@@ -170,6 +177,8 @@ impl Args {
             ["pages", name] if !name.starts_with('-') => Ok(Self::Pages { name: Some((*name).into()) }),
             ["sim", rest @ ..] => Ok(Self::Sim { words: rest.iter().map(|word| (*word).into()).collect() }),
             ["mutants", rest @ ..] => Mutants::parse(rest).map(Self::Mutants),
+            ["coverage"] => Ok(Self::Coverage { again: false }),
+            ["coverage", "--again"] => Ok(Self::Coverage { again: true }),
             ["soak", unit @ ("--hours" | "--minutes"), count] => {
                 minutes(unit, count).map(|minutes| Self::Soak { minutes })
             }
@@ -325,6 +334,8 @@ mod tests {
         let asked = |area: &str, one_in| Ok(Args::Mutants(Mutants { area: area.into(), one_in }));
         assert_eq!(parse("mutants"), asked("kernel", 1));
         assert_eq!(parse("mutants store --one-in 9"), asked("store", 9));
+        assert_eq!(parse("coverage"), Ok(Args::Coverage { again: false }));
+        assert_eq!(parse("coverage --again"), Ok(Args::Coverage { again: true }));
         assert_eq!(parse("soak --hours 8"), Ok(Args::Soak { minutes: 480 }));
         assert_eq!(parse("soak --minutes 3"), Ok(Args::Soak { minutes: 3 }));
         let hunt = Hunt { target: Some("decide".into()), seconds: 9, input: None };
@@ -351,6 +362,7 @@ mod tests {
             "mutants -x",
             "mutants store --one-in 0",
             "mutants store writes",
+            "coverage store",
             "soak",
             "soak --hours",
             "soak --hours 0",

@@ -1,9 +1,11 @@
 //! Stands in for the compiler while cargo builds what is to be tested: clippy compiles it, and rustdoc follows the links of
 //! every library. Both see what cargo has just built, so that nothing is checked or compiled once more for either.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::sync::OnceLock;
+
+use crate::child::Child;
 
 /// The program that cargo is to start in the place of the compiler: this one, by a name of its own. While the tests are
 /// built, cargo takes the usual one away and puts another there.
@@ -31,9 +33,31 @@ pub fn is_meant(words: &[String]) -> bool {
     words.first().is_some_and(|word| Path::new(word).file_stem().is_some_and(|name| name == "rustc"))
 }
 
+/// The variable that has programs count what runs in them; it says what is linked into each.
+pub(crate) const COUNTING: &str = "HOLDFAST_COUNTING";
+
+/// What has a program count what runs in it, with its counters in a file that it maps.
+pub(crate) fn counting(object: &str) -> Vec<String> {
+    let flags = ["instrument-coverage", "llvm-args=-runtime-counter-relocation"].map(String::from);
+    flags.into_iter().chain([format!("link-arg={object}")]).flat_map(|flag| ["-C".into(), flag]).collect()
+}
+
+/// Where the tools are that belong to the compiler, if they were installed with it.
+pub(crate) fn tools(root: &Path) -> Option<PathBuf> {
+    let rustc = std::env::var("RUSTC").unwrap_or_else(|_| "rustc".into());
+    let said = |words: &[&str]| Child::new(root, &rustc, words).quiet().run().out;
+    let version = said(&["-vV"]);
+    let host = version.lines().find_map(|line| line.strip_prefix("host: "))?;
+    Some(Path::new(said(&["--print", "sysroot"]).trim()).join("lib/rustlib").join(host).join("bin"))
+}
+
 /// Does what the compiler would have done.
 #[must_use]
 pub fn stand_in(words: &[String]) -> ExitCode {
+    if let (Ok(object), Some((compiler, words))) = (std::env::var(COUNTING), words.split_first()) {
+        let done = run(Command::new(compiler).args(words).args(counting(&object)));
+        return done.err().unwrap_or(ExitCode::SUCCESS);
+    }
     let done = run(Command::new("clippy-driver").args(words).args(hurried(words))).and_then(|()| {
         match documented(words) {
             Some(words) => run(Command::new("rustdoc").args(words)),

@@ -6,6 +6,7 @@
 pub mod args;
 pub mod bench;
 pub mod compiler;
+pub mod coverage;
 pub mod fixtures;
 pub mod fuzz;
 pub mod mutants;
@@ -21,5 +22,6 @@ pub mod tidy;
 
 mod browser;
 mod child;
+mod explained;
 mod report;
 mod tools;

@@ -5,8 +5,8 @@ use std::process::ExitCode;
 
 use xtask::args::{Args, USAGE};
 use xtask::{
-    bench, compiler, fixtures, fuzz, mutants, package, picture, programs, release, repository, site, soak,
-    suite, tidy,
+    bench, compiler, coverage, fixtures, fuzz, mutants, package, picture, programs, release, repository,
+    site, soak, suite, tidy,
 };
 
 fn main() -> ExitCode {
@@ -41,6 +41,7 @@ fn main() -> ExitCode {
         Args::Pages { name } => suite::pages(&root, name.as_deref()),
         Args::Sim { words } => programs::simulate(&root, &words),
         Args::Mutants(asked) => mutants::run(&root, &asked),
+        Args::Coverage { again } => coverage::run(&root, again),
         Args::Soak { minutes } => soak::run(&root, minutes),
         Args::Fuzz(hunt) => fuzz::hunt(&root, &hunt),
     };

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use crate::args::Mutants;
 use crate::child::Child;
-use crate::{package, programs};
+use crate::{explained, package, programs};
 
 const PAGE: &str = "spec/mutants.md";
 
@@ -173,18 +173,13 @@ fn judged(area: &Area, score: &Score, page: &str, all_were_tried: bool) -> Resul
     if score.noticed * 100 < area.least * all {
         return Err(format!("{said}; at least {} % have to be:\n{}", area.least, score.missed.join("\n")));
     }
-    let rows = page.lines().filter_map(|line| Some(line.strip_prefix("| `")?.split_once('`')?.0));
-    let mut explained: Vec<String> =
-        rows.filter(|row| row.starts_with(area.folder)).map(|row| row.replace("\\|", "|")).collect();
-    let mut wrong = Vec::new();
-    for missed in score.missed.iter().map(|line| name(line)) {
-        match explained.iter().position(|row| *row == missed) {
-            Some(at) => drop(explained.remove(at)),
-            None => wrong.push(format!("not explained: {missed}")),
-        }
-    }
+    let mut rows = explained::rows(page);
+    rows.retain(|row| row.starts_with(area.folder));
+    let missed = score.missed.iter().map(|line| name(line)).collect();
+    let (missing, extra) = explained::compare(missed, rows);
+    let mut wrong: Vec<String> = missing.iter().map(|name| format!("not explained: {name}")).collect();
     if all_were_tried {
-        wrong.extend(explained.iter().map(|row| format!("explained, but noticed or not there: {row}")));
+        wrong.extend(extra.iter().map(|row| format!("explained, but noticed or not there: {row}")));
     }
     if wrong.is_empty() {
         Ok(said)

@@ -1,7 +1,7 @@
 //! The test command: every step with its name, its time and its result. One failure stops nothing, so that one run
 //! tells everything there is to tell.
 
-mod memory;
+pub(crate) mod memory;
 mod readme;
 mod steps;
 pub(crate) mod tally;

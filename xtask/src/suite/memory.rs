@@ -13,11 +13,11 @@ const NAME: &str = "holdfast-tests-";
 const ROOM: u64 = 4 << 20;
 
 /// A folder in memory.
-pub(super) struct Memory(PathBuf);
+pub(crate) struct Memory(PathBuf);
 
 impl Memory {
     /// Makes one, if there is room for it. What dead runs left behind is taken away.
-    pub(super) fn new(root: &Path) -> Option<Self> {
+    pub(crate) fn new(root: &Path) -> Option<Self> {
         Self::below(root, Path::new(HERE))
     }
 
@@ -33,7 +33,7 @@ impl Memory {
     }
 
     /// Where it is.
-    pub(super) fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         &self.0
     }
 }

@@ -25,7 +25,7 @@ fn counts(ended: &Ended) -> (usize, usize, Option<String>) {
 }
 
 /// What several runs say together.
-pub(super) fn sum(ended: &[Ended]) -> Outcome {
+pub(crate) fn sum(ended: &[Ended]) -> Outcome {
     let (mut passed, mut failed, mut notes) = (0, 0, Vec::new());
     for one in ended {
         let (more_passed, more_failed, note) = counts(one);

@@ -3,7 +3,7 @@
 
 mod graph;
 mod names;
-mod scan;
+pub(crate) mod scan;
 
 use std::fmt::Write;
 use std::path::Path;

@@ -73,7 +73,7 @@ impl Tree {
 
     /// A tree of these files.
     #[cfg(test)]
-    pub(super) fn of(files: &[(&str, &str)]) -> Self {
+    pub(crate) fn of(files: &[(&str, &str)]) -> Self {
         let files = files.iter().map(|(path, text)| ((*path).into(), (*text).into())).collect();
         Self { files, ..Self::default() }
     }

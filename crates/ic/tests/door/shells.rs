@@ -1,6 +1,6 @@
 //! Which shell a lock belongs to: the process that called, and whoever it starts may release it.
 
-use crate::site::{Said, Site};
+use crate::site::{IC, Said, Site};
 
 fn script(site: &Site, shell: &str, script: &str) -> Said {
     let prelude = "ic() { \"$INTERCORE_BIN\" \"$@\"; }; export INTERCORE_BIN;";
@@ -85,4 +85,25 @@ fn subshells_side_by_side_are_owners_of_their_own() {
     let job = "(ic lock acquire a x --timeout 1m && echo in >> log && sleep 0.2 && echo out >> log; ic lock release a x)";
     let said = script(&site, "sh", &format!("{job} & {job} & wait; cat log"));
     assert_eq!((said.out.as_str(), said.err.as_str()), ("in\nout\nin\nout\n", ""));
+}
+
+/// The first process of a pid namespace was started by one that has no number there.
+#[test]
+fn whoever_calls_from_outside_the_pid_namespace_has_to_be_named() {
+    let site = Site::new();
+    let apart = ["--user", "--map-root-user", "--pid", "--fork", "--mount-proc"];
+    if !site.program("unshare").args(apart).arg("true").status().is_ok_and(|status| status.success()) {
+        println!("skipped: this machine gives nobody a pid namespace");
+        return;
+    }
+    let acquire = |words: &[&str]| {
+        let words = [&["--json", "lock", "acquire", "a", "x"], words].concat();
+        Said::from(site.program("unshare").args(apart).arg(IC).args(words).output().unwrap())
+    };
+    let said = acquire(&[]);
+    assert_eq!(said.code, 3, "{said:?}");
+    assert!(said.out.contains("\"NO_CALLER\"") && said.out.contains("say it with --owner NAME"), "{said:?}");
+    assert_eq!(site.list(), Vec::<String>::new());
+    assert_eq!(acquire(&["--owner", "me"]).code, 0);
+    assert_eq!(site.list(), ["a/x"]);
 }

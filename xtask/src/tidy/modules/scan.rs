@@ -46,7 +46,12 @@ pub(super) fn library(tree: &Tree, library: &str) -> Result<Graph, Finding> {
 
 /// The tokens of a file without its tests. Modules in other files that are only for tests are added to
 /// `tests`, by the folder that their own modules are in.
-fn code(path: &str, text: &str, own: &str, tests: &mut BTreeSet<String>) -> Result<Vec<TokenTree>, Finding> {
+pub(crate) fn code(
+    path: &str,
+    text: &str,
+    own: &str,
+    tests: &mut BTreeSet<String>,
+) -> Result<Vec<TokenTree>, Finding> {
     let tokens: TokenStream = text.parse().map_err(|error: proc_macro2::LexError| {
         Finding::new(path, error.span().start().line, format!("cannot be read: {error}"))
     })?;
@@ -102,7 +107,7 @@ fn is_for_tests(attribute: Option<&TokenTree>) -> bool {
 }
 
 /// The place after the attribute that starts here, if one does.
-pub(super) fn after_attribute(tokens: &[TokenTree], at: usize) -> Option<usize> {
+pub(crate) fn after_attribute(tokens: &[TokenTree], at: usize) -> Option<usize> {
     is_punct(tokens.get(at)?, '#').then_some(())?;
     let group = if is_punct(tokens.get(at + 1)?, '!') { at + 2 } else { at + 1 };
     match tokens.get(group)? {
@@ -150,11 +155,11 @@ fn end_of_item(tokens: &[TokenTree], mut at: usize) -> usize {
     at
 }
 
-pub(super) fn is_ident(token: &TokenTree, word: &str) -> bool {
+pub(crate) fn is_ident(token: &TokenTree, word: &str) -> bool {
     matches!(token, TokenTree::Ident(ident) if ident == word)
 }
 
-pub(super) fn is_punct(token: &TokenTree, character: char) -> bool {
+pub(crate) fn is_punct(token: &TokenTree, character: char) -> bool {
     matches!(token, TokenTree::Punct(punct) if punct.as_char() == character)
 }
 
@@ -163,7 +168,7 @@ pub(super) fn skip_separator(tokens: &[TokenTree], at: usize) -> usize {
     if is_separator(tokens, at) { at + 2 } else { at }
 }
 
-fn is_separator(tokens: &[TokenTree], at: usize) -> bool {
+pub(crate) fn is_separator(tokens: &[TokenTree], at: usize) -> bool {
     [at, at + 1].iter().all(|at| tokens.get(*at).is_some_and(|token| is_punct(token, ':')))
 }
 
