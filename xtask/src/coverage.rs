@@ -40,18 +40,16 @@ fn covered(root: &Path, again: bool) -> Result<String, String> {
     let page = std::fs::read_to_string(&page).map_err(|why| format!("{}: {why}", page.display()))?;
     let tree = Tree::load(root)?;
     let places = places::all(&tree)?;
-    let counts = if again {
-        measure::last(root)?
-    } else {
-        let (counts, tests) = measure::measure(root)?;
-        if let Outcome::Ran { failed: 1.., .. } = tests {
-            println!("some tests failed, and what they would have reached may be missing below");
-        }
-        counts
-    };
+    let (counts, tests) = if again { (measure::last(root)?, None) } else { measure::measure(root)? };
     let places = places.into_iter().map(|place| Judged::new(place, &counts)).collect::<Vec<_>>();
     println!("\n{}", table(&places, &counts));
-    judged(&places, &page)
+    let said = judged(&places, &page)?;
+    match tests {
+        Some(Outcome::Ran { failed: failed @ 1.., .. }) => {
+            Err(format!("{said}; {failed} tests failed, and what they would have made may be missing"))
+        }
+        _ => Ok(said),
+    }
 }
 
 /// A place, and how often it was reached; none if nobody can tell.

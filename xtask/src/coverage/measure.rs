@@ -34,7 +34,7 @@ const PROGRAMS: &str = "programs.txt";
 const VERSIONS: std::ops::RangeInclusive<u32> = 19..=24;
 
 /// Counts what all tests of the workspace run, and says how those ended.
-pub(super) fn measure(root: &Path) -> Result<(Counts, Outcome), String> {
+pub(super) fn measure(root: &Path) -> Result<(Counts, Option<Outcome>), String> {
     let (folder, tools) = (folder(root), Tools::find(root)?);
     if !Child::cargo(root, &["nextest", "--version"]).quiet().run().ok {
         return Err("cargo-nextest is missing: cargo install cargo-nextest".into());
@@ -47,7 +47,7 @@ pub(super) fn measure(root: &Path) -> Result<(Counts, Outcome), String> {
     let built = built(counting(root, &folder, &aim, &words).quiet())?;
     package::write(&folder.join(PROGRAMS), built.join("\n").as_bytes())?;
     let tests = tested(root, &|words| counting(root, &folder, &aim, words));
-    tools.read(root, &folder).map(|counts| (counts, tests))
+    tools.read(root, &folder).map(|counts| (counts, Some(tests)))
 }
 
 /// What was counted last.
