@@ -81,7 +81,7 @@ pub fn run(root: &Path, asked: &Mutants) -> bool {
     let said =
         std::fs::read_to_string(&page).map_err(|why| format!("{}: {why}", page.display())).and_then(|page| {
             let area = named(&asked.area)?;
-            judged(area, &hunt(root, area, asked.one_in)?, &page, asked.one_in == 1)
+            judged(area, &hunt(root, area, asked)?, &page, asked.one_in == 1)
         });
     match &said {
         Ok(text) => println!("ok      {text}"),
@@ -96,14 +96,14 @@ fn named(name: &str) -> Result<&'static Area, String> {
 }
 
 /// Has cargo-mutants try every change, or one in so many, in a copy of the tree; it tells in files what it saw.
-fn hunt(root: &Path, area: &Area, one_in: u32) -> Result<Score, String> {
+fn hunt(root: &Path, area: &Area, asked: &Mutants) -> Result<Score, String> {
     if !Child::cargo(root, &["mutants", "--version"]).quiet().run().ok {
         return Err("cargo-mutants is missing: cargo install --locked cargo-mutants".into());
     }
     let folder = programs::target(root).join("mutants").join(area.name);
     package::empty(&folder)?;
     let (to, files) = (folder.display().to_string(), format!("{}**", area.folder));
-    let shard = format!("0/{one_in}");
+    let shard = format!("{}/{}", asked.shard, asked.one_in);
     let mut which: Vec<String> = ["--shard", &shard, "--sharding", "round-robin"].map(String::from).into();
     let mut score = Score::default();
     for judge in area.judges {
