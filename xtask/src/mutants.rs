@@ -39,13 +39,12 @@ const AREAS: [Area; 3] = [
         package: "holdfast-store",
         folder: "crates/store/src/",
         least: 90,
-        // The suite that media are held to is a test itself.
-        judges: &[&[
-            "--exclude=crates/store/src/conformance/**",
-            "--test-package=holdfast-store",
-            "--",
-            AT_ONCE,
-        ]],
+        // Most changes are noticed by tests that take a few seconds together; the others get those besides that cut a medium
+        // off everywhere or flip every bit of it.
+        judges: &[
+            &[STORE, SUITE, SUITES, FAST_KERNEL, "--", AT_ONCE, "-E", SHORT],
+            &[STORE, SUITE, SUITES, FAST_KERNEL, "--", AT_ONCE],
+        ],
     },
     Area {
         name: "writes",
@@ -60,9 +59,19 @@ const AREAS: [Area; 3] = [
 ];
 
 const KERNEL: &str = "--test-package=holdfast-kernel";
+const STORE: &str = "--test-package=holdfast-store";
+/// The suite that media are held to is a test itself.
+const SUITE: &str = "--exclude=crates/store/src/conformance.rs";
+const SUITES: &str = "--exclude=crates/store/src/conformance/**";
+/// The profile does not optimise the kernel, because there it is what is changed.
+const FAST_KERNEL: &str = "--cargo-arg=--config=profile.mutants.package.holdfast-kernel.opt-level=2";
+/// What is on a busy machine must not look like what runs for ever.
+const PATIENT: &str = "--minimum-test-timeout=120";
 /// One test that notices is enough; what runs beside it is not waited for.
 const AT_ONCE: &str = "--max-fail=1:immediate";
 const QUICK: &str = "not test(/^patterns::(all|no)_/)";
+const SHORT: &str = "not test(/every_(cut|bit_of)|as_a_whole$|on_real_files|many_threads_take_turns|^ten_thousand|\
+                     ^two_never_own|^scripts_that_die|^a_(sweep_breaks|takeover_takes)|^fences_rise_across/)";
 /// How cargo-mutants ends when it has tried everything: all was noticed, something was not, something ran for ever.
 const WHOLE: [&str; 3] = ["exit status: 0", "exit status: 2", "exit status: 3"];
 
@@ -108,7 +117,7 @@ fn hunt(root: &Path, area: &Area, asked: &Mutants) -> Result<Score, String> {
     let mut score = Score::default();
     for judge in area.judges {
         let words = ["mutants", "--package", area.package, "--file", &files];
-        let how = ["--profile", "mutants", "--test-tool", "nextest", "--output", &to];
+        let how = ["--profile", "mutants", "--test-tool", "nextest", "--output", &to, PATIENT];
         let which_now: Vec<&str> = which.iter().map(String::as_str).collect();
         let ended = Child::cargo(root, &[&words[..], &how, &which_now, judge].concat())
             .env("CARGO_INCREMENTAL", "1")
