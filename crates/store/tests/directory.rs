@@ -37,6 +37,19 @@ fn seen(medium: &Directory, resource: &str) -> Lease {
     medium.view().unwrap().table.on(&name(resource).into()).next().unwrap().clone()
 }
 
+#[test]
+fn the_names_are_those_of_all_locks_also_where_the_owner_is_missing_or_cannot_be_read() {
+    let (sys, root, medium) = fresh();
+    assert_eq!(medium.names().unwrap(), []);
+    let lease = grant(&sys, &medium, "sprint/held", "anna");
+    fs::create_dir(root.path().join("sprint/made")).unwrap();
+    fs::create_dir_all(root.path().join("other/unreadable/owner.json")).unwrap();
+    let all = ["other/unreadable", "sprint/held", "sprint/made"].map(|lock| name(lock).into());
+    assert_eq!(medium.names().unwrap(), all);
+    release(&medium, &lease).unwrap();
+    assert_eq!(medium.names().unwrap(), [all[0].clone(), all[2].clone()]);
+}
+
 /// Lets the locks without an owner grow old enough to be taken over.
 fn grow_old(sys: &Sys) {
     // The file system's clock has gone on meanwhile, the test's has not.
