@@ -21,9 +21,10 @@ cargo xtask tidy               the rules of the house alone
 cargo xtask modules CRATE      which modules of crates/CRATE need which, in layers, and their cycles
 cargo xtask pages [name]       the commands of the documentation alone, or of the pages whose path contains the word
 cargo xtask sim ...            the simulator, with its own words; `cargo sim` for short
-cargo xtask mutants [kernel|store|writes] [--one-in N]
+cargo xtask mutants [kernel|store|writes] [--one-in N [--shard K]]
                                small changes of the kernel, the store or the tracker's writes, of which a test has to
-                               notice each; needs cargo-mutants; with --one-in every N-th is tried
+                               notice each; needs cargo-mutants; with --one-in every N-th is tried, from the first on
+                               or, with --shard, from the one behind K others
 cargo xtask coverage [--again] run all tests with programs that count, and say which errors none of them has made happen;
                                needs LLVM's tools; --again reads what was counted last
 cargo xtask soak --hours N | --minutes N
@@ -131,6 +132,8 @@ pub struct Mutants {
     pub area: String,
     /// Of how many changes one is tried.
     pub one_in: u32,
+    /// Which of them, from 0.
+    pub shard: u32,
 }
 
 /// A hunt with the fuzzer.
@@ -251,15 +254,18 @@ impl Mutants {
             [area, rest @ ..] if !area.starts_with('-') => (*area, rest),
             rest => ("kernel", rest),
         };
-        let one_in = match rest {
-            [] => 1,
-            ["--one-in", count] => {
-                let whole = count.parse().ok().filter(|count| *count > 0);
-                whole.ok_or_else(|| format!("--one-in needs a whole number above 0, not {count}"))?
-            }
+        let (count, which) = match rest {
+            [] => ("1", "0"),
+            ["--one-in", count] => (*count, "0"),
+            ["--one-in", count, "--shard", which] => (*count, *which),
             _ => return Err(format!("`{}` is not understood here", rest.join(" "))),
         };
-        Ok(Self { area: area.into(), one_in })
+        let one_in = count.parse().ok().filter(|count| *count > 0);
+        let one_in = one_in.ok_or_else(|| format!("--one-in needs a whole number above 0, not {count}"))?;
+        let shard = which.parse().ok().filter(|which| *which < one_in);
+        let shard =
+            shard.ok_or_else(|| format!("--shard needs a whole number below {one_in}, not {which}"))?;
+        Ok(Self { area: area.into(), one_in, shard })
     }
 }
 
@@ -331,9 +337,11 @@ mod tests {
         assert_eq!(parse("pages hooks"), Ok(Args::Pages { name: Some("hooks".into()) }));
         let words = ["replay", "--seed", "7"].map(String::from).to_vec();
         assert_eq!(parse("sim replay --seed 7"), Ok(Args::Sim { words }));
-        let asked = |area: &str, one_in| Ok(Args::Mutants(Mutants { area: area.into(), one_in }));
-        assert_eq!(parse("mutants"), asked("kernel", 1));
-        assert_eq!(parse("mutants store --one-in 9"), asked("store", 9));
+        let asked =
+            |area: &str, one_in, shard| Ok(Args::Mutants(Mutants { area: area.into(), one_in, shard }));
+        assert_eq!(parse("mutants"), asked("kernel", 1, 0));
+        assert_eq!(parse("mutants store --one-in 9"), asked("store", 9, 0));
+        assert_eq!(parse("mutants store --one-in 9 --shard 8"), asked("store", 9, 8));
         assert_eq!(parse("coverage"), Ok(Args::Coverage { again: false }));
         assert_eq!(parse("coverage --again"), Ok(Args::Coverage { again: true }));
         assert_eq!(parse("soak --hours 8"), Ok(Args::Soak { minutes: 480 }));
@@ -361,6 +369,8 @@ mod tests {
             "modules -x",
             "mutants -x",
             "mutants store --one-in 0",
+            "mutants store --one-in 9 --shard 9",
+            "mutants store --shard 0",
             "mutants store writes",
             "coverage store",
             "soak",

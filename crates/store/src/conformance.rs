@@ -16,6 +16,7 @@ mod guarded;
 mod keep;
 mod stage;
 mod twins;
+mod watched;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -29,6 +30,7 @@ pub use crash::{crashes, some_crashes};
 pub use files::garbage;
 pub use stage::Stage;
 pub use twins::Twins;
+pub use watched::{Call, Watched};
 
 use crate::Medium;
 

@@ -11,12 +11,15 @@ use std::io::ErrorKind;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, mpsc};
+use std::time::Duration;
 
 use common::{acquire, damage, evict, grant, holder, name, names, policy, release, sys};
 use holdfast_kernel::{Answer, Claim, Command, Fence, Lease, Millis, Refusal};
+use holdfast_store::conformance::{Call, Watched};
 use holdfast_store::directory::{DAMAGED, Directory, GHOST, Settings};
-use holdfast_store::{Error, Medium};
-use holdfast_sys::Sys;
+use holdfast_store::{Error, Medium, Patience};
+use holdfast_sys::{Guard, LockMode, Sys};
 use tempfile::TempDir;
 
 const GHOST_AFTER: Millis = Millis::new(5_000);
@@ -32,6 +35,19 @@ fn fresh() -> (Sys, TempDir, Directory) {
 /// What is in the table for a lock.
 fn seen(medium: &Directory, resource: &str) -> Lease {
     medium.view().unwrap().table.on(&name(resource).into()).next().unwrap().clone()
+}
+
+#[test]
+fn the_names_are_those_of_all_locks_also_where_the_owner_is_missing_or_cannot_be_read() {
+    let (sys, root, medium) = fresh();
+    assert_eq!(medium.names().unwrap(), []);
+    let lease = grant(&sys, &medium, "sprint/held", "anna");
+    fs::create_dir(root.path().join("sprint/made")).unwrap();
+    fs::create_dir_all(root.path().join("other/unreadable/owner.json")).unwrap();
+    let all = ["other/unreadable", "sprint/held", "sprint/made"].map(|lock| name(lock).into());
+    assert_eq!(medium.names().unwrap(), all);
+    release(&medium, &lease).unwrap();
+    assert_eq!(medium.names().unwrap(), [all[0].clone(), all[2].clone()]);
 }
 
 /// Lets the locks without an owner grow old enough to be taken over.
@@ -112,7 +128,7 @@ fn an_eviction_is_for_the_lock_that_was_looked_at_and_no_other() {
     fs::create_dir_all(&lock).unwrap();
     let ghost = seen(&medium, "sprint/7");
     fs::write(lock.join(".fallback"), "").unwrap();
-    let later = fs::metadata(&lock).unwrap().modified().unwrap() + std::time::Duration::from_secs(1);
+    let later = fs::metadata(&lock).unwrap().modified().unwrap() + Duration::from_secs(1);
     fs::File::open(&lock).unwrap().set_modified(later).unwrap();
     let result = evict(&medium, &ghost);
     assert!(matches!(result, Err(Error::Refused(Refusal::NotFound { .. }))), "{result:?}");
@@ -311,4 +327,116 @@ fn grants_are_above_the_floor() {
     let settings = Settings { floor: Some(Fence::new(41).unwrap()), ..Settings::default() };
     let medium = Directory::new(sys.clone(), root.path(), settings);
     assert_eq!(grant(&sys, &medium, "sprint/7", "anna").fence.get(), 42);
+}
+
+/// The same machine, but calls on its files are noted, and some are refused.
+fn watched(sys: &Sys) -> (Sys, Arc<Watched>) {
+    let files = Arc::new(Watched::new(Arc::clone(&sys.files)));
+    (Sys { files: Arc::clone(&files) as Arc<_>, ..sys.clone() }, files)
+}
+
+#[test]
+fn a_handle_vouches_for_what_another_one_wrote_only_once_it_is_durable() {
+    let (sys, root, medium) = fresh();
+    let lease = grant(&sys, &medium, "sprint/7", "anna");
+    let (lock, family) = (root.path().join("sprint/7"), root.path().join("sprint"));
+    let upwards = [lock, family, root.path().to_path_buf()].map(|dir| (Call::SyncDir, dir));
+    let (sys, files) = watched(&sys);
+    let flushed = |ask: &dyn Fn(&Directory)| {
+        let other = Directory::new(sys.clone(), root.path(), Settings::default());
+        let ask = || {
+            files.calls();
+            ask(&other);
+            files.calls().into_iter().filter(|(call, _)| *call == Call::SyncDir).collect::<Vec<_>>()
+        };
+        let first = ask();
+        assert_eq!(ask(), [], "it knows by now");
+        first
+    };
+    let held = |other: &Directory| {
+        let answer = acquire(&sys, other, "sprint/7", "anna").unwrap();
+        assert_eq!(answer, Answer::AlreadyHeld(lease.clone()));
+    };
+    assert_eq!(flushed(&held), upwards);
+    let valid = |other: &Directory| {
+        let answer = other.transact(&policy(), &Command::Check(lease.claim())).unwrap();
+        assert!(matches!(answer, Answer::Valid(_)), "{answer:?}");
+    };
+    assert_eq!(flushed(&valid), upwards);
+    assert_eq!(flushed(&|other| other.guarded(&lease.claim(), &mut |_| ()).unwrap()), upwards);
+}
+
+#[test]
+fn a_lock_that_may_not_be_read_hides_no_other_and_a_failing_disk_hides_none() {
+    let (sys, root, medium) = fresh();
+    let secret = grant(&sys, &medium, "sprint/secret", "anna");
+    let open = grant(&sys, &medium, "sprint/open", "anna");
+    for (how, is_about_one) in [(ErrorKind::PermissionDenied, true), (ErrorKind::Other, false)] {
+        let (sys, files) = watched(&sys);
+        files.refuse(Call::Open, &root.path().join("sprint/secret/owner.json"), how);
+        let medium = Directory::new(sys, root.path(), Settings::default());
+        let view = medium.view();
+        assert_eq!(view.is_ok(), is_about_one, "{how:?}: {view:?}");
+        let Ok(view) = view else { continue };
+        assert_eq!(view.table.get(open.id), Some(&open));
+        assert_eq!(view.table.get(secret.id), None);
+        assert!(seen(&medium, "sprint/secret").tags.get(DAMAGED).is_some());
+    }
+}
+
+/// Gives up at once, and says that it was asked.
+struct GivesUp(Mutex<mpsc::Sender<PathBuf>>);
+
+impl Patience for GivesUp {
+    fn rest(&self, _: &Sys, guard: &Path) -> holdfast_sys::Result<()> {
+        self.0.lock().unwrap().send(guard.to_path_buf()).unwrap();
+        Err(holdfast_sys::Error::new("wait for", guard, ErrorKind::TimedOut))
+    }
+}
+
+#[test]
+fn whoever_may_not_wait_for_ever_is_asked_and_gives_up() {
+    let (sys, root, medium) = fresh();
+    let lease = grant(&sys, &medium, "sprint/7", "anna");
+    let (asked, was_asked) = mpsc::channel();
+    let patience: Arc<dyn Patience> = Arc::new(GivesUp(Mutex::new(asked)));
+    let settings = Settings { patience: Some(patience), ..Settings::default() };
+    let hasty = Directory::new(sys.clone(), root.path(), settings);
+    let path = root.path().join(".guard");
+    let mut guard = Guard::open(&sys, &path, 0o600).unwrap();
+    for ask in [
+        (|hasty, lease| release(hasty, lease).map(drop)) as fn(&Directory, &Lease) -> _,
+        |hasty, lease| hasty.guarded(&lease.claim(), &mut |_| ()),
+        |hasty, _| hasty.view().map(drop),
+        |hasty, _| hasty.leftovers().map(drop),
+    ] {
+        let inside = guard.try_enter(&sys, LockMode::Exclusive).unwrap().unwrap();
+        let failed = std::thread::scope(|scope| {
+            let asking = scope.spawn(|| ask(&hasty, &lease));
+            // Whoever asks nobody waits for the section, which is given up here.
+            let named = was_asked.recv_timeout(Duration::from_secs(10));
+            drop(inside);
+            assert_eq!(named.as_deref(), Ok(path.as_path()));
+            asking.join().unwrap()
+        });
+        assert!(
+            matches!(&failed, Err(Error::Sys(error)) if error.kind() == ErrorKind::TimedOut),
+            "{failed:?}"
+        );
+    }
+    assert_eq!(seen(&medium, "sprint/7"), lease);
+}
+
+#[test]
+fn cleaning_rests_after_a_full_portion_and_only_then() {
+    for (count, rests) in [(15, 0), (16, 5), (17, 5), (32, 10)] {
+        let (sys, root, medium) = fresh();
+        for number in 0..count {
+            fs::create_dir_all(root.path().join(format!("sprint/.making-{number:032x}"))).unwrap();
+        }
+        let before = sys.clock.now().unwrap();
+        assert_eq!(medium.clean().unwrap().len(), count);
+        let rested = sys.clock.now().unwrap().since(&before).forward();
+        assert_eq!(rested, Millis::new(rests), "{count} leftovers");
+    }
 }

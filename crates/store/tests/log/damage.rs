@@ -206,10 +206,41 @@ fn recover_sets_a_torn_tail_aside_and_makes_the_index_anew() {
     bench.reopen();
     let found = bench.log.recover(&bench.policy, true).unwrap();
     assert_eq!(found.findings.len(), 3, "{found:?}");
+    assert!(found.findings.contains(&Finding::TornTail { bytes: 9 }), "{found:?}");
     assert_eq!(bench.names("claims.jsonl.torn").len(), 1);
     assert!(bench.names("claims.jsonl.new").is_empty());
     assert_eq!((bench.table(), bench.bytes("claims.jsonl")), (table, log));
     assert!(bench.log.recover(&bench.policy, false).unwrap().findings.is_empty());
+}
+
+#[test]
+fn what_is_no_file_is_named_and_a_repair_gets_it_out_of_the_way() {
+    for (name, aside) in [("claims.jsonl", ".damaged-"), ("claims.index.json", ".aside-")] {
+        let mut bench = Bench::new();
+        bench.busy_history();
+        let table = bench.table();
+        bench.remove(name);
+        std::fs::create_dir(bench.path(name)).unwrap();
+        bench.reopen();
+        let Err(Error::Damaged { path, damage }) = bench.log.view() else { panic!("{name} is a directory") };
+        assert_eq!(path, bench.path(name));
+        assert!(damage.to_string().contains("it is a directory, not a file"), "{damage}");
+        let found = bench.log.recover(&bench.policy, false).unwrap();
+        assert!(!found.findings.is_empty() && bench.path(name).is_dir(), "{found:?}");
+        bench.log.recover(&bench.policy, true).unwrap();
+        assert_eq!(bench.names(&format!("{name}{aside}")).len(), 1);
+        bench.reopen();
+        assert_eq!(bench.table(), table);
+        assert!(bench.log.recover(&bench.policy, false).unwrap().findings.is_empty());
+    }
+}
+
+#[test]
+fn where_nobody_has_written_there_is_nothing_to_repair() {
+    let bench = Bench::new();
+    let found = bench.log.recover(&bench.policy, true).unwrap();
+    assert_eq!((found.findings, found.kept), (Vec::new(), None));
+    assert!(bench.names("claims.jsonl").is_empty());
 }
 
 #[test]

@@ -2,6 +2,7 @@
 #![expect(clippy::disallowed_methods, reason = "these tests look at the files behind the medium's back")]
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on shall stop")]
 
+mod another;
 mod damage;
 mod index;
 mod observer;
