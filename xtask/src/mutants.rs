@@ -17,6 +17,8 @@ struct Area {
     folder: &'static str,
     /// How many of a hundred changes have to be noticed.
     least: usize,
+    /// How long tests may take at least.
+    patience: &'static str,
     /// Which tests judge, one after the other: each only what those before it let pass.
     judges: &'static [&'static [&'static str]],
 }
@@ -27,6 +29,7 @@ const AREAS: [Area; 3] = [
         package: "holdfast-kernel",
         folder: "crates/kernel/src/",
         least: 95,
+        patience: PATIENT,
         // Most changes are noticed by tests that take a second; the others get the properties, which take minutes where
         // nothing is optimised.
         judges: &[
@@ -39,6 +42,7 @@ const AREAS: [Area; 3] = [
         package: "holdfast-store",
         folder: "crates/store/src/",
         least: 90,
+        patience: PATIENT,
         // Most changes are noticed by tests that take a few seconds together; the others get those besides that cut a medium
         // off everywhere or flip every bit of it.
         judges: &[
@@ -51,6 +55,7 @@ const AREAS: [Area; 3] = [
         package: "holdfast-tracker",
         folder: "crates/tracker/src/writes/",
         least: 90,
+        patience: VERY_PATIENT,
         judges: &[
             &["--test-package=holdfast-tracker", "--", AT_ONCE],
             &["--test-package=holdfast-jit", "--", AT_ONCE],
@@ -67,6 +72,8 @@ const SUITES: &str = "--exclude=crates/store/src/conformance/**";
 const FAST_KERNEL: &str = "--cargo-arg=--config=profile.mutants.package.holdfast-kernel.opt-level=2";
 /// What is on a busy machine must not look like what runs for ever.
 const PATIENT: &str = "--minimum-test-timeout=120";
+/// The tests of jit start thousands of processes.
+const VERY_PATIENT: &str = "--minimum-test-timeout=1800";
 /// One test that notices is enough; what runs beside it is not waited for.
 const AT_ONCE: &str = "--max-fail=1:immediate";
 const QUICK: &str = "not test(/^patterns::(all|no)_/)";
@@ -126,7 +133,7 @@ fn hunt(root: &Path, area: &Area, asked: &Mutants) -> Result<Score, String> {
     let mut score: Option<Score> = None;
     for judge in area.judges {
         let words = ["mutants", "--package", area.package, "--file", &files];
-        let how = ["--profile", "mutants", "--test-tool", "nextest", "--output", &to, PATIENT];
+        let how = ["--profile", "mutants", "--test-tool", "nextest", "--output", &to, area.patience];
         let which_now: Vec<&str> = which.iter().map(String::as_str).collect();
         let ended = Child::cargo(root, &[&words[..], &how, &which_now, judge].concat())
             .env("CARGO_INCREMENTAL", "1")
