@@ -10,18 +10,20 @@ const LENGTH: usize = 24;
 pub(crate) fn write(out: &mut Vec<u8>, wall_ms: u64) {
     let (year, month, day) = civil(wall_ms / MS_PER_DAY);
     let ms = wall_ms % MS_PER_DAY;
-    digits(out, year, 4);
-    for (separator, value) in [(b'-', month), (b'-', day), (b'T', ms / 3_600_000)] {
-        out.push(separator);
-        digits(out, value, 2);
+    let mut text = *b"0000-00-00T00:00:00.000Z";
+    let parts = [
+        (0, 4, year),
+        (5, 2, month),
+        (8, 2, day),
+        (11, 2, ms / 3_600_000),
+        (14, 2, ms / 60_000 % 60),
+        (17, 2, ms / 1_000 % 60),
+        (20, 3, ms % 1_000),
+    ];
+    for (from, width, value) in parts {
+        digits(text.get_mut(from..from + width).unwrap_or_default(), value);
     }
-    for value in [ms / 60_000 % 60, ms / 1_000 % 60] {
-        out.push(b':');
-        digits(out, value, 2);
-    }
-    out.push(b'.');
-    digits(out, ms % 1_000, 3);
-    out.push(b'Z');
+    out.extend_from_slice(&text);
 }
 
 /// Milliseconds since 1970 of a date in exactly that form; none if it is anything else.
@@ -41,10 +43,10 @@ pub(crate) fn read(text: &[u8]) -> Option<u64> {
     Some(days * MS_PER_DAY + hour * 3_600_000 + minute * 60_000 + second * 1_000 + ms)
 }
 
-fn digits(out: &mut Vec<u8>, value: u64, width: u32) {
-    for place in (0..width).rev() {
-        let digit = value / 10_u64.pow(place) % 10;
-        out.push(b'0' + u8::try_from(digit).unwrap_or(0));
+fn digits(text: &mut [u8], value: u64) {
+    let mut rest = value;
+    for digit in text.iter_mut().rev() {
+        (*digit, rest) = (b'0' + u8::try_from(rest % 10).unwrap_or(0), rest / 10);
     }
 }
 

@@ -90,7 +90,7 @@ impl<'o> Object<'o> {
     }
 
     pub(crate) fn number(&mut self, key: &str, value: u64) {
-        push(self.key(key), format_args!("{value}"));
+        decimal(self.key(key), value);
     }
 
     pub(crate) fn null(&mut self, key: &str) {
@@ -122,7 +122,7 @@ impl<'o> Object<'o> {
     pub(crate) fn span(&mut self, key: &str, span: Millis) {
         let (secs, ms) = (span.get() / 1_000, span.get() % 1_000);
         let out = self.key(key);
-        push(out, format_args!("{secs}"));
+        decimal(out, secs);
         if ms > 0 {
             push(out, format_args!(".{ms:03}"));
         }
@@ -130,7 +130,10 @@ impl<'o> Object<'o> {
 
     fn boot(&mut self, keys: (&str, &str), at: &Stamp) {
         if let Some(boot) = at.boot() {
-            self.plain(keys.0, &boot.id);
+            let out = self.key(keys.0);
+            out.push(b'"');
+            hex(out, boot.id.get());
+            out.push(b'"');
             self.number(keys.1, boot.ms);
         }
     }
@@ -141,8 +144,29 @@ fn push(out: &mut Vec<u8>, value: std::fmt::Arguments<'_>) {
     let _ = out.write_fmt(value);
 }
 
+/// An index has ten numbers for each lease, and what formats for people takes ten times as long.
+fn decimal(out: &mut Vec<u8>, value: u64) {
+    let (mut text, mut rest) = ([b'0'; 20], value);
+    let mut from = text.len();
+    for (at, digit) in text.iter_mut().enumerate().rev() {
+        (*digit, rest, from) = (b'0' + u8::try_from(rest % 10).unwrap_or(0), rest / 10, at);
+        if rest == 0 {
+            break;
+        }
+    }
+    out.extend_from_slice(text.get(from..).unwrap_or_default());
+}
+
+/// The 32 hex digits of the id of a boot, of which there are two in each lease of an index.
+fn hex(out: &mut Vec<u8>, id: u128) {
+    let digit = |nibble: u8| if nibble < 10 { b'0' + nibble } else { b'a' + nibble - 10 };
+    out.extend(id.to_be_bytes().into_iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 0xf)]));
+}
+
 fn string(out: &mut Vec<u8>, value: &str) {
-    if value.bytes().all(|byte| byte >= 0x20 && byte != b'"' && byte != b'\\') {
+    // All bytes are looked at, which can be done many at a time.
+    let escaped = |byte: u8| byte < 0x20 || byte == b'"' || byte == b'\\';
+    if !value.bytes().fold(false, |any, byte| any | escaped(byte)) {
         out.push(b'"');
         out.extend_from_slice(value.as_bytes());
         out.push(b'"');
@@ -301,4 +325,36 @@ pub(crate) fn lease(out: &mut Vec<u8>, words: &Words, lease: &Lease, now: Option
         line.key("stale").extend_from_slice(if stale { b"true" } else { b"false" });
     }
     line.close();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{decimal, hex, string};
+
+    fn written(write: impl FnOnce(&mut Vec<u8>)) -> String {
+        let mut out = Vec::new();
+        write(&mut out);
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn numbers_and_ids_are_written_as_everybody_else_does() {
+        let powers = (0..20).map(|power| 10_u64.pow(power)).flat_map(|power| [power - 1, power, power + 1]);
+        for number in powers.chain([42, u64::MAX - 1, u64::MAX]) {
+            assert_eq!(written(|out| decimal(out, number)), number.to_string());
+        }
+        for id in [0, 9, 0xa, 0xf0, u128::MAX, 0x0123_4567_89ab_cdef_fedc_ba98_7654_3210] {
+            assert_eq!(written(|out| hex(out, id)), format!("{id:032x}"));
+        }
+    }
+
+    #[test]
+    fn each_byte_that_needs_it_is_escaped_wherever_it_stands() {
+        for odd in ('\0'..='\u{7f}').chain(['é', '\u{2028}', '😀']) {
+            for text in [format!("{odd}plain"), format!("pl{odd}ain"), format!("plain{odd}")] {
+                let out = written(|out| string(out, &text));
+                assert_eq!(serde_json::from_str::<String>(&out).unwrap(), text, "{out}");
+            }
+        }
+    }
 }
