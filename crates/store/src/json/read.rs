@@ -7,7 +7,7 @@ use holdfast_kernel::{
     Boot, BootId, Cause, Event, Fence, Holder, Lease, LeaseId, Millis, Mode, Name, Pattern, Resource, Stamp,
     Tags, Term, Text,
 };
-use serde::de::{Deserialize, DeserializeSeed, Deserializer};
+use serde::de::{Deserialize, DeserializeSeed, Deserializer, Error as _, SeqAccess, Visitor};
 
 use super::fields::{Fields, Fill, Naming};
 use super::moment;
@@ -70,10 +70,15 @@ pub(crate) fn batch(line: &[u8], words: &Words) -> Option<u64> {
 }
 
 fn parse<'a>(json: &'a [u8], fields: &mut Fields<'a>, naming: Naming<'_>) -> Result<(), Problem> {
-    let text = std::str::from_utf8(json).map_err(|error| error.to_string())?;
-    let mut deserializer = serde_json::Deserializer::from_str(text);
-    Fill { fields, naming }.deserialize(&mut deserializer).map_err(|error| error.to_string())?;
-    deserializer.end().map_err(|error| error.to_string())
+    filled(std::str::from_utf8(json).map_err(|error| error.to_string())?, Fill { fields, naming })
+}
+
+/// What fills itself from the whole of a text.
+fn filled<'a, S: DeserializeSeed<'a>>(json: &'a str, seed: S) -> Result<S::Value, Problem> {
+    let mut deserializer = serde_json::Deserializer::from_str(json);
+    let value = seed.deserialize(&mut deserializer).map_err(|error| error.to_string())?;
+    deserializer.end().map_err(|error| error.to_string())?;
+    Ok(value)
 }
 
 pub(crate) fn version(version: Option<u64>) -> Result<u64, Problem> {
@@ -140,6 +145,41 @@ pub(crate) fn standing(json: &[u8], words: &Words) -> Result<Lease, Problem> {
     let mut fields = Fields::default();
     parse(json, &mut fields, Naming { words, standing: true })?;
     kept(fields)
+}
+
+/// The leases that an array describes, each as it stands.
+pub(crate) fn all_standing(json: &str, words: &Words) -> Result<Vec<Lease>, Problem> {
+    filled(json, AllStanding(words))
+}
+
+struct AllStanding<'w>(&'w Words);
+
+impl<'de> DeserializeSeed<'de> for AllStanding<'_> {
+    type Value = Vec<Lease>;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Vec<Lease>, D::Error> {
+        deserializer.deserialize_seq(self)
+    }
+}
+
+impl<'de> Visitor<'de> for AllStanding<'_> {
+    type Value = Vec<Lease>;
+
+    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("an array of leases")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut array: A) -> Result<Vec<Lease>, A::Error> {
+        let naming = Naming { words: self.0, standing: true };
+        let mut leases = Vec::new();
+        loop {
+            let mut fields = Fields::default();
+            if array.next_element_seed(Fill { fields: &mut fields, naming })?.is_none() {
+                return Ok(leases);
+            }
+            leases.push(kept(fields).map_err(A::Error::custom)?);
+        }
+    }
 }
 
 /// A lease as it stands, in the kernel's own words, as a part of another object.

@@ -93,6 +93,11 @@ fn sealed(line: &[u8]) -> Option<(&[u8], &[u8])> {
     Some((rest.strip_suffix(OPENING)?, digits))
 }
 
+/// What a line (without its end) says besides its hash: an object without its closing brace.
+pub(super) fn body(line: &[u8]) -> Option<&[u8]> {
+    sealed(line).map(|(body, _)| body)
+}
+
 /// The hash that the last line of `bytes` ends with; the line's beginning may be missing.
 pub(super) fn ending(bytes: &[u8]) -> Option<Link> {
     let digits = bytes.strip_suffix(b"\n")?.strip_suffix(CLOSING)?;

@@ -10,7 +10,7 @@ use std::path::Path;
 use holdfast_kernel::{Millis, Stamp};
 use holdfast_sys::{Handle, Open, Sys};
 use serde::Deserialize;
-use serde_json::value::RawValue;
+use serde::de::IgnoredAny;
 
 use super::chain::{self, Link};
 use super::scan::Cursor;
@@ -22,26 +22,26 @@ use crate::{CounterId, Result};
 /// An index larger than this is not read but made anew.
 const LARGEST: usize = 1 << 28;
 
+/// What the array of leases stands behind.
+const LEASES: &str = ",\"active\":";
+
 /// The file's length is a multiple of this, filled up with spaces, so that it seldom changes.
 const BLOCK: usize = 1_024;
 
+/// What stands before the leases.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Wire<'a> {
+struct Head {
     schema_version: u64,
     #[serde(rename = "generated_at")]
-    _generated_at: &'a str,
+    _generated_at: IgnoredAny,
     sequence: u64,
     #[serde(rename = "stale_threshold_secs")]
-    _stale_threshold_secs: f64,
-    log_id: &'a str,
+    _stale_threshold_secs: IgnoredAny,
+    log_id: String,
     segment: u64,
     log_length: u64,
-    log_hash: &'a str,
-    #[serde(borrow)]
-    active: Vec<&'a RawValue>,
-    #[serde(rename = "hash")]
-    _hash: &'a str,
+    log_hash: String,
 }
 
 /// What the index says, if it can be believed at all. A foreign file in its place is no index.
@@ -58,9 +58,11 @@ pub(super) fn read_up_to(sys: &Sys, path: &Path, words: &Words, most: u64) -> Op
 
 /// Whether the index says that the log is durable up to where `cursor` is.
 pub(super) fn vouches(sys: &Sys, path: &Path, cursor: &Cursor) -> bool {
-    let link = cursor.link.to_string();
-    bytes(sys, path).as_deref().and_then(verified).is_some_and(|wire| {
-        wire.log_length == cursor.len && wire.sequence == cursor.sequence && wire.log_hash == link
+    let Some(bytes) = bytes(sys, path) else { return false };
+    verified(&bytes).is_some_and(|(head, _)| {
+        head.log_length == cursor.len
+            && head.sequence == cursor.sequence
+            && head.log_hash == cursor.link.to_string()
     })
 }
 
@@ -70,26 +72,28 @@ fn bytes(sys: &Sys, path: &Path) -> Option<Vec<u8>> {
 
 /// What the bytes of an index say: a cursor that is true of the log if the log has that hash there.
 pub(super) fn parse(bytes: &[u8], words: &Words) -> Option<Cursor> {
-    let wire = verified(bytes)?;
-    segment::countable(wire.segment, wire.sequence).ok()?;
+    let (head, leases) = verified(bytes)?;
+    segment::countable(head.segment, head.sequence).ok()?;
     Some(Cursor {
-        log: wire.log_id.parse::<CounterId>().ok()?,
-        segment: wire.segment,
-        table: segment::table(&wire.active, words, wire.sequence).ok()?,
-        sequence: wire.sequence,
-        link: Link::parse(wire.log_hash.as_bytes())?,
-        len: wire.log_length,
+        log: head.log_id.parse::<CounterId>().ok()?,
+        segment: head.segment,
+        table: segment::table(leases, words, head.sequence).ok()?,
+        sequence: head.sequence,
+        link: Link::parse(head.log_hash.as_bytes())?,
+        len: head.log_length,
         doubtful: None,
     })
 }
 
-/// The content of an index that is whole.
-fn verified(bytes: &[u8]) -> Option<Wire<'_>> {
+/// The parts of an index that is whole. The leases come last, and nothing before them looks like their key; so they are
+/// read once, and not at all by whoever asks for the rest.
+fn verified(bytes: &[u8]) -> Option<(Head, &str)> {
     let end = memchr::memchr(b'\n', bytes).unwrap_or(bytes.len());
     let line = bytes.get(..end)?.trim_ascii_end();
     chain::verify(line, Link::START)?;
-    let wire: Wire<'_> = serde_json::from_slice(line).ok()?;
-    (VERSION..=NEWEST).contains(&wire.schema_version).then_some(wire)
+    let (head, leases) = std::str::from_utf8(chain::body(line)?).ok()?.split_once(LEASES)?;
+    let head: Head = serde_json::from_str(&format!("{head}}}")).ok()?;
+    (VERSION..=NEWEST).contains(&head.schema_version).then_some((head, leases))
 }
 
 /// An index that takes about as much room as the one before it.

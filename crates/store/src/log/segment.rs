@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use holdfast_kernel::{Fence, Lease, Stamp, Table};
+use holdfast_kernel::{Fence, Stamp, Table};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -38,7 +38,7 @@ struct Wire<'a> {
     _opened_at: &'a str,
     previous: &'a str,
     #[serde(borrow)]
-    active: Vec<&'a RawValue>,
+    active: &'a RawValue,
     #[serde(rename = "hash")]
     _hash: &'a str,
 }
@@ -80,7 +80,7 @@ impl Wire<'_> {
             return Err("it does not open a log".into());
         }
         countable(self.segment, self.sequence)?;
-        let table = table(&self.active, words, self.sequence)?;
+        let table = table(self.active.get(), words, self.sequence)?;
         if version_of_all(&table) != version {
             return Err(format!("what it carries over is not of format version {version}"));
         }
@@ -129,13 +129,8 @@ pub(super) fn leases(out: &mut Vec<u8>, words: &Words, table: &Table, now: &Stam
 
 /// The table with the leases of such an array, if they can stand beside each other and the counter has
 /// given their numbers out.
-pub(super) fn table(
-    leases: &[&RawValue],
-    words: &Words,
-    sequence: u64,
-) -> std::result::Result<Table, Problem> {
-    let read = |raw: &&RawValue| read::standing(raw.get().as_bytes(), words);
-    let leases: Vec<Lease> = leases.iter().map(read).collect::<std::result::Result<_, _>>()?;
+pub(super) fn table(leases: &str, words: &Words, sequence: u64) -> std::result::Result<Table, Problem> {
+    let leases = read::all_standing(leases, words)?;
     if let Some(lease) = leases.iter().find(|lease| lease.fence.get() > sequence) {
         return Err(format!("fence {} was never given out", lease.fence));
     }
