@@ -55,6 +55,19 @@ fn a_waiter_says_whom_it_waits_for_and_gives_up_in_time() {
 }
 
 #[test]
+fn whoever_gives_up_behind_another_is_told_who_came_first() {
+    let bench = Bench::new();
+    let (issue, _) = bench.claimed("agent:a");
+    let mut first = waiter(&bench, "agent:w1", &issue);
+    let late = bench.run("agent:b", &["--json", "claim", "acquire", &issue, "--wait", "1"]).fails(4);
+    assert_eq!(late.json()["error"]["code"], "IN_LINE");
+    assert!(late.stderr.contains("agent:w1"), "{late}");
+    assert_eq!(tickets(&bench, &issue), 1, "only who came first still stands in line");
+    first.kill().unwrap();
+    first.wait().unwrap();
+}
+
+#[test]
 fn a_waiter_gets_what_runs_out() {
     let bench = Bench::new();
     let issue = bench.issue("work");
