@@ -132,15 +132,8 @@ fn judged(places: &[Judged], page: &str) -> Result<String, String> {
     let never: Vec<String> = never.map(|(what, _)| (*what).to_owned()).collect();
     let made = errors.len() - never.len();
     let said = format!("{made} of {} errors were made, at {reached} of {all} places", errors.len());
-    let (missing, extra) = explained::compare(never, explained::rows(page));
-    let missing = missing.iter().map(|name| format!("not explained: {name}"));
-    let extra = extra.iter().map(|name| format!("explained, but made or not there: {name}"));
-    let wrong: Vec<String> = missing.chain(extra).collect();
-    if wrong.is_empty() {
-        Ok(said)
-    } else {
-        Err(format!("{said}; {PAGE} is not right:\n{}", wrong.join("\n")))
-    }
+    let stray = Some("explained, but made or not there");
+    explained::judge(said, never, explained::rows(page), PAGE, stray)
 }
 
 #[cfg(test)]

@@ -6,8 +6,28 @@ pub(crate) fn rows(page: &str) -> Vec<String> {
     cells.map(|cell| cell.replace("\\|", "|")).collect()
 }
 
+/// What was `said`, if each finding has a row of the page and, where `stray` says what to call them, there are no others.
+pub(crate) fn judge(
+    said: String,
+    found: Vec<String>,
+    rows: Vec<String>,
+    page: &str,
+    stray: Option<&str>,
+) -> Result<String, String> {
+    let (missing, extra) = compare(found, rows);
+    let mut wrong: Vec<String> = missing.iter().map(|name| format!("not explained: {name}")).collect();
+    if let Some(stray) = stray {
+        wrong.extend(extra.iter().map(|row| format!("{stray}: {row}")));
+    }
+    if wrong.is_empty() {
+        Ok(said)
+    } else {
+        Err(format!("{said}; {page} is not right:\n{}", wrong.join("\n")))
+    }
+}
+
 /// The findings without a row, and the rows without a finding. Two of the same name need two rows.
-pub(crate) fn compare(found: Vec<String>, mut rows: Vec<String>) -> (Vec<String>, Vec<String>) {
+fn compare(found: Vec<String>, mut rows: Vec<String>) -> (Vec<String>, Vec<String>) {
     let mut missing = found;
     missing.retain(|name| match rows.iter().position(|row| row == name) {
         Some(at) => {

@@ -200,16 +200,8 @@ fn judged(area: &Area, score: &Score, page: &str, all_were_tried: bool) -> Resul
     let mut rows = explained::rows(page);
     rows.retain(|row| row.starts_with(area.folder));
     let missed = score.missed.iter().map(|line| name(line)).collect();
-    let (missing, extra) = explained::compare(missed, rows);
-    let mut wrong: Vec<String> = missing.iter().map(|name| format!("not explained: {name}")).collect();
-    if all_were_tried {
-        wrong.extend(extra.iter().map(|row| format!("explained, but noticed or not there: {row}")));
-    }
-    if wrong.is_empty() {
-        Ok(said)
-    } else {
-        Err(format!("{said}; {PAGE} is not right:\n{}", wrong.join("\n")))
-    }
+    let stray = all_were_tried.then_some("explained, but noticed or not there");
+    explained::judge(said, missed, rows, PAGE, stray)
 }
 
 #[cfg(test)]
