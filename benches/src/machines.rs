@@ -188,6 +188,7 @@ impl Site {
         let sys = Sys::os();
         let access = Access {
             git_dir: git_dir.to_path_buf(),
+            home: git_dir.to_path_buf(),
             engine: git_dir.join("engine.git"),
             remote: "origin".into(),
             url,

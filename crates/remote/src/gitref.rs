@@ -25,7 +25,7 @@ use crate::register::{Along, Found, Mark, Next, Past, Register, Swap, Unreachabl
 use call::Caller;
 use parse::Flag;
 pub use parse::without_credentials;
-pub use reach::discreet;
+pub use reach::reaching;
 use steps::Steps;
 
 /// The ref that is used unless another one is configured.
@@ -56,6 +56,8 @@ const SEEN: &str = "refs/jit/seen";
 pub struct Access {
     /// The git directory of the repository that is worked in.
     pub git_dir: PathBuf,
+    /// What a path in the place of a URL is relative to: its main worktree, or the repository itself if it is bare.
+    pub home: PathBuf,
     /// The bare repository for the steps; made if it is not there.
     pub engine: PathBuf,
     /// The remote.

@@ -76,6 +76,7 @@ fn a_login_reaches_the_server_and_no_argument_of_a_process() {
         }
         let access = Access {
             git_dir: work.join(".git"),
+            home: work.clone(),
             engine: work.join(".git/engine.git"),
             remote: "origin".into(),
             url: None,

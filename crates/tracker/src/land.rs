@@ -55,7 +55,7 @@ fn fetch(session: &Session) -> Result<Option<bool>> {
     if git.text(&["remote"])?.lines().all(|name| name != "origin") {
         return Ok(None);
     }
-    Ok(Some(git.remote_git()?.ask(&["fetch", "-q", "origin"], &[])?.code == Some(0)))
+    git.fetch(&[]).map(Some)
 }
 
 /// The issue that the branch of this worktree was begun for.

@@ -70,6 +70,13 @@ pub enum Notice {
     BranchStays(String),
     /// What a remote said to a push, with an address in it.
     RemoteSays(String),
+    /// A remote was asked where its branches are and did not say.
+    NotFetched {
+        /// The remote.
+        remote: String,
+        /// Why not.
+        why: String,
+    },
     /// What landed here is not at the remote.
     NotPushed(String),
     /// An issue was given back whose finished work no commit has.
@@ -258,6 +265,7 @@ impl fmt::Display for Notice {
             Self::SetAside { path, at } => set_aside(f, path, at),
             Self::BranchStays(why) => write!(f, "this branch stays where it was: {why}"),
             Self::RemoteSays(words) => write!(f, "the remote says: {words}"),
+            Self::NotFetched { remote, why } => write!(f, "cannot fetch from {remote}: {why}"),
             Self::NotPushed(why) => write!(f, "what landed here is not at the remote: {why}"),
             Self::NotCommitted(issue) => write!(
                 f,

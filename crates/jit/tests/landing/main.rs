@@ -26,6 +26,7 @@ mod merges;
 mod moved;
 mod old_git;
 mod power;
+mod relative;
 mod secrets;
 mod stories;
 mod tables;

@@ -3,7 +3,6 @@
 
 use std::ffi::OsString;
 use std::io::ErrorKind;
-use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use holdfast_git::Git;
@@ -206,7 +205,7 @@ fn push_url(access: &Access) -> Asked<String> {
     }
     let several = "has several push URLs: claims need one place that all agree on";
     match access.config.as_ref().and_then(|config| reach::push_urls(config, &access.remote)).as_deref() {
-        Some([url]) => return Ok(absolute(url, &access.git_dir)),
+        Some([url]) => return Ok(reach::absolute(url, &access.home)),
         Some([_, _, ..]) => return Err(failed(several)),
         Some([]) | None => {}
     }
@@ -215,21 +214,10 @@ fn push_url(access: &Access) -> Asked<String> {
     let text = String::from_utf8_lossy(&said.stdout).into_owned();
     let mut urls = text.lines();
     match (urls.next(), urls.next()) {
-        (Some(url), None) if said.code == Some(0) => Ok(absolute(url, &access.git_dir)),
+        (Some(url), None) if said.code == Some(0) => Ok(reach::absolute(url, &access.home)),
         (Some(_), Some(_)) => Err(failed(several)),
         _ => Err(failed("is not configured: git remote -v")),
     }
-}
-
-/// A path that is relative is relative to the worktree, which the repository for steps is not in.
-fn absolute(url: &str, git_dir: &Path) -> String {
-    let is_path =
-        !url.contains("://") && url.split(['/', '\\']).next().is_some_and(|first| !first.contains(':'));
-    if !is_path || url.starts_with('/') {
-        return url.to_owned();
-    }
-    let root: PathBuf = git_dir.parent().unwrap_or(git_dir).to_path_buf();
-    root.join(url).to_string_lossy().into_owned()
 }
 
 /// How the repository reaches its remotes.

@@ -2,6 +2,7 @@
 //! in a URL gets there without standing in the arguments of a process, which everybody on the machine can read.
 
 use std::ffi::OsString;
+use std::path::Path;
 
 use holdfast_git::config::Scope;
 use holdfast_git::{Config, Environment, Git};
@@ -79,11 +80,28 @@ fn rewritten(config: &Config, url: &str, way: Way) -> String {
     pushed.or_else(|| longest(".insteadof")).unwrap_or_else(|| url.to_owned())
 }
 
-/// This git, which reaches `remote` without showing a login of its URL in the arguments of what it starts.
+/// A URL; if it is a relative path, which git takes from wherever it is started, where that leads from `home`.
+pub(super) fn absolute(url: &str, home: &Path) -> String {
+    let is_path =
+        !url.contains("://") && url.split(['/', '\\']).next().is_some_and(|first| !first.contains(':'));
+    if !is_path || url.starts_with('/') {
+        return url.to_owned();
+    }
+    home.join(url).to_string_lossy().into_owned()
+}
+
+/// This git, which reaches `remote` from every worktree at the same place, and without showing a login of its URL in the
+/// arguments of what it starts. What is a relative path leads from `home`.
 ///
 /// # Errors
 /// When a URL has a login that cannot be handed to git in another way.
-pub fn discreet(git: Git, config: &Config, env: &Environment, remote: &str) -> Result<Git, Unreachable> {
+pub fn reaching(
+    git: Git,
+    config: &Config,
+    env: &Environment,
+    remote: &str,
+    home: &Path,
+) -> Result<Git, Unreachable> {
     let mut settings: Vec<(String, String)> = Vec::new();
     let mut password = None;
     for key in ["url", "pushurl"] {
@@ -91,6 +109,12 @@ pub fn discreet(git: Git, config: &Config, env: &Environment, remote: &str) -> R
         for url in config.all(&format!("remote.{remote}.{key}")).filter_map(|entry| entry.value.as_deref()) {
             let text = String::from_utf8_lossy(url);
             let ways = [rewritten(config, &text, Way::Fetch), rewritten(config, &text, Way::Push)];
+            for (used, rewrite) in ways.iter().zip(["insteadOf", "pushInsteadOf"]) {
+                let place = absolute(used, home);
+                if place != *used {
+                    settings.push((format!("url.{place}.{rewrite}"), text.clone().into_owned()));
+                }
+            }
             let Some(used) = ways.iter().find(|used| parse::has_login(used)) else { continue };
             let (Ok(url), Some(login)) = (std::str::from_utf8(url), parse::login(used)) else {
                 return Err(Unreachable(format!(

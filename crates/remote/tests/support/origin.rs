@@ -36,6 +36,7 @@ pub(crate) fn access(work: &Path, url: &str) -> Access {
     }
     Access {
         git_dir: work.join(".git"),
+        home: work.to_path_buf(),
         engine: work.join(".git/engine.git"),
         remote: "origin".into(),
         url: None,

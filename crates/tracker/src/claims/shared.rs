@@ -182,6 +182,7 @@ impl SharedClaims {
                 let ssh = self.caller.git.ssh_command.as_ref();
                 let access = gitref::Access {
                     git_dir: repository.common_dir().to_path_buf(),
+                    home: reach::home(&self.caller, repository),
                     engine: gitref::engine_in(&self.control),
                     remote: remote.clone(),
                     url: self.serves.then(|| repository.common_dir().to_string_lossy().into_owned()),
@@ -458,12 +459,15 @@ impl Landed {
         let Some(target) = self.target() else { return Ok(()) };
         let branch = target.branch;
         let refs = format!("+refs/heads/{branch}:refs/remotes/{remote}/{branch}");
-        let git = reach::to(Git::in_dir(root), &self.caller, Some(&self.repository), remote)?;
+        let git = reach::to(Git::in_dir(root), &self.caller, &self.repository, remote)?;
         let said = git.ask_within(&["fetch", "-q", "--no-tags", remote, &refs], LIMIT);
-        match said {
-            Ok(Some(said)) if said.code == Some(0) => Ok(()),
-            _ => Err(Trouble::Unavailable.because(format!("{branch} cannot be fetched from {remote}"))),
-        }
+        let why = match said {
+            Ok(Some(said)) if said.code == Some(0) => return Ok(()),
+            Ok(Some(said)) => reach::words(&said),
+            Ok(None) => format!("no answer within {} s", LIMIT.as_secs()),
+            Err(error) => error.to_string(),
+        };
+        Err(Trouble::Unavailable.because(format!("{branch} cannot be fetched from {remote}: {why}")))
     }
 }
 

@@ -12,6 +12,7 @@ use holdfast_git::objects::Mode;
 use holdfast_git::{Git, ObjectId, Objects, RefName};
 
 use crate::error::{Error, Result};
+use crate::notice::Notice;
 use crate::reach;
 use crate::session::Session;
 use crate::target::ORIGIN;
@@ -144,7 +145,21 @@ impl<'a> Plumbing<'a> {
 
     /// Git, for what reaches the remote.
     pub(super) fn remote_git(&self) -> Result<Git> {
-        Ok(reach::to(self.git.clone(), &self.session.caller, self.session.repository(), ORIGIN)?)
+        let git = self.git.clone();
+        match self.session.repository() {
+            Some(repository) => Ok(reach::to(git, &self.session.caller, repository, ORIGIN)?),
+            None => Ok(git),
+        }
+    }
+
+    /// Has the remote say where these branches are, or all. If it does not, that is said, and why.
+    pub(super) fn fetch(&self, refs: &[&str]) -> Result<bool> {
+        let said = self.remote_git()?.ask(&[&["fetch", "-q", ORIGIN], refs].concat(), &[])?;
+        if said.code == Some(0) {
+            return Ok(true);
+        }
+        self.session.notice(&Notice::NotFetched { remote: ORIGIN.to_owned(), why: reach::words(&said) });
+        Ok(false)
     }
 
     /// What git says to a question, without the end of the line.

@@ -270,7 +270,7 @@ impl Publisher<'_> {
         }
         let branch = &self.target.branch;
         let refs = format!("+refs/heads/{branch}:refs/remotes/origin/{branch}");
-        Ok(self.plumbing.remote_git()?.ask(&["fetch", "-q", "origin", &refs], &[])?.code == Some(0))
+        self.plumbing.fetch(&[&refs])
     }
 
     /// Has the local branch follow the remote's, where it has nothing of its own.

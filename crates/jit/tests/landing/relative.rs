@@ -1,0 +1,76 @@
+//! A remote whose URL is a relative path: git takes it from wherever it is started, which is another place in each worktree.
+
+use std::path::PathBuf;
+
+use crate::ground::{Agent, Ground, pair};
+
+/// A repository that names its origin by where that is from the main worktree.
+fn beside() -> Ground {
+    let ground = Ground::with_origin();
+    ground.main(&["remote", "set-url", "origin", "../origin.git"]);
+    ground
+}
+
+/// An agent that begins an issue in a worktree that is made for it.
+fn begins<'a>(ground: &'a Ground, id: &str) -> Agent<'a> {
+    let begun = ground.bench.run("agent:a", &["--json", "start", id, "--worktree"]).ok().json();
+    let at = PathBuf::from(begun["worktree"].as_str().unwrap());
+    Agent { ground, name: "agent:a".into(), at }
+}
+
+fn lands(ground: &Ground, id: &str) {
+    let agent = begins(ground, id);
+    assert!(!agent.at.join("../origin.git").exists(), "from there it leads nowhere");
+    agent.write("work", "done\n");
+    let landed = agent.run(&["finish", "-a", "-m", "work"]).ok();
+    assert!(landed.stdout.starts_with("landed"), "{landed}");
+    assert_eq!(ground.told(id), pair("done", "landed"));
+    let there = ground.git(&["log", "-1", "--format=%s", "main"], &ground.origin());
+    assert!(there.starts_with("work"), "the origin has: {there}");
+    assert!(agent.run(&["sync"]).ok().stdout.starts_with("fetched"));
+}
+
+#[test]
+fn work_lands_there_from_every_worktree() {
+    let ground = beside();
+    let id = ground.issue("drawn", &[]);
+    ground.main(&["push", "-q", "origin", "main"]);
+    lands(&ground, &id);
+}
+
+#[test]
+fn work_lands_there_from_every_worktree_where_claims_are_shared() {
+    let ground = beside();
+    let id = ground.issue("drawn", &[]);
+    ground.bench.jit(&["engine", "init", "git"]).ok();
+    ground.commit("claims are shared");
+    ground.main(&["push", "-q", "origin", "main"]);
+    lands(&ground, &id);
+}
+
+#[test]
+fn a_setting_that_rewrites_it_comes_first() {
+    let ground = beside();
+    let id = ground.issue("drawn", &[]);
+    ground.main(&["push", "-q", "origin", "main"]);
+    ground.main(&["remote", "set-url", "origin", "there:origin.git"]);
+    ground.main(&["config", "url.../.insteadOf", "there:"]);
+    lands(&ground, &id);
+}
+
+#[test]
+fn whoever_cannot_fetch_is_told_why() {
+    let ground = beside();
+    let id = ground.issue("drawn", &[]);
+    ground.main(&["push", "-q", "origin", "main"]);
+    let agent = begins(&ground, &id);
+    agent.write("work", "done\n");
+    ground.main(&["remote", "set-url", "origin", "../nowhere.git"]);
+    let nowhere = ground.bench.repo().join("../nowhere.git").display().to_string();
+    let why = format!("'{nowhere}' does not appear to be a git repository");
+    for (args, done) in [(&["sync"][..], "cannot be reached"), (&["finish", "-a", "-m", "x"], "not landed")] {
+        let answer = agent.run(args).ok().says(&["cannot fetch from origin", &why]);
+        assert!(answer.stdout.contains(done), "{answer}");
+    }
+    assert_eq!(ground.told(&id), pair("done", "on_branch"));
+}
