@@ -38,6 +38,24 @@ fn the_way_out_of_a_hand_edit_is_one() {
     assert_eq!(a.jit(&["--json", "show", &issue]).ok().json()["issue"]["title"], "by hand");
 }
 
+/// What was begun in this worktree and given back has changed its file, which whoever commits something else need not claim.
+#[test]
+fn what_nobody_holds_is_left_out_of_a_commit_as_the_hint_says() {
+    let stage = Stage::new();
+    let issue = stage.issue("work");
+    let a = stage.agent("agent:a", "a");
+    a.jit(&["start", &issue, "--here"]).ok();
+    a.jit(&["drop"]).ok();
+    std::fs::write(a.dir.join("else"), "something else\n").unwrap();
+    let leave_out = format!("git restore --staged .jit/issues/{issue}");
+    a.commit("all").refused(&["does not hold it", "to leave it out", &leave_out]);
+    let words: Vec<&str> = leave_out.split(' ').skip(1).collect();
+    a.git(&words).ok();
+    a.git(&["commit", "-q", "-m", "something else"]).ok();
+    let shown = a.git(&["status", "--porcelain"]).ok().stdout;
+    assert_eq!(shown.trim(), format!("M .jit/issues/{issue}/issue.json"), "nothing is lost");
+}
+
 #[test]
 fn files_beside_the_issue_need_it_too() {
     let stage = Stage::new();

@@ -132,7 +132,10 @@ impl Committer<'_> {
             ),
             None => (
                 format!("issue {issue} is changed, but {} does not hold it", self.holder),
-                format!("jit claim acquire {issue}"),
+                format!(
+                    "to commit it: jit claim acquire {issue}; \
+                     to leave it out: git restore --staged .jit/issues/{issue}"
+                ),
             ),
         };
         Problem::with(issue, Code::NoLease, message, hint)
