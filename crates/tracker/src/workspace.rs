@@ -191,12 +191,14 @@ fn branch(caller: &Caller, repository: Option<&Repository>) -> Result<Option<Str
 
 /// Outside of git: the nearest directory that has a `.jit/`, else the one that was started in.
 fn outside_git(caller: &Caller) -> Result<PathBuf> {
-    for directory in caller.start.ancestors() {
+    // What is above `here/..` is not `here`.
+    let start = holdfast_git::real_path(&*caller.sys.files, &caller.start)?;
+    for directory in start.ancestors() {
         if durable::is_dir(&caller.sys, &directory.join(DATA))? {
             return Ok(directory.to_path_buf());
         }
     }
-    Ok(caller.start.clone())
+    Ok(start)
 }
 
 /// Where the claims are.

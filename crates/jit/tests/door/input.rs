@@ -85,6 +85,13 @@ fn a_directory_can_be_named_and_one_without_issues_says_what_to_do() {
     assert_eq!(listed.stdout.trim(), issue);
     let refused = bench.run_at("agent:a", &["claim", "list"], bench.root()).fails(3);
     assert!(refused.stderr.contains("hint: jit init"), "{refused}");
+    // What is above a repository is not the repository, however that is written.
+    for at in [bench.repo(), bench.root().to_path_buf()] {
+        let refused = bench.run_at("agent:a", &["-C", "..", "claim", "list"], &at).fails(3);
+        assert!(refused.stderr.contains("hint: jit init"), "{refused}");
+        let up = bench.root().join("repo/..").display().to_string();
+        bench.run_at("agent:a", &["-C", &up, "claim", "list"], &at).fails(3);
+    }
 }
 
 #[test]
