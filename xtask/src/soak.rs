@@ -6,10 +6,10 @@ use std::fmt::Write;
 use std::path::Path;
 use std::time::{Duration, Instant, SystemTime};
 
-use crate::child::{Child, Ended, is_there};
+use crate::child::{Child, Ended};
 use crate::report::Outcome;
 use crate::suite::tally;
-use crate::{package, programs};
+use crate::{package, programs, tools};
 
 const PAGE: &str = "spec/track-record.md";
 const HEADING: &str = "## The last soak\n";
@@ -70,9 +70,6 @@ const TRIALS: [Trial; 9] = [
     },
 ];
 
-/// Programs without which some tests have nothing to say, and pass.
-const NEEDED: [(&str, &str); 3] = [("etcd", "etcd-server"), ("strace", "strace"), ("faketime", "faketime")];
-
 /// Seeds of the simulator in each round.
 const SEEDS: u64 = 2_000;
 
@@ -107,12 +104,7 @@ pub fn run(root: &Path, minutes: u32) -> bool {
 }
 
 fn soak(root: &Path, minutes: u32) -> Result<bool, String> {
-    let missing: Vec<&str> =
-        NEEDED.iter().filter(|(program, _)| !is_there(program)).map(|(_, package)| *package).collect();
-    if !missing.is_empty() {
-        let packages = missing.join(" ");
-        return Err(format!("what is not there would pass untried: apt-get install {packages}"));
-    }
+    tools::all_there()?;
     if !tests(root, &["--no-run"]).run().ok {
         return Err(
             "the tests do not build, or cargo-nextest is not installed: cargo install cargo-nextest".into()

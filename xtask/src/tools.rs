@@ -92,6 +92,22 @@ pub(crate) fn cross(root: &Path, triple: &str) -> Result<(), String> {
     Ok(())
 }
 
+/// Programs without which some tests of the workspace have nothing to say, and pass.
+const TRIED_WITH: [&str; 5] = ["strace", "faketime", "etcd", "promtool", "tmux"];
+
+/// Whether all tests of the workspace can try what they are about.
+///
+/// # Errors
+/// The line that brings what is missing.
+pub(crate) fn all_there() -> Result<(), String> {
+    let missing = DEBIAN.iter().filter(|tool| TRIED_WITH.contains(&tool.program) && !is_there(tool.program));
+    let missing: Vec<&str> = missing.map(|tool| tool.package).collect();
+    if missing.is_empty() {
+        return Ok(());
+    }
+    Err(format!("what is not there would pass untried: apt-get install {}", missing.join(" ")))
+}
+
 fn missing() -> Vec<&'static Tool> {
     DEBIAN.iter().filter(|tool| !is_there(tool.program) || is_old_firefox(tool.program)).collect()
 }

@@ -13,7 +13,7 @@ use crate::child::Child;
 use crate::report::Outcome;
 use crate::suite::memory::Memory;
 use crate::suite::tally;
-use crate::{compiler, package, programs};
+use crate::{compiler, package, programs, tools};
 
 /// Linked into every program: says where the counters are before those ask, and takes it out of the environment afterwards, as
 /// tests look at that. `%c` has them mapped, `%m` makes one file of each program.
@@ -36,6 +36,7 @@ const VERSIONS: std::ops::RangeInclusive<u32> = 19..=24;
 /// Counts what all tests of the workspace run, and says how those ended.
 pub(super) fn measure(root: &Path) -> Result<(Counts, Option<Outcome>), String> {
     let (folder, tools) = (folder(root), Tools::find(root)?);
+    tools::all_there()?;
     if !Child::cargo(root, &["nextest", "--version"]).quiet().run().ok {
         return Err("cargo-nextest is missing: cargo install cargo-nextest".into());
     }
