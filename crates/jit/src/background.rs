@@ -9,11 +9,11 @@ use holdfast_tracker::error::Result;
 use crate::context::Context;
 
 /// Starts the loop in the background, if the agent's file asks for it. It ends with the keeper that was named, else with
-/// the process that this command was started by. One that runs already makes a second one end at once.
+/// the process that this command was started by. One that runs already in that worktree makes a second one end at once.
 pub(crate) fn start(context: &Context, session: &Session) -> Result<()> {
     let agent = session.agent()?;
     if agent.file.behavior.auto_heartbeat
-        && let Err(error) = spawn(context, agent, session.keeper())
+        && let Err(error) = spawn(session, agent)
     {
         context.printer.warn(&format!("the heartbeat could not be started: {error}"));
     }
@@ -21,15 +21,15 @@ pub(crate) fn start(context: &Context, session: &Session) -> Result<()> {
 }
 
 #[expect(clippy::disallowed_methods, reason = "the agent's file asked for this process")]
-fn spawn(context: &Context, agent: &Agent, keeper: Option<u32>) -> std::io::Result<()> {
+fn spawn(session: &Session, agent: &Agent) -> std::io::Result<()> {
     use std::os::unix::process::CommandExt as _;
-    let parent = match keeper {
+    let parent = match session.keeper() {
         Some(keeper) => keeper,
-        None => context.caller.sys.processes.parent().map_err(|error| error.source)?,
+        None => session.sys().processes.parent().map_err(|error| error.source)?,
     };
     std::process::Command::new(std::env::current_exe()?)
         .arg("-C")
-        .arg(&context.caller.start)
+        .arg(&session.caller.start)
         .args(["--agent-id", &agent.id.to_string(), "heartbeat", "run", "--parent", &parent.to_string()])
         .stdin(Stdio::null())
         .stdout(Stdio::null())

@@ -361,6 +361,11 @@ impl Session {
         Ok(())
     }
 
+    /// The same, where whatever process stands for `other` does.
+    pub(crate) fn kept_as(self, other: &Self) -> Self {
+        Self { keeper: other.keeper.clone(), has_guardian: other.has_guardian.clone(), ..self }
+    }
+
     /// The process that was named as standing for whoever asks, if one was.
     pub fn keeper(&self) -> Option<u32> {
         self.keeper.get().map(|keeper| keeper.pid)

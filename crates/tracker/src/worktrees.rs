@@ -242,7 +242,8 @@ fn repository(session: &Session) -> Result<&Repository> {
 /// # Errors
 /// When there is none.
 pub fn session_in(session: &Session, root: &Path) -> Result<Session> {
-    Session::find(&Caller { start: root.to_path_buf(), git: inside(session), ..session.caller.clone() })
+    let caller = Caller { start: root.to_path_buf(), git: inside(session), ..session.caller.clone() };
+    Session::find(&caller).map(|found| found.kept_as(session))
 }
 
 /// What git takes from the environment, without what it says about this very worktree.

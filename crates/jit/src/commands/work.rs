@@ -75,17 +75,18 @@ pub fn start(context: &Context, typed: &cli::Start) -> Result<Report> {
             Some(Patience { limit, waits: &waits })
         }
     };
-    if typed.worktree {
+    let (session, begun, made) = if typed.worktree {
         let Apart { root, session, begun } = land::start_apart(&session, &wanted, &terms, patience.as_ref())?;
-        // It is renewed from there: the claim is that worktree's.
-        return Ok(begun_report(&session, begun, Some(&root)));
-    }
-    let begun = land::start(&session, &wanted, &terms, patience.as_ref())?;
+        (session, begun, Some(root))
+    } else {
+        let begun = land::start(&session, &wanted, &terms, patience.as_ref())?;
+        (session, begun, None)
+    };
     if let Some(words) = overridden(session.agent()?) {
         context.printer.warn(&words);
     }
     background::start(context, &session)?;
-    Ok(begun_report(&session, begun, None))
+    Ok(begun_report(&session, begun, made.as_deref()))
 }
 
 fn begun_report(session: &Session, begun: Begun, root: Option<&Path>) -> Report {

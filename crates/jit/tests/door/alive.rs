@@ -175,6 +175,24 @@ fn grace(bench: &Bench, secs: u32) {
 }
 
 #[test]
+fn every_way_to_claim_names_the_keeper() {
+    let bench = Bench::new();
+    let keeper = Keeper::new();
+    for how in [
+        &["claim", "acquire"][..],
+        &["claim", "next"],
+        &["start", "--here", "--another"],
+        &["start", "--worktree"],
+    ] {
+        let issue = bench.issue("work");
+        let which = if how.contains(&"next") { &[][..] } else { &[issue.as_str()] };
+        bench.jit(&[how, which, &["--keeper", &keeper.pid()]].concat()).ok();
+        let lease = bench.leases().into_iter().find(|lease| lease["issue_id"] == issue);
+        assert_eq!(lease.unwrap()["keeper"]["pid"].to_string(), keeper.pid(), "{how:?}");
+    }
+}
+
+#[test]
 fn a_claim_whose_keeper_was_killed_is_taken_over_and_the_log_says_why() {
     let bench = Bench::new();
     grace(&bench, 0);

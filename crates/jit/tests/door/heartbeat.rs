@@ -195,7 +195,7 @@ fn the_heartbeat_of_an_agent_with_a_shell_for_each_command_ends_with_its_keeper(
         "[agent]\nid = \"agent:auto\"\n[behavior]\nauto_heartbeat = true\nheartbeat_interval = 1\n",
     )
     .unwrap();
-    for verb in ["claim acquire", "start"] {
+    for verb in ["claim acquire", "start", "start --worktree"] {
         let issue = bench.issue("work");
         let mut keeper = Command::new("sleep").arg("600").spawn().unwrap();
         let before = renewals(&bench);
