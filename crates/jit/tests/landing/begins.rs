@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use holdfast_trial::Answer;
+use holdfast_trial::{Answer, until};
 
 use crate::ground::{Ground, pair};
 
@@ -64,6 +64,45 @@ fn whoever_waits_begins_what_is_made_meanwhile() {
     let begun = Answer::from(child.wait_with_output().unwrap()).ok().json();
     assert_eq!(begun["issue"]["id"], made.as_str());
     ground.bench.run("agent:x", &["start", "--another", "--wait", "1"]).fails(3);
+}
+
+/// Whoever waits for an issue waits for whoever works on it, who may finish it.
+#[test]
+fn what_was_finished_while_somebody_waited_for_it_is_not_begun_again() {
+    let ground = Ground::new();
+    let id = ground.issue("once", &[]);
+    let (first, second) = (ground.agent("a"), ground.agent("b"));
+    first.begin(&id, "work");
+    let line = ground.bench.control("locks/wait").join(&id);
+    let waits = ground.bench.spawn("agent:b", &["--json", "start", &id, "--wait", "60"], &second.at);
+    until("it stands in line", || line.exists());
+    first.run(&["finish", "-a", "-m", "work"]).ok();
+    let refused = Answer::from(waits.wait_with_output().unwrap()).fails(3);
+    refused.says(&["is done already", "jit reopen"]);
+    assert_eq!((ground.told(&id), ground.is_held(&id)), (pair("done", "landed"), false));
+}
+
+/// What was available when it was looked at may be done before the worktree for it is made.
+#[test]
+fn what_was_finished_meanwhile_is_passed_over() {
+    let ground = Ground::new();
+    let (done, next) = (ground.issue("done", &["--priority", "high"]), ground.issue("next", &[]));
+    let faster = ground.agent("a");
+    let hook = ground.bench.repo().join(".git/hooks/post-checkout");
+    let text = format!(
+        "#!/bin/sh\n[ -e '{0}' ] && exit 0\n: > '{0}'\n\
+         for name in $(git rev-parse --local-env-vars); do unset $name; done\n\
+         export JIT_AGENT_ID=agent:a; cd '{1}'\n\
+         '{2}' start {done} && echo x > work && '{2}' finish -a -m work\n",
+        ground.bench.root().join("once").display(),
+        faster.at.display(),
+        crate::bench::JIT,
+    );
+    std::fs::write(&hook, text).unwrap();
+    std::fs::set_permissions(&hook, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let begun = ground.bench.run("agent:w", &["--json", "start", "--worktree"]).ok().json();
+    assert_eq!(begun["issue"]["id"], next.as_str(), "{begun}");
+    assert_eq!((ground.told(&done), ground.is_held(&done)), (pair("done", "landed"), false));
 }
 
 #[test]

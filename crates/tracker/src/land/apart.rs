@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use super::begin::{Begun, Wanted, start};
 use crate::claims::Terms;
-use crate::error::{Error, Result, WorktreeError};
+use crate::error::{Error, LandError, Result, WorktreeError};
 use crate::ids::IssueId;
 use crate::issues::Issues;
 use crate::session::Session;
@@ -38,8 +38,8 @@ pub fn start_apart(
     take::within(session, patience, || {
         for issue in take::available(session, wanted.filter)? {
             match begin(session, wanted, issue, terms, None) {
-                // Somebody else was faster.
-                Err(Error::Refused(_)) => {}
+                // Somebody else was faster, with its claim or with all of it.
+                Err(Error::Refused(_) | Error::Land(LandError::Over { .. })) => {}
                 begun => return begun,
             }
         }

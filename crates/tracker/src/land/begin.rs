@@ -71,7 +71,11 @@ pub fn start(
         None => {
             wanted.issue.map_or(Ok(()), |id| over::refuse(session, id))?;
             let checkout = if wanted.here { None } else { Checkout::prepare(session, working.as_ref())? };
-            let between = |lease: &Lease| checkout.as_ref().map_or(Ok(()), |checkout| checkout.switch(lease));
+            let between = |lease: &Lease| {
+                // Whoever held it until now may have finished it, and nobody can once it is held here.
+                wanted.issue.map_or(Ok(()), |id| over::refuse(session, id))?;
+                checkout.as_ref().map_or(Ok(()), |checkout| checkout.switch(lease))
+            };
             match wanted.issue {
                 Some(issue) => take::acquire_then(session, issue, terms, patience, Some(&between))?,
                 None => {
