@@ -18,6 +18,7 @@ mod clones;
 mod crowd;
 mod cuts;
 mod etcd;
+mod fetches;
 mod ground;
 mod here;
 mod machine_trials;
@@ -26,7 +27,7 @@ mod merges;
 mod moved;
 mod old_git;
 mod power;
-mod relative;
+
 mod secrets;
 mod stories;
 mod tables;

@@ -460,14 +460,9 @@ impl Landed {
         let branch = target.branch;
         let refs = format!("+refs/heads/{branch}:refs/remotes/{remote}/{branch}");
         let git = reach::to(Git::in_dir(root), &self.caller, &self.repository, remote)?;
-        let said = git.ask_within(&["fetch", "-q", "--no-tags", remote, &refs], LIMIT);
-        let why = match said {
-            Ok(Some(said)) if said.code == Some(0) => return Ok(()),
-            Ok(Some(said)) => reach::words(&said),
-            Ok(None) => format!("no answer within {} s", LIMIT.as_secs()),
-            Err(error) => error.to_string(),
-        };
-        Err(Trouble::Unavailable.because(format!("{branch} cannot be fetched from {remote}: {why}")))
+        reach::fetch(git, &["--no-tags", remote, &refs], Some(LIMIT)).map_err(|why| {
+            Trouble::Unavailable.because(format!("{branch} cannot be fetched from {remote}: {why}"))
+        })
     }
 }
 

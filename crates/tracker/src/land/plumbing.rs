@@ -154,12 +154,11 @@ impl<'a> Plumbing<'a> {
 
     /// Has the remote say where these branches are, or all. If it does not, that is said, and why.
     pub(super) fn fetch(&self, refs: &[&str]) -> Result<bool> {
-        let said = self.remote_git()?.ask(&[&["fetch", "-q", ORIGIN], refs].concat(), &[])?;
-        if said.code == Some(0) {
-            return Ok(true);
+        let said = reach::fetch(self.remote_git()?, &[&[ORIGIN], refs].concat(), None);
+        if let Err(why) = &said {
+            self.session.notice(&Notice::NotFetched { remote: ORIGIN.to_owned(), why: why.clone() });
         }
-        self.session.notice(&Notice::NotFetched { remote: ORIGIN.to_owned(), why: reach::words(&said) });
-        Ok(false)
+        Ok(said.is_ok())
     }
 
     /// What git says to a question, without the end of the line.

@@ -1,4 +1,5 @@
-//! A remote whose URL is a relative path: git takes it from wherever it is started, which is another place in each worktree.
+//! What keeps a fetch from coming through, and what does not. A remote whose URL is a relative path is taken by git from wherever it
+//! is started, which is another place in each worktree.
 
 use std::path::PathBuf;
 
@@ -73,4 +74,32 @@ fn whoever_cannot_fetch_is_told_why() {
         assert!(answer.stdout.contains(done), "{answer}");
     }
     assert_eq!(ground.told(&id), pair("done", "on_branch"));
+}
+
+/// Somebody else fetches into the same repository between two steps of ours, so that git finds the branch elsewhere than it
+/// expected.
+#[test]
+fn whoever_fetches_at_the_same_time_keeps_nobody_from_landing() {
+    let ground = Ground::with_origin();
+    let id = ground.issue("drawn", &[]);
+    ground.main(&["push", "-q", "origin", "main"]);
+    let agent = begins(&ground, &id);
+    agent.write("work", "done\n");
+    let (elsewhere, origin) = (tempfile::tempdir().unwrap(), ground.origin());
+    ground.git(&["clone", "-q", origin.to_str().unwrap(), "."], elsewhere.path());
+    ground.git(&["commit", "-q", "--allow-empty", "-m", "theirs"], elsewhere.path());
+    ground.git(&["push", "-q", "origin", "main"], elsewhere.path());
+    let (served, once) = (ground.bench.root().join("upload-pack"), ground.bench.root().join("once"));
+    let text = format!(
+        "#!/bin/sh\ngit-upload-pack \"$@\"\n[ -e '{0}' ] || git -C '{1}' update-ref refs/remotes/origin/main main~1\n\
+         : > '{0}'\n",
+        once.display(),
+        ground.bench.repo().display(),
+    );
+    std::fs::write(&served, text).unwrap();
+    std::fs::set_permissions(&served, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    ground.main(&["config", "remote.origin.uploadpack", served.to_str().unwrap()]);
+    let landed = agent.run(&["finish", "-a", "-m", "work"]).ok();
+    assert!(landed.stdout.starts_with("landed") && once.exists(), "{landed}");
+    assert_eq!(ground.told(&id), pair("done", "landed"));
 }
