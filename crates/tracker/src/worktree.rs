@@ -349,6 +349,9 @@ fn fresh(caller: &Caller, workspace: &Workspace, now: &Stamp) -> Result<Record> 
     })
 }
 
+/// Why git has a worktree locked that it is making.
+const MAKING: &str = "initializing";
+
 /// A worktree of the repository.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Entry {
@@ -369,6 +372,9 @@ pub struct Entry {
     pub current: bool,
     /// Whether nothing is there any more.
     pub gone: bool,
+    /// Whether git is still making it, or was killed while it did.
+    #[serde(skip)]
+    pub unfinished: bool,
     /// What holders are called besides that are in this clone, where all clones share their claims.
     #[serde(skip)]
     pub clone: Option<String>,
@@ -419,6 +425,7 @@ pub fn all(caller: &Caller, workspace: &Workspace) -> Result<Vec<Entry>> {
             main: true,
             current: true,
             gone: false,
+            unfinished: false,
             clone: None,
         }]);
     };
@@ -447,6 +454,7 @@ pub fn all(caller: &Caller, workspace: &Workspace) -> Result<Vec<Entry>> {
             main: worktree.is_main(),
             current: worktree.current,
             gone: worktree.prunable.is_some(),
+            unfinished: worktree.locked.as_deref() == Some(MAKING),
             clone: None,
         })
         .collect())

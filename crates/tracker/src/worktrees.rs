@@ -88,6 +88,8 @@ fn make(session: &Session, root: &Path, branch: Option<&str>, wanted: &Wanted) -
     }
     let repository = repository(session)?;
     let git = Git::in_dir(session.root().unwrap_or_else(|| repository.common_dir()));
+    // It says in the worktree's lock that it is making it.
+    let git = git.env("LC_ALL", Some("C".into()));
     let path = root.to_string_lossy().into_owned();
     if let Some(branch) = branch {
         let there = git.ask(&["show-ref", "--verify", "--quiet", &format!("refs/heads/{branch}")], &[])?;
@@ -109,7 +111,7 @@ fn make(session: &Session, root: &Path, branch: Option<&str>, wanted: &Wanted) -
             git.run(&["worktree", "add", "-q", "--no-track", "-b", branch, "--", &path, &from])?
         }
         // Git may still know one there whose directory was removed by hand; its branch keeps what was committed.
-        None => git.run(&["worktree", "add", "-q", "-f", "--detach", "--", &path, &from])?,
+        None => git.run(&["worktree", "add", "-q", "-f", "-f", "--detach", "--", &path, &from])?,
     };
     Ok(())
 }
@@ -165,6 +167,10 @@ pub fn remove(session: &Session, name: &str, insist: bool) -> Result<Removed> {
     if entry.current {
         return Err(needed("it is the worktree that this command runs in").into());
     }
+    if entry.unfinished {
+        discard(session, &entry.root)?;
+        return Ok(Removed { root: entry.root, ended: Vec::new() });
+    }
     if !insist && !entry.gone {
         let what = left_behind(session, repository, &entry.root)?;
         if !what.is_empty() {
@@ -199,6 +205,20 @@ pub(crate) fn take_away(session: &Session, root: &Path) -> Result<()> {
     let git = Git::in_dir(repository(session)?.common_dir());
     one_by_one(session, || {
         git.run(&["worktree", "remove", "--force", "--", &root.to_string_lossy()])?;
+        Ok(())
+    })
+}
+
+/// Takes a worktree away that git was killed in while it made it. Nobody has worked there.
+fn discard(session: &Session, root: &Path) -> Result<()> {
+    let git = Git::in_dir(repository(session)?.common_dir());
+    one_by_one(session, || {
+        // Whoever was at it when it was looked at has ended by now.
+        if session.worktrees()?.iter().any(|entry| entry.root == root && !entry.unfinished) {
+            let why = "it was being made, and is finished now";
+            return Err(WorktreeError::Needed { path: root.to_path_buf(), why }.into());
+        }
+        git.run(&["worktree", "remove", "--force", "--force", "--", &root.to_string_lossy()])?;
         Ok(())
     })
 }

@@ -267,7 +267,7 @@ fn clock(session: &Session) -> Look {
     Ok((String::new(), problems.collect()))
 }
 
-/// Whether claims are held in worktrees that are gone.
+/// Whether claims are held in worktrees that are gone, and worktrees were not made to their end.
 fn worktrees(session: &Session) -> Look {
     let worktrees = session.worktrees()?;
     let view = session.claims().view()?;
@@ -278,7 +278,12 @@ fn worktrees(session: &Session) -> Look {
         let what = Called::of(&issues, lease).phrase();
         format!("{what} is held by {} in a worktree that is gone", lease.holder.agent)
     };
-    let problems = gone.map(|lease| trouble(problem(lease), "jit worktree prune")).collect();
+    let unfinished = worktrees.iter().filter(|entry| entry.unfinished).map(|entry| {
+        let what = format!("{} is not finished: git makes it, or was killed while it did", entry.path);
+        trouble(what, &format!("jit worktree remove {}", entry.path))
+    });
+    let problems =
+        gone.map(|lease| trouble(problem(lease), "jit worktree prune")).chain(unfinished).collect();
     Ok((format!("{} here", worktrees.len()), problems))
 }
 

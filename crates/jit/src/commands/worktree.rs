@@ -198,7 +198,12 @@ fn list(context: &Context) -> Result<Report> {
 }
 
 fn row(entry: &Entry) -> [String; 5] {
-    let notes = [(entry.current, "here"), (entry.main, "main"), (entry.gone, "gone")];
+    let notes = [
+        (entry.current, "here"),
+        (entry.main, "main"),
+        (entry.gone, "gone"),
+        (entry.unfinished, "unfinished"),
+    ];
     let notes: Vec<_> = notes.iter().filter(|(is, _)| *is).map(|(_, note)| *note).collect();
     [
         entry.worktree_id.clone().unwrap_or_else(|| "-".into()),

@@ -1,6 +1,7 @@
 //! Beginning work: in a worktree of its own, as soon as there is something to do, and with what there is to know.
 
 use std::path::PathBuf;
+use std::process::Command;
 
 use holdfast_trial::{Answer, until};
 
@@ -27,6 +28,42 @@ fn a_worktree_is_made_for_the_work() {
     ground.bench.run("agent:w", &["start", &second, "--worktree"]).fails(4);
     assert!(!root.with_file_name(ground.bench.handle(&second)).exists());
     ground.bench.run("agent:w", &["start", "--worktree"]).fails(3);
+}
+
+/// A worktree that git was killed in while it made it is in nobody's way: another one is made, and the first can be taken away.
+#[test]
+fn a_worktree_that_was_half_made_keeps_nobody_from_the_issue() {
+    use std::os::unix::process::CommandExt as _;
+    let ground = Ground::new();
+    let id = ground.issue("work", &[]);
+    let (repo, reached) = (ground.bench.repo(), ground.bench.root().join("reached"));
+    std::fs::write(repo.join(".git/info/attributes"), "code filter=slow\n").unwrap();
+    let smudge = format!(": > '{}'; exec sleep 600", reached.display());
+    ground.main(&["config", "filter.slow.smudge", &smudge]);
+    let mut killed = ground.bench.command("agent:k", &["start", "--worktree"], &repo);
+    let mut killed = killed.process_group(0).spawn().unwrap();
+    until("git is at it", || reached.exists());
+    let group = format!("-{}", killed.id());
+    assert!(Command::new("kill").args(["-KILL", "--", &group]).status().unwrap().success());
+    killed.wait().unwrap();
+    ground.main(&["config", "--unset", "filter.slow.smudge"]);
+    let begun = ground.bench.run("agent:w", &["--json", "start", "--worktree"]).ok().json();
+    assert_eq!(begun["issue"]["id"], id.as_str());
+    let root = PathBuf::from(begun["worktree"].as_str().unwrap());
+    let half = root.with_file_name(ground.bench.handle(&id));
+    assert_eq!(root, half.with_extension("2"));
+    let again = ground.bench.run("agent:w", &["--json", "start", &id, "--worktree"]).ok().json();
+    assert_eq!((&again["already_held"], &again["worktree"]), (&true.into(), &begun["worktree"]));
+    std::fs::write(root.join("work"), "x\n").unwrap();
+    ground.bench.run_at("agent:w", &["finish", "-a", "-m", "landed work"], &root).ok();
+    assert_eq!(ground.told(&id), pair("done", "landed"));
+    let fix = format!("jit worktree remove {}", half.display());
+    let sick = ground.bench.run("agent:w", &["doctor"]);
+    assert!(sick.stdout.contains(&fix) && sick.stdout.contains("is not finished"), "{sick}");
+    let words: Vec<&str> = fix.split(' ').skip(1).collect();
+    ground.bench.run("agent:w", &words).ok();
+    assert!(!half.exists());
+    assert!(!ground.bench.run("agent:w", &["doctor"]).stdout.contains("is not finished"));
 }
 
 /// What is over is not begun again by a slip; whoever wants that says so.
