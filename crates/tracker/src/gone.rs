@@ -64,6 +64,7 @@ mod tests {
             main: false,
             current: false,
             gone,
+            unfinished: false,
             clone: None,
         }
     }

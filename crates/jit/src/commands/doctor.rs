@@ -280,7 +280,7 @@ fn worktrees(session: &Session) -> Look {
     };
     let unfinished = worktrees.iter().filter(|entry| entry.unfinished).map(|entry| {
         let what = format!("{} is not finished: git makes it, or was killed while it did", entry.path);
-        trouble(what, &format!("jit worktree remove {}", entry.path))
+        trouble(what, format!("jit worktree remove {}", entry.path))
     });
     let problems =
         gone.map(|lease| trouble(problem(lease), "jit worktree prune")).chain(unfinished).collect();
