@@ -66,6 +66,35 @@ fn a_worktree_that_was_half_made_keeps_nobody_from_the_issue() {
     assert!(!ground.bench.run("agent:w", &["doctor"]).stdout.contains("is not finished"));
 }
 
+/// Git looks at all worktrees before it goes to a branch, and gives up over one that is being made.
+#[test]
+fn whoever_makes_a_worktree_keeps_nobody_from_another_branch() {
+    use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+    let ground = Ground::new();
+    let id = ground.issue("work", &[]);
+    let (repo, agent) = (ground.bench.repo(), ground.agent("a"));
+    // Somebody wants to hear of branches, so that git has to go there.
+    let hook = repo.join(".git/hooks/post-checkout");
+    std::fs::write(&hook, "#!/bin/sh\nexit 0\n").unwrap();
+    std::fs::set_permissions(&hook, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let half = repo.join(".git/worktrees/half");
+    std::fs::create_dir(&half).unwrap();
+    std::fs::write(half.join("gitdir"), "/nowhere/.git\n").unwrap();
+    std::fs::write(half.join("commondir"), "").unwrap();
+    ground.try_git(&["switch", "-q", "-C", "other"], &agent.at).fails(128);
+    let lock = ground.bench.control("locks/worktrees.lock");
+    let held = std::fs::File::create(&lock).unwrap();
+    held.lock().unwrap();
+    let begins = ground.bench.spawn("agent:a", &["--json", "start", &id], &agent.at);
+    let number = format!(":{} ", held.metadata().unwrap().ino());
+    let is_waited_for = |line: &str| line.contains("->") && line.contains(&number);
+    until("it waits", || std::fs::read_to_string("/proc/locks").unwrap().lines().any(is_waited_for));
+    std::fs::remove_dir_all(&half).unwrap();
+    drop(held);
+    let begun = Answer::from(begins.wait_with_output().unwrap()).ok().json();
+    assert_eq!(begun["branch"], format!("jit/{}", ground.bench.handle(&id)));
+}
+
 /// What is over is not begun again by a slip; whoever wants that says so.
 #[test]
 fn what_is_over_is_not_begun_without_a_word() {

@@ -18,9 +18,13 @@ use crate::leftovers::OWN_BRANCHES;
 use crate::notice::Notice;
 use crate::session::Session;
 use crate::target::Target;
+use crate::worktrees::one_by_one;
 
 /// What the logs of refs say of a branch that goes where its work has landed.
 const LANDED: &str = "jit: landed";
+
+/// The file that git has made and not yet written when it fails over a worktree that is being made.
+const HALF_WRITTEN: &[u8] = b"commondir";
 
 /// A worktree that can go to another branch.
 pub(super) struct Checkout<'a> {
@@ -114,7 +118,9 @@ impl<'a> Checkout<'a> {
         }
         let name = format!("{name}-{}", lease.fence.get());
         let args = ["switch", "-q", "--no-track", "-C", &name, &commit];
-        self.plumbing.git().run(&[&FLUSHING[..], &args].concat())?;
+        if !self.goes(&args)? {
+            self.plumbing.git().run(&[&FLUSHING[..], &args].concat())?;
+        }
         Ok(())
     }
 
@@ -153,8 +159,16 @@ impl<'a> Checkout<'a> {
         Ok(mover.branch_off(&known, at, why).unwrap_or(false))
     }
 
+    /// Has git go to a branch, and says whether it did. It looks which worktree has it, and gives up over one that is being
+    /// made at that moment: then it goes once nobody makes one.
     fn goes(&self, args: &[&str]) -> Result<bool> {
-        Ok(self.plumbing.git().ask(&[&FLUSHING[..], args].concat(), &[])?.code == Some(0))
+        let args = [&FLUSHING[..], args].concat();
+        let ask = || Ok(self.plumbing.git().ask(&args, &[])?);
+        let mut said = ask()?;
+        if said.code != Some(0) && memchr::memmem::find(&said.stderr, HALF_WRITTEN).is_some() {
+            said = one_by_one(self.session, ask)?;
+        }
+        Ok(said.code == Some(0))
     }
 
     /// Where the target is. Whoever waited for a grant did so for others to land.
