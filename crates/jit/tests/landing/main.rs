@@ -33,3 +33,4 @@ mod stories;
 mod tables;
 mod target;
 mod trials;
+mod unheard;

@@ -53,18 +53,16 @@ pub fn start(
     patience: Option<&Patience<'_>>,
 ) -> Result<Begun> {
     let working = Working::begin(session)?;
+    if !held_here(session)?.is_empty() {
+        // It may have landed, and whoever asked for that was killed before it heard of it. What is not known goes on as before.
+        let _ = session.claims_to_change()?.catch_up();
+    }
     over::go_on(session, wanted.issue)?;
     let taken = match resumed(session, wanted)? {
         Some(taken) => {
             if let Some(paths) = &terms.reserve {
                 let who = Claimant { holder: session.holder()?.clone(), tags: session.tags()? };
                 session.claims_to_change()?.reserve(paths, &who, Some(&taken.lease))?;
-            }
-            // Whoever was cut off between the grant and the branch goes there now.
-            let has_begun = IssueId::of(&taken.lease.resource)
-                .is_some_and(|id| Started::read(session, id, taken.lease.fence.get()).is_some());
-            if !wanted.here && !has_begun {
-                go_on_to_branch(session, &taken.lease, working.as_ref())?;
             }
             taken
         }
@@ -79,12 +77,20 @@ pub fn start(
             match wanted.issue {
                 Some(issue) => take::acquire_then(session, issue, terms, patience, Some(&between))?,
                 None => {
-                    let next = || take::next_then(session, terms, wanted.filter, false, Some(&between));
+                    // What was granted to somebody who was killed before it heard of it is known only now.
+                    let next =
+                        || take::next_then(session, terms, wanted.filter, !wanted.another, Some(&between));
                     take::within(session, patience, next)?
                 }
             }
         }
     };
+    // Whoever was cut off between the grant and the branch goes there now.
+    let has_begun = IssueId::of(&taken.lease.resource)
+        .is_some_and(|id| Started::read(session, id, taken.lease.fence.get()).is_some());
+    if taken.already_held && !wanted.here && !has_begun {
+        go_on_to_branch(session, &taken.lease, working.as_ref())?;
+    }
     begin(session, taken)
 }
 

@@ -354,7 +354,7 @@ impl<'a> Finisher<'a> {
         let mut turn: Option<Turn<'_>> = None;
         for _ in 0..MOST_TIMES {
             let onto = self.onto()?;
-            if self.is_landed(&onto)? {
+            if self.is_landed(&onto)? && !self.has_more(source, &onto)? {
                 return self.landed_before(source, &onto);
             }
             self.refuse_elsewhere(&onto)?;
@@ -413,6 +413,19 @@ impl<'a> Finisher<'a> {
             }
         }
         Ok(())
+    }
+
+    /// Whether there is work that the target does not have, on the branch of an issue that has landed: whoever was killed
+    /// before it heard of that went on. What cannot be put on top of the target stays where it is.
+    fn has_more(&self, source: &ObjectId, onto: &ObjectId) -> Result<bool> {
+        if self.branch.is_some() || self.has_nothing_else(source, onto)? {
+            return Ok(false);
+        }
+        match self.build(*onto, source) {
+            Ok(candidate) => Ok(candidate.has_work),
+            Err(Error::Land(LandError::Conflict { .. })) => Ok(false),
+            Err(error) => Err(error),
+        }
     }
 
     /// Whether everything that a commit has, the target has too, but for the tracker's own files.

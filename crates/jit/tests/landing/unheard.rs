@@ -1,0 +1,82 @@
+//! Whoever is killed after the server has done what it was asked for, and before it hears of that.
+
+use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::process::CommandExt as _;
+use std::process::Command;
+
+use crate::bench::JIT;
+use crate::ground::{Agent, Ground, pair};
+
+/// A repository with two issues, one of which comes first, and an origin that has them.
+fn ground(shared: bool) -> (Ground, String, String) {
+    let ground = Ground::with_origin();
+    let (first, second) = (ground.issue("first", &["--priority", "high"]), ground.issue("second", &[]));
+    if shared {
+        ground.bench.jit(&["engine", "init", "git"]).ok();
+        ground.commit("claims are shared");
+    }
+    ground.main(&["push", "-q", "origin", "main"]);
+    (ground, first, second)
+}
+
+/// Runs a command that is killed, with all that it has started, once the origin has what it pushes.
+fn killed_at_the_push(agent: &Agent<'_>, args: &[&str]) {
+    let hook = agent.ground.origin().join("hooks/post-receive");
+    std::fs::write(&hook, "#!/bin/sh\nkill -KILL \"-$TRIAL\"\nkill -KILL 0\n").unwrap();
+    std::fs::set_permissions(&hook, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let mut shell = agent.ground.bench.dressed(Command::new("sh"));
+    shell.args(["-c", "export TRIAL=$$; exec \"$@\"", "sh", JIT]).args(args).env("JIT_AGENT_ID", &agent.name);
+    let ended = shell.current_dir(&agent.at).process_group(0).output().unwrap();
+    assert_eq!(ended.status.code(), None, "it was killed: {ended:?}");
+    std::fs::remove_file(&hook).unwrap();
+}
+
+/// What the origin has in a file.
+fn there(ground: &Ground, file: &str) -> String {
+    ground.git(&["show", &format!("main:{file}")], &ground.origin())
+}
+
+#[test]
+fn what_was_done_after_the_landing_lands_as_well() {
+    let (ground, first, second) = ground(false);
+    let agent = ground.agent("a");
+    agent.begin(&first, "work");
+    killed_at_the_push(&agent, &["finish", "-a", "-m", "work"]);
+    assert_eq!(there(&ground, "work"), "by agent:a");
+    // Nobody has heard of it, so the work goes on.
+    let again = agent.run(&["--json", "start"]).ok().json();
+    assert_eq!((&again["issue"]["id"], &again["already_held"]), (&first.as_str().into(), &true.into()));
+    agent.write("work", "better\n");
+    let landed = agent.run(&["finish", "-a", "-m", "better work"]).ok();
+    assert!(landed.stdout.starts_with("landed") && !landed.stderr.contains("not landed"), "{landed}");
+    assert_eq!(there(&ground, "work"), "better");
+    assert_eq!((ground.told(&first), ground.is_held(&first)), (pair("done", "landed"), false));
+    // The worktree is free for the next one.
+    assert_eq!(agent.run(&["--json", "start"]).ok().json()["issue"]["id"], second.as_str());
+}
+
+#[test]
+fn whoever_shares_claims_hears_of_the_landing_and_begins_the_next_one() {
+    let (ground, first, second) = ground(true);
+    let agent = ground.agent("a");
+    agent.begin(&first, "work");
+    killed_at_the_push(&agent, &["finish", "-a", "-m", "work"]);
+    assert_eq!(there(&ground, "work"), "by agent:a");
+    let begun = agent.run(&["--json", "start"]).ok();
+    assert_eq!(begun.json()["issue"]["id"], second.as_str(), "{begun}");
+    assert_eq!((ground.told(&first), ground.is_held(&first)), (pair("done", "landed"), false));
+}
+
+#[test]
+fn a_claim_that_nobody_heard_of_is_gone_on_with() {
+    let (ground, first, _) = ground(true);
+    let agent = ground.agent("a");
+    killed_at_the_push(&agent, &["start"]);
+    let begun = agent.run(&["--json", "start"]).ok().json();
+    assert_eq!(begun["issue"]["id"], first.as_str(), "{begun}");
+    assert_eq!(begun["branch"], format!("jit/{}", ground.bench.handle(&first)));
+    assert_eq!(ground.bench.leases().len(), 1, "one claim, not two");
+    agent.write("work", "done\n");
+    agent.run(&["finish", "-a", "-m", "work"]).ok();
+    assert_eq!(ground.told(&first), pair("done", "landed"));
+}
