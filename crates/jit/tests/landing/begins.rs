@@ -148,6 +148,27 @@ fn what_was_finished_while_somebody_waited_for_it_is_not_begun_again() {
     assert_eq!((ground.told(&id), ground.is_held(&id)), (pair("done", "landed"), false));
 }
 
+/// Somebody who lost its claim leaves what it has on the branch, and is told; the others begin without that.
+#[test]
+fn whoever_was_displaced_begins_the_next_one() {
+    let ground = Ground::new();
+    let (first, second) = (ground.issue("first", &["--priority", "high"]), ground.issue("second", &[]));
+    let (slow, other) = (ground.agent("a"), ground.agent("b"));
+    slow.begin(&first, "work");
+    slow.git(&["add", "-A"]);
+    slow.git(&["commit", "-qm", "half of it"]);
+    let branch = slow.git(&["branch", "--show-current"]);
+    let lease = ground.shown(&first)["lease"]["lease_id"].as_str().unwrap().to_owned();
+    ground.bench.jit(&["claim", "force-evict", &lease, "--reason", "it sleeps"]).ok();
+    // As long as nobody else has begun it, what there is may still be gone on with.
+    assert_eq!(slow.run(&["start", &second]).code, Some(4));
+    other.run(&["start", &first]).ok();
+    let begun = slow.run(&["--json", "start"]).ok();
+    assert_eq!(begun.json()["issue"]["id"], second.as_str(), "{begun}");
+    assert!(begun.stderr.contains(&format!("left {branch}, which keeps its commits")), "{begun}");
+    assert_eq!(slow.git(&["log", "-1", "--format=%s", &branch]), "half of it");
+}
+
 /// What was available when it was looked at may be done before the worktree for it is made.
 #[test]
 fn what_was_finished_meanwhile_is_passed_over() {
