@@ -1,0 +1,15 @@
+//! Changes of issues, at the level of the library: what they leave in files and events, who is refused, and what is done
+//! again after a process died in the middle of one. Everything runs in a simulated repository.
+#![expect(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "a test that cannot go on shall stop"
+)]
+
+mod change;
+mod create;
+mod permit;
+mod stage;
+#[path = "../support/mod.rs"]
+mod support;

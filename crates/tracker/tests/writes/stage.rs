@@ -1,0 +1,427 @@
+//! A simulated repository with a linked worktree, in which people change issues as processes, one after the other. One call
+//! of theirs can be struck: by a death, by a disk that fails, or by the power.
+
+use std::io::ErrorKind;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use holdfast_git::Environment;
+use holdfast_kernel::{LeaseId, Millis, Request};
+use holdfast_store::conformance::{self, Watched};
+use holdfast_sys::Sys;
+use holdfast_sys::sim::{Choice, Choices, Config, End, Fault, Faults, Moment, Odds, Process, World};
+use holdfast_tracker::claims::{Claimant, Terms, resource};
+use holdfast_tracker::ids::IssueId;
+use holdfast_tracker::issues::Issue;
+use holdfast_tracker::keep;
+use holdfast_tracker::writes::{Changed, Draft, Fresh, Results, Writer, blank};
+use holdfast_tracker::{Caller, Listener, Notice, Result, Session};
+use serde_json::Value;
+
+use crate::support::caller;
+
+/// Two issues that are there from the beginning, and two ids that no issue has yet.
+pub(crate) const ONE: &str = "01K0000000000000000000000A";
+pub(crate) const TWO: &str = "01K0000000000000000000000B";
+pub(crate) const THREE: &str = "01K0000000000000000000000C";
+pub(crate) const FOUR: &str = "01K0000000000000000000000D";
+
+/// Anna and Carl work in the main worktree, Berta in the linked one.
+pub(crate) const ANNA: Agent = Agent { name: Some("agent:anna"), at: "/repo" };
+pub(crate) const BERTA: Agent = Agent { name: Some("agent:berta"), at: "/linked" };
+pub(crate) const CARL: Agent = Agent { name: Some("agent:carl"), at: "/repo" };
+/// Somebody who does not say who that is.
+pub(crate) const NOBODY: Agent = Agent { name: None, at: "/repo" };
+
+/// What all worktrees share.
+pub(crate) const SHARED: &str = "/repo/.git/jit";
+
+/// When the issues were made that are there from the beginning.
+pub(crate) const LONG_AGO: &str = "2023-01-01T00:00:00.000Z";
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Agent {
+    pub(crate) name: Option<&'static str>,
+    pub(crate) at: &'static str,
+}
+
+/// A call by its verb, and by a part of the path that it is about.
+pub(crate) type Call = (&'static str, &'static str);
+
+/// What happens to a call.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Strike {
+    /// The process dies before it makes the call.
+    Death,
+    /// The power goes before the call is made.
+    Outage,
+    /// The disk fails.
+    Failure,
+}
+
+#[derive(Clone, Copy)]
+enum When {
+    /// At the first call like this.
+    At(Call),
+    /// At the call with this number, from 0 on.
+    Nth(u64),
+}
+
+#[derive(Default)]
+struct Fate {
+    next: Option<(Strike, When)>,
+}
+
+/// Has what was planned happen once, and nothing else; what was not made durable is lost with the power.
+struct Planned(Arc<Mutex<Fate>>);
+
+impl Choices for Planned {
+    fn choose(&mut self, what: Choice, options: usize, at: &Moment<'_>) -> usize {
+        let mut fate = locked(&self.0);
+        match (what, &mut fate.next) {
+            (Choice::Survive(_), _) => options - 1,
+            (Choice::Kill, Some((Strike::Death, when)))
+            | (Choice::PowerLoss, Some((Strike::Outage, when)))
+            | (Choice::Fault(Fault::Eio), Some((Strike::Failure, when))) => {
+                let (verb, path) = at.call();
+                let hit = match when {
+                    When::At((like, part)) => verb == *like && path.to_string_lossy().contains(*part),
+                    When::Nth(0) => true,
+                    When::Nth(left) => {
+                        *left -= 1;
+                        false
+                    }
+                };
+                if hit {
+                    fate.next = None;
+                }
+                usize::from(hit)
+            }
+            _ => 0,
+        }
+    }
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Keeps what people are told besides the answer.
+#[derive(Clone, Default)]
+struct Heard(Arc<Mutex<Vec<Notice>>>);
+
+impl Listener for Heard {
+    fn hear(&self, notice: &Notice) {
+        locked(&self.0).push(notice.clone());
+    }
+}
+
+pub(crate) struct Stage {
+    pub(crate) world: World,
+    fate: Arc<Mutex<Fate>>,
+    heard: Heard,
+    /// What the machine refuses. Unless there is none, it cannot make a whole file system durable at once either.
+    pub(crate) refused: Option<Vec<(conformance::Call, String, ErrorKind)>>,
+}
+
+impl Stage {
+    pub(crate) fn new() -> Self {
+        Self::configured("")
+    }
+
+    /// A repository with two issues, and with this configuration in both worktrees.
+    pub(crate) fn configured(settings: &str) -> Self {
+        Self::of(settings, Config::default())
+    }
+
+    /// A repository in which every call is written down.
+    pub(crate) fn traced() -> Self {
+        Self::of("", Config { trace: true, ..Config::default() })
+    }
+
+    fn of(settings: &str, config: Config) -> Self {
+        let fate = Arc::new(Mutex::new(Fate::default()));
+        let often = Odds::new(0, 1_000);
+        let faults = Faults { kill: often, power_loss: often, eio: often, ..Faults::NONE };
+        let world = World::new(Config { faults, ..config }, Planned(Arc::clone(&fate)));
+        let mut stage = Self { world, fate, heard: Heard::default(), refused: None };
+        for dir in
+            ["/repo/.git/objects", "/repo/.git/refs/heads", "/repo/.git/worktrees/linked", "/linked/.jit"]
+        {
+            stage.world.create_dir_all(dir).unwrap();
+        }
+        for (path, text) in [
+            ("/repo/.git/HEAD", "ref: refs/heads/main\n"),
+            ("/repo/.git/config", "[core]\n\trepositoryformatversion = 0\n\tbare = false\n"),
+            ("/repo/.git/worktrees/linked/HEAD", "ref: refs/heads/linked\n"),
+            ("/repo/.git/worktrees/linked/commondir", "../..\n"),
+            ("/repo/.git/worktrees/linked/gitdir", "/linked/.git\n"),
+            ("/linked/.git", "gitdir: /repo/.git/worktrees/linked\n"),
+            ("/repo/.jit/config.toml", settings),
+            ("/linked/.jit/config.toml", settings),
+        ] {
+            stage.put(path, text);
+        }
+        for id in [ONE, TWO] {
+            stage.put(&in_main(id, "issue.json"), &issue_text(id));
+        }
+        stage
+    }
+
+    /// Has somebody ask, with a session that is opened for this, while nothing goes wrong.
+    pub(crate) fn by<T: Send + 'static>(
+        &mut self,
+        agent: Agent,
+        ask: impl FnOnce(&Session) -> T + Send + 'static,
+    ) -> T {
+        locked(&self.fate).next = None;
+        self.go(agent, ask).unwrap()
+    }
+
+    /// Has somebody ask until the first call like this, which is struck; nothing comes of it if that is the end. It is
+    /// a mistake of the test if there is no such call.
+    pub(crate) fn struck<T: Send + 'static>(
+        &mut self,
+        agent: Agent,
+        strike: Strike,
+        at: Call,
+        ask: impl FnOnce(&Session) -> T + Send + 'static,
+    ) -> Option<T> {
+        locked(&self.fate).next = Some((strike, When::At(at)));
+        let told = self.go(agent, ask);
+        assert!(locked(&self.fate).next.take().is_none(), "there was no call like {at:?}");
+        told
+    }
+
+    /// As [`Stage::struck`], at the call with this number; says besides whether there were as many.
+    pub(crate) fn struck_at<T: Send + 'static>(
+        &mut self,
+        agent: Agent,
+        strike: Strike,
+        nth: u64,
+        ask: impl FnOnce(&Session) -> T + Send + 'static,
+    ) -> (bool, Option<T>) {
+        locked(&self.fate).next = Some((strike, When::Nth(nth)));
+        let told = self.go(agent, ask);
+        (locked(&self.fate).next.take().is_none(), told)
+    }
+
+    fn go<T: Send + 'static>(
+        &mut self,
+        agent: Agent,
+        ask: impl FnOnce(&Session) -> T + Send + 'static,
+    ) -> Option<T> {
+        let told = Arc::new(Mutex::new(None));
+        let (tell, heard, refused) = (Arc::clone(&told), self.heard.clone(), self.refused.clone());
+        let process = Process::new(agent.name.unwrap_or("nobody"), 0, move |sys| {
+            let sys = if let Some(refused) = refused { refusing(sys, &refused) } else { sys };
+            let asked = asking(&sys, agent, heard).map(|session| ask(&session));
+            *locked(&tell) = asked.ok();
+        });
+        let epoch = self.world.run(vec![process]);
+        assert_eq!(epoch.panics().collect::<Vec<_>>(), Vec::<&str>::new());
+        assert!(matches!(epoch.end, End::Done | End::PowerLoss), "{:?}", epoch.end);
+        let told = locked(&told).take();
+        told
+    }
+
+    /// What people were told besides answers since this was asked last.
+    pub(crate) fn notices(&self) -> Vec<Notice> {
+        std::mem::take(&mut *locked(&self.heard.0))
+    }
+
+    /// Somebody claims an issue.
+    pub(crate) fn claim(&mut self, agent: Agent, id: &str) -> LeaseId {
+        self.claim_for(agent, id, Millis::from_secs(600))
+    }
+
+    pub(crate) fn claim_for(&mut self, agent: Agent, id: &str, span: Millis) -> LeaseId {
+        let id = parsed(id);
+        self.by(agent, move |session| {
+            let who = Claimant { holder: session.holder().unwrap().clone(), tags: session.tags().unwrap() };
+            let terms = Terms { request: Request::Finite(span), reason: None, reserve: None };
+            session.claims_to_change().unwrap().acquire(id, &who, &terms).unwrap();
+            lease_on(session, id).unwrap()
+        })
+    }
+
+    /// Somebody gives a claim back.
+    pub(crate) fn release(&mut self, agent: Agent, lease: LeaseId) {
+        self.by(agent, move |session| keep::release(session, &lease.to_string()).map(drop).unwrap());
+    }
+
+    /// The lease on an issue, if there is one.
+    pub(crate) fn lease(&mut self, id: &str) -> Option<LeaseId> {
+        let id = parsed(id);
+        self.by(ANNA, move |session| lease_on(session, id))
+    }
+
+    /// Somebody changes an issue.
+    pub(crate) fn change<T: Send + 'static>(
+        &mut self,
+        agent: Agent,
+        id: &str,
+        act: impl FnMut(&mut Draft) -> Result<T> + Send + 'static,
+    ) -> std::result::Result<Changed<T>, String> {
+        let id = parsed(id);
+        self.by(agent, move |session| changed(session, id, act))
+    }
+
+    /// Anna claims an issue and changes it.
+    pub(crate) fn held_change<T: Send + 'static>(
+        &mut self,
+        id: &str,
+        act: impl FnMut(&mut Draft) -> Result<T> + Send + 'static,
+    ) -> Changed<T> {
+        self.claim(ANNA, id);
+        self.change(ANNA, id, act).unwrap()
+    }
+
+    /// Somebody makes an issue of this id, with labels and dependencies.
+    pub(crate) fn create(
+        &mut self,
+        agent: Agent,
+        id: &str,
+        labels: &[&str],
+        on: &[&str],
+    ) -> std::result::Result<(), String> {
+        let fresh = fresh(id, labels, on);
+        self.by(agent, move |session| created(session, fresh))
+    }
+
+    /// Lets time go by.
+    pub(crate) fn wait(&mut self, span: Millis) {
+        self.world.advance(span.get());
+    }
+
+    /// The power goes while nobody is at anything: what was not made durable is lost.
+    pub(crate) fn lose_power(&mut self) {
+        self.world.lose_power();
+    }
+
+    pub(crate) fn put(&mut self, path: &str, text: &str) {
+        self.world.write_file(path, text.as_bytes()).unwrap();
+    }
+
+    pub(crate) fn text(&self, path: &str) -> String {
+        String::from_utf8(self.world.read_file(path).unwrap_or_default()).unwrap()
+    }
+
+    pub(crate) fn has(&self, path: &str) -> bool {
+        self.world.read_file(path).is_some()
+    }
+
+    /// What a file holds; nothing if there is none.
+    pub(crate) fn json(&self, path: &str) -> Value {
+        serde_json::from_str(&self.text(path)).unwrap_or(Value::Null)
+    }
+
+    /// The lines of a file.
+    pub(crate) fn lines(&self, path: &str) -> Vec<Value> {
+        self.text(path).lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    }
+
+    /// The names of the files below a path, without it.
+    pub(crate) fn below(&self, path: &str) -> Vec<String> {
+        let paths = self.world.paths();
+        let names = paths.iter().filter_map(|file| file.strip_prefix(path).ok());
+        names.map(|name| name.to_str().unwrap().to_owned()).collect()
+    }
+
+    /// The paths of the event logs of all worktrees.
+    pub(crate) fn event_logs(&self) -> Vec<String> {
+        let all = self.below(&format!("{SHARED}/events"));
+        let logs = all.into_iter().filter(|name| name.starts_with("wt-"));
+        logs.map(|name| format!("{SHARED}/events/{name}")).collect()
+    }
+
+    /// The events of all worktrees.
+    pub(crate) fn events(&self) -> Vec<Value> {
+        self.event_logs().iter().flat_map(|log| self.lines(log)).collect()
+    }
+
+    /// The kinds of all events, and what they are about.
+    pub(crate) fn kinds(&self) -> Vec<(String, Value)> {
+        let mut events = self.events();
+        let one = |event: &mut Value| (event["event_type"].as_str().unwrap().into(), event["payload"].take());
+        events.iter_mut().map(one).collect()
+    }
+
+    /// How many events there are of a kind.
+    pub(crate) fn count(&self, kind: &str) -> usize {
+        self.kinds().iter().filter(|(known, _)| known == kind).count()
+    }
+}
+
+fn refusing(sys: Sys, refused: &[(conformance::Call, String, ErrorKind)]) -> Sys {
+    let files = Watched::new(Arc::clone(&sys.files));
+    refused.iter().for_each(|(call, path, how)| files.refuse(*call, path.as_ref(), *how));
+    Sys { files: Arc::new(files), ..sys }
+}
+
+fn asking(sys: &Sys, agent: Agent, heard: Heard) -> Result<Session> {
+    Session::open(&Caller {
+        git: Environment::empty(1_000),
+        agent: agent.name.map(Into::into),
+        listener: Arc::new(heard),
+        ..caller(sys, agent.at.as_ref())
+    })
+}
+
+pub(crate) fn lease_on(session: &Session, id: IssueId) -> Option<LeaseId> {
+    let view = session.claims().view().unwrap();
+    view.table.on(&resource(id).unwrap()).next().map(|lease| lease.id)
+}
+
+pub(crate) fn changed<T>(
+    session: &Session,
+    id: IssueId,
+    act: impl FnMut(&mut Draft) -> Result<T>,
+) -> std::result::Result<Changed<T>, String> {
+    let writer = Writer::open(session).map_err(|error| error.to_string())?;
+    writer.change(id, "changing", act).map_err(|error| error.to_string())
+}
+
+pub(crate) fn created(
+    session: &Session,
+    fresh: impl FnOnce(&Session) -> Fresh,
+) -> std::result::Result<(), String> {
+    let writer = Writer::open(session).map_err(|error| error.to_string())?;
+    writer.create(fresh(session)).map(drop).map_err(|error| error.to_string())
+}
+
+/// An issue of this id that is to be made.
+pub(crate) fn fresh(
+    id: &str,
+    labels: &[&str],
+    on: &[&str],
+) -> impl FnOnce(&Session) -> Fresh + Send + 'static {
+    let (id, labels) = (id.to_owned(), labels.iter().map(ToString::to_string).collect());
+    let dependencies = on.iter().map(|id| parsed(id)).collect();
+    move |session| {
+        let mut issue = blank(session.sys(), "made".to_owned()).unwrap();
+        issue.id = id;
+        Fresh { issue, labels, dependencies, results: Results::default() }
+    }
+}
+
+pub(crate) fn parsed(id: &str) -> IssueId {
+    IssueId::parse(id).unwrap()
+}
+
+/// A file of an issue in the main worktree, in the linked one, and where worktrees hand over what they write.
+pub(crate) fn in_main(id: &str, file: &str) -> String {
+    format!("/repo/.jit/issues/{id}/{file}")
+}
+
+pub(crate) fn in_linked(id: &str, file: &str) -> String {
+    format!("/linked/.jit/issues/{id}/{file}")
+}
+
+pub(crate) fn handed_over(id: &str, file: &str) -> String {
+    format!("{SHARED}/issues/{id}/{file}")
+}
+
+/// The file of an issue that is there from the beginning.
+pub(crate) fn issue_text(id: &str) -> String {
+    String::from_utf8(Issue::new(id.to_owned(), "t".to_owned(), LONG_AGO.to_owned()).bytes()).unwrap()
+}
