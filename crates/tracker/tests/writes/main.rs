@@ -9,7 +9,9 @@
 
 mod change;
 mod create;
+mod draft;
 mod permit;
+mod sets;
 mod stage;
 #[path = "../support/mod.rs"]
 mod support;
