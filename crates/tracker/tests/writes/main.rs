@@ -10,6 +10,8 @@
 mod change;
 mod create;
 mod draft;
+mod events;
+mod outbox;
 mod permit;
 mod sets;
 mod stage;
