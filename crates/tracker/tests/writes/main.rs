@@ -11,8 +11,10 @@ mod change;
 mod create;
 mod draft;
 mod events;
+mod made;
 mod outbox;
 mod permit;
+mod redo;
 mod sets;
 mod stage;
 #[path = "../support/mod.rs"]
