@@ -236,7 +236,7 @@ fn lines() -> String {
     [line(&ids[0], labels), line(&ids[1], ""), line(&ids[2], gated)].join("\n")
 }
 
-fn imported(session: &Session) -> std::result::Result<usize, String> {
+fn imported(session: &Session) -> Result<usize, String> {
     let done = import(session, lines().as_bytes()).map_err(|error| error.to_string())?;
     Ok(done.created.len())
 }

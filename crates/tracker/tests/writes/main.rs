@@ -12,10 +12,12 @@ mod create;
 mod draft;
 mod events;
 mod made;
+mod many;
 mod outbox;
 mod permit;
 mod redo;
 mod sets;
+mod shared;
 mod stage;
 #[path = "../support/mod.rs"]
 mod support;

@@ -37,10 +37,11 @@ fn depend(stage: &mut Stage, from: &'static [&str], to: &'static [&str]) -> Resu
 
 fn undepend(
     stage: &mut Stage,
+    agent: Agent,
     from: &'static [&str],
     to: &'static [&str],
 ) -> Result<Vec<Vec<String>>, String> {
-    stage.by(ANNA, move |session| {
+    stage.by(agent, move |session| {
         let from: Vec<_> = from.iter().map(|id| parsed(id)).collect();
         let to: Vec<_> = to.iter().map(|text| Typed::new(text).unwrap()).collect();
         let changed = Writer::open(session).unwrap().undepend(&from, &to);
@@ -134,10 +135,10 @@ fn issues_wait_for_others_until_they_do_not() {
     assert_eq!(depend(&mut stage, &[ONE, TWO], &[THREE, FOUR]).unwrap(), vec![vec![THREE, FOUR]; 2]);
     assert_eq!(depend(&mut stage, &[ONE], &[THREE, TWO]).unwrap(), [[TWO]]);
     assert_eq!(deps(&mut stage, ONE), [TWO, THREE, FOUR]);
-    let changed = undepend(&mut stage, &[ONE, TWO], &[FOUR, TWO]).unwrap();
+    let changed = undepend(&mut stage, ANNA, &[ONE, TWO], &[FOUR, TWO]).unwrap();
     assert_eq!(changed, [vec![FOUR, TWO], vec![FOUR]]);
     assert_eq!((deps(&mut stage, ONE), deps(&mut stage, TWO)), (vec![THREE.into()], vec![THREE.into()]));
-    assert_eq!(undepend(&mut stage, &[TWO], &[FOUR]).unwrap(), [Vec::<String>::new()]);
+    assert_eq!(undepend(&mut stage, ANNA, &[TWO], &[FOUR]).unwrap(), [Vec::<String>::new()]);
     let mut kinds = told(&stage);
     kinds.retain(|(kind, _)| kind != "issue.updated");
     let (added, removed) = ("dep.added", "dep.removed");
@@ -151,7 +152,7 @@ fn issues_wait_for_others_until_they_do_not() {
 fn what_is_typed_may_mean_several() {
     let mut stage = four();
     depend(&mut stage, &[ONE], &[THREE, FOUR]).unwrap();
-    let several = undepend(&mut stage, &[ONE], &["01K00000"]).unwrap_err();
+    let several = undepend(&mut stage, ANNA, &[ONE], &["01K00000"]).unwrap_err();
     assert!(several.contains("01K00000"), "{several}");
     assert_eq!(deps(&mut stage, ONE).len(), 2);
 }
@@ -184,22 +185,36 @@ fn what_others_wait_for_has_to_be_there_and_held() {
     stage.claim(ANNA, ONE);
     let refused = depend(&mut stage, &[ONE, TWO], &[THREE]).unwrap_err();
     assert_eq!(refused, format!("adding a dependency to {TWO} without holding its claim"));
-    let refused = undepend(&mut stage, &[ONE, TWO], &[THREE]).unwrap_err();
+    let refused = undepend(&mut stage, ANNA, &[ONE, TWO], &[THREE]).unwrap_err();
     assert_eq!(refused, format!("removing a dependency from {TWO} without holding its claim"));
 }
 
 /// One of them could be changed, and the other could not.
 #[test]
 fn no_issue_is_freed_unless_all_can_be() {
-    let mut stage = Stage::new();
-    stage.put(&in_main(THREE, "issue.json"), &issue_text(THREE));
-    let two = stage.claim(ANNA, TWO);
-    stage.claim(ANNA, ONE);
-    depend(&mut stage, &[ONE, TWO], &[THREE]).unwrap();
-    stage.release(ANNA, two);
-    assert!(undepend(&mut stage, &[ONE, TWO], &[THREE]).is_err());
-    assert_eq!(deps(&mut stage, ONE), [THREE]);
-    assert_eq!(undepend(&mut stage, &[ONE], &[THREE]).unwrap(), [[THREE]]);
+    for agent in [ANNA, BERTA] {
+        let mut stage = Stage::new();
+        stage.put(&in_main(THREE, "issue.json"), &issue_text(THREE));
+        stage.claim(agent, ONE);
+        let two = stage.claim(agent, TWO);
+        for id in [ONE, TWO] {
+            stage.change(agent, id, |draft| draft.depend(THREE, true)).unwrap();
+        }
+        stage.release(agent, two);
+        assert!(undepend(&mut stage, agent, &[ONE, TWO], &[THREE]).is_err());
+        assert_eq!(deps(&mut stage, ONE), [THREE]);
+        assert_eq!(undepend(&mut stage, agent, &[ONE], &[THREE]).unwrap(), [[THREE]]);
+    }
+}
+
+#[test]
+fn a_single_write_without_a_claim_is_warned_of_once() {
+    let mut stage = Stage::configured("[worktree]\nenforce_leases = \"warn\"\n");
+    undepend(&mut stage, ANNA, &[ONE], &[THREE]).unwrap();
+    assert_eq!(
+        stage.notices(),
+        [Notice::Unclaimed { what: "removing a dependency from", issue: ONE.into() }]
+    );
 }
 
 fn step(stage: &mut Stage, state: State, strict: bool) -> Result<(), String> {
