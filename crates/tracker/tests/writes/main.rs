@@ -11,6 +11,9 @@ mod change;
 mod create;
 mod draft;
 mod events;
+mod finished;
+mod gone;
+mod judged;
 mod made;
 mod many;
 mod outbox;
@@ -18,6 +21,7 @@ mod permit;
 mod redo;
 mod sets;
 mod shared;
+mod split;
 mod stage;
 #[path = "../support/mod.rs"]
 mod support;
