@@ -83,12 +83,9 @@ fn what_was_over_and_is_taken_up_again_says_when_it_was_over() {
         .unwrap();
     let archived = stage.json(&in_main(ONE, "issue.json"));
     assert_eq!(archived.get("reopened"), None, "it is still over");
-    stage
-        .change(ANNA, ONE, |draft| {
-            draft.edit().state = State::Ready;
-            Ok(())
-        })
-        .unwrap();
+    stage.edit(ANNA, ONE, |draft| {
+        draft.edit().state = State::Ready;
+    });
     let again = stage.json(&in_main(ONE, "issue.json"));
     assert_eq!(again["reopened"], json!([archived["updated_at"]]));
 }
@@ -120,7 +117,7 @@ fn what_cannot_be_written_leaves_nothing_beside_it() {
     let mut stage = Stage::new();
     stage.claim(ANNA, ONE);
     let failed = stage.struck(ANNA, Strike::Failure, ("flush", ".issue.json.new-"), |session| {
-        crate::stage::changed(session, parsed(ONE), |draft| {
+        crate::people::changed(session, parsed(ONE), |draft| {
             draft.edit().title = "new".into();
             Ok(())
         })
@@ -168,12 +165,9 @@ fn nothing_of_a_change_is_flushed_while_nobody_can_claim() {
     let mut stage = Stage::traced();
     stage.claim(ANNA, ONE);
     let before = stage.world.trace().len();
-    stage
-        .change(ANNA, ONE, |draft| {
-            draft.edit().title = "new".into();
-            Ok(())
-        })
-        .unwrap();
+    stage.edit(ANNA, ONE, |draft| {
+        draft.edit().title = "new".into();
+    });
     let (mut is_locked, mut sections, mut flushes) = (false, 0, 0);
     for line in stage.world.trace().iter().skip(before).map(|line| line.what.as_str()) {
         if line.contains("lock /repo/.git/jit/locks/claims.lock") {

@@ -11,9 +11,10 @@ use holdfast_tracker::notice::Notice;
 use holdfast_tracker::writes::{Fresh, GateResult, Results, Verdict, blank, pending_events};
 use serde_json::json;
 
+use crate::people::{created, fresh};
 use crate::stage::{
-    ANNA, Agent, BERTA, CARL, FOUR, LONG_AGO, ONE, Stage, Strike, THREE, TWO, created, fresh, handed_over,
-    in_linked, in_main, issue_text, parsed,
+    ANNA, Agent, BERTA, CARL, FOUR, LONG_AGO, ONE, Stage, Strike, THREE, TWO, handed_over, in_linked,
+    in_main, issue_text, parsed,
 };
 
 #[test]
@@ -220,6 +221,25 @@ fn somebody_else_may_be_quicker() {
     let refused = stage.create(ANNA, THREE, &[], &[]).unwrap_err();
     assert_eq!(refused, format!("there is an issue {THREE} already"));
     assert_eq!(stage.below("/repo/.jit/issues").len(), 3, "nothing is left beside the others");
+}
+
+/// A link in its place would lead out of the worktree.
+#[test]
+fn issues_are_made_in_a_directory_and_nowhere_else() {
+    let mut stage = Stage::new();
+    stage.create(ANNA, FOUR, &[], &[]).unwrap();
+    stage.refused = Some(vec![(Call::Stat, "/repo/.jit/issues".into(), ErrorKind::PermissionDenied)]);
+    assert!(stage.create(ANNA, THREE, &[], &[]).unwrap_err().contains("/repo/.jit/issues"));
+    assert!(!stage.has(&in_main(THREE, "issue.json")));
+    let mut stage = Stage::new();
+    stage.put(&format!("/repo/.jit/issues/{THREE}"), "a file");
+    assert!(stage.create(ANNA, THREE, &[], &[]).is_err());
+    let mut stage = Stage::configured("[worktree]\nenforce_leases = \"off\"\n");
+    stage.world.create_dir_all("/elsewhere").unwrap();
+    stage.world.symlink("/elsewhere", format!("/linked/.jit/issues/{ONE}")).unwrap();
+    let refused = stage.change(BERTA, ONE, |draft| draft.label("ui", true)).err().unwrap();
+    assert!(refused.contains("not a directory") || refused.contains(ONE), "{refused}");
+    assert_eq!(stage.below("/elsewhere"), Vec::<String>::new());
 }
 
 fn line(id: &str, more: &str) -> String {

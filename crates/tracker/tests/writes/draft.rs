@@ -40,22 +40,16 @@ fn a_document_is_added_once_and_keeps_when_that_was() {
     assert!(added.as_str() > LONG_AGO && added.as_str() <= first["updated_at"].as_str().unwrap());
     assert_eq!(first["documents"]["a.md"].get("label"), None);
     for label in [Some("plan"), None] {
-        stage
-            .change(ANNA, ONE, move |draft| {
-                draft.document("a.md", label.map(Into::into));
-                Ok(())
-            })
-            .unwrap();
+        stage.edit(ANNA, ONE, move |draft| {
+            draft.document("a.md", label.map(Into::into));
+        });
         let document = &stage.json(&in_main(ONE, "issue.json"))["documents"]["a.md"];
         assert_eq!(*document, json!({ "label": "plan", "added_at": added }));
     }
-    stage
-        .change(ANNA, ONE, |draft| {
-            draft.edit().documents.clear();
-            draft.document("b.md", None);
-            Ok(())
-        })
-        .unwrap();
+    stage.edit(ANNA, ONE, |draft| {
+        draft.edit().documents.clear();
+        draft.document("b.md", None);
+    });
     let all = [
         event("doc.added", &json!({ "path": "a.md" })),
         event("doc.added", &json!({ "path": "b.md" })),
@@ -82,20 +76,14 @@ fn an_event_says_what_differs_and_repeats_nothing_long() {
         "title": { "from": "t", "to": "new" },
     });
     assert_eq!(stage.kinds(), [event("issue.updated", &json!({ "changes": changes }))]);
-    stage
-        .change(ANNA, ONE, |draft| {
-            draft.edit().description = Some("x".repeat(999));
-            Ok(())
-        })
-        .unwrap();
+    stage.edit(ANNA, ONE, |draft| {
+        draft.edit().description = Some("x".repeat(999));
+    });
     let to = &stage.kinds()[1].1["changes"]["description"]["to"];
     assert_eq!(*to, json!({ "bytes": 1_001 }));
-    stage
-        .change(ANNA, ONE, |draft| {
-            draft.edit().assignee = None;
-            Ok(())
-        })
-        .unwrap();
+    stage.edit(ANNA, ONE, |draft| {
+        draft.edit().assignee = None;
+    });
     assert_eq!(stage.kinds()[2].1["changes"], json!({ "assignee": { "from": "anna", "to": null } }));
 }
 
@@ -142,12 +130,9 @@ fn only_what_was_judged_anew_is_told_of() {
         Ok(())
     });
     let before = stage.events().len();
-    stage
-        .change(ANNA, ONE, |draft| {
-            judge(draft, "g", Verdict::Passed);
-            Ok(())
-        })
-        .unwrap();
+    stage.edit(ANNA, ONE, |draft| {
+        judge(draft, "g", Verdict::Passed);
+    });
     let told: Vec<_> = stage.kinds().into_iter().skip(before).collect();
     assert_eq!(told, [event("gate.completed", &json!({ "gate": "g", "status": "passed" }))]);
 }
@@ -155,13 +140,10 @@ fn only_what_was_judged_anew_is_told_of() {
 #[test]
 fn nobody_judges_in_no_name() {
     let mut stage = Stage::configured("[worktree]\nenforce_leases = \"off\"\n");
-    stage
-        .change(NOBODY, ONE, |draft| {
-            gate(draft, &["g"]);
-            judge(draft, "g", Verdict::Passed);
-            Ok(())
-        })
-        .unwrap();
+    stage.edit(NOBODY, ONE, |draft| {
+        gate(draft, &["g"]);
+        judge(draft, "g", Verdict::Passed);
+    });
     assert_eq!(stage.json(RESULT).get("agent_id"), None);
 }
 

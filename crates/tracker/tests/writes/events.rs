@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use holdfast_tracker::writes::event_logs;
 use serde_json::{Value, json};
 
-use crate::stage::{ANNA, BERTA, NOBODY, ONE, SHARED, Stage, Strike, changed, in_main, parsed};
+use crate::people::changed;
+use crate::stage::{ANNA, BERTA, NOBODY, ONE, SHARED, Stage, Strike, TWO, in_main, parsed};
 
 /// A log that is this long is put aside.
 const LONGEST: usize = 8 << 20;
@@ -48,8 +49,8 @@ fn events_of_a_worktree_are_numbered_and_say_under_which_lease_they_happened() {
     assert!(events.iter().all(|event| event["actor"]["lease_id"] == lease.to_string()));
     let worktree = events[0]["actor"]["worktree_id"].as_str().unwrap().replace(':', "-");
     assert_eq!(logs[0], format!("{SHARED}/events/{worktree}.jsonl"));
-    stage.claim(BERTA, crate::stage::TWO);
-    stage.change(BERTA, crate::stage::TWO, |draft| draft.label("ui", true)).unwrap();
+    stage.claim(BERTA, TWO);
+    stage.change(BERTA, TWO, |draft| draft.label("ui", true)).unwrap();
     assert_eq!(stage.event_logs().len(), 2, "each worktree has its own");
 }
 
@@ -125,7 +126,7 @@ fn all_logs_are_those_of_worktrees_and_of_earlier_versions() {
         })
     };
     let old = PathBuf::from("/repo/.jit/events/local.jsonl");
-    assert_eq!(logs(&mut stage), [old.clone()]);
+    assert_eq!(logs(&mut stage), std::slice::from_ref(&old));
     for name in ["wt-b.jsonl", "wt-a.jsonl", "control.jsonl", ".wt-c.jsonl", "wt-d.txt"] {
         stage.put(&format!("{SHARED}/events/{name}"), "");
     }

@@ -8,20 +8,17 @@ use holdfast_tracker::writes::{Files, Verdict, Writer};
 use holdfast_tracker::{Session, writes::Draft};
 use serde_json::{Value, json};
 
-use crate::stage::{ANNA, Agent, CARL, ONE, SHARED, Stage, TWO, in_main, issue_text, parsed};
+use crate::stage::{ANNA, Agent, BERTA, CARL, ONE, SHARED, Stage, TWO, in_main, issue_text, parsed};
 
 const NOTE: &str = "/repo/.git/jit/finished/01K0000000000000000000000A.json";
 const OFF: &str = "[worktree]\nenforce_leases = \"off\"\n";
 const WARN: &str = "[worktree]\nenforce_leases = \"warn\"\n";
 
 fn judged(stage: &mut Stage, agent: Agent, status: Verdict) {
-    stage
-        .change(agent, ONE, move |draft| {
-            let judged = draft.judgement(status, None);
-            draft.judge("g", judged);
-            Ok(())
-        })
-        .unwrap();
+    stage.edit(agent, ONE, move |draft| {
+        let judged = draft.judgement(status, None);
+        draft.judge("g", judged);
+    });
 }
 
 fn fence(stage: &Stage) -> u64 {
@@ -38,15 +35,12 @@ fn noted(stage: &Stage) -> (Value, Value, Value) {
 fn it_is_noted_under_which_grant_an_issue_was_finished() {
     let mut stage = Stage::new();
     let lease = stage.claim(ANNA, ONE);
-    stage
-        .change(ANNA, ONE, |draft| {
-            draft.edit().gates.insert("g".into());
-            draft.step(State::InProgress, false);
-            Ok(())
-        })
-        .unwrap();
+    stage.edit(ANNA, ONE, |draft| {
+        draft.edit().gates.insert("g".into());
+        draft.step(State::InProgress, false);
+    });
     assert!(!stage.has(NOTE));
-    stage.change(ANNA, ONE, |draft| Ok(draft.step(State::Done, false))).unwrap();
+    stage.edit(ANNA, ONE, |draft| draft.step(State::Done, false));
     let anna = fence(&stage);
     assert_eq!(noted(&stage), (anna.into(), Value::Null, false.into()));
     assert_eq!(stage.json(NOTE)["fence_log"], stage.json(&in_main(ONE, "issue.json"))["fence_log"]);
@@ -72,20 +66,17 @@ fn it_is_noted_under_which_grant_an_issue_was_finished() {
 fn what_is_noted_of_another_grant_counts_for_nothing() {
     let mut stage = Stage::new();
     let lease = stage.claim(ANNA, ONE);
-    stage
-        .change(ANNA, ONE, |draft| {
-            draft.edit().gates.insert("g".into());
-            draft.step(State::Done, false);
-            Ok(())
-        })
-        .unwrap();
+    stage.edit(ANNA, ONE, |draft| {
+        draft.edit().gates.insert("g".into());
+        draft.step(State::Done, false);
+    });
     let anna = fence(&stage);
     stage.release(ANNA, lease);
     stage.claim(CARL, ONE);
     let note = stage.text(NOTE).replace(&format!("\"fence\": {anna}"), "\"fence\": 77");
     assert!(note.contains("77"));
     stage.put(NOTE, &note);
-    stage.change(CARL, ONE, |draft| Ok(draft.edit().assignee = Some("carl".into()))).unwrap();
+    stage.edit(CARL, ONE, |draft| draft.edit().assignee = Some("carl".into()));
     let work = noted(&stage).1;
     assert!(work == json!(anna) || work == Value::Null, "{work}");
 }
@@ -93,10 +84,10 @@ fn what_is_noted_of_another_grant_counts_for_nothing() {
 #[test]
 fn nothing_is_noted_of_what_is_finished_without_a_claim() {
     let mut stage = Stage::configured(OFF);
-    stage.change(ANNA, ONE, |draft| Ok(draft.step(State::Done, false))).unwrap();
+    stage.edit(ANNA, ONE, |draft| draft.step(State::Done, false));
     assert!(!stage.has(NOTE));
     stage.by(ANNA, |session| notes::add(session, parsed(TWO), "x").unwrap());
-    stage.change(ANNA, TWO, |draft| Ok(draft.step(State::Done, false))).unwrap();
+    stage.edit(ANNA, TWO, |draft| draft.step(State::Done, false));
     assert_eq!(stage.json(&in_main(TWO, "issue.json"))["state"], "done");
 }
 
@@ -170,13 +161,13 @@ fn what_is_composed_under_a_claim_that_is_over_is_refused_or_has_no_fence() {
 #[test]
 fn notes_come_along_when_the_work_is_finished() {
     let mut stage = Stage::new();
-    stage.claim(crate::stage::BERTA, ONE);
+    stage.claim(BERTA, ONE);
     stage.by(CARL, |session| notes::add(session, parsed(ONE), "look").unwrap());
     let kept = stage.below(&format!("{SHARED}/notes/{ONE}"));
     let linked = crate::stage::in_linked(ONE, "notes");
-    stage.change(crate::stage::BERTA, ONE, |draft| draft.label("ui", true)).unwrap();
+    stage.change(BERTA, ONE, |draft| draft.label("ui", true)).unwrap();
     assert_eq!(stage.below(&linked), Vec::<String>::new());
-    stage.change(crate::stage::BERTA, ONE, |draft| Ok(draft.step(State::Done, true))).unwrap();
+    stage.edit(BERTA, ONE, |draft| draft.step(State::Done, true));
     assert_eq!((stage.below(&linked), kept.len()), (kept, 1));
 }
 

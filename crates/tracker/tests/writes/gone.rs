@@ -48,14 +48,11 @@ fn is_seen(stage: &mut Stage, agent: Agent) -> bool {
 fn what_is_deleted_is_gone_everywhere_and_for_good() {
     let mut stage = depended_on("");
     stage.claim(ANNA, ONE);
-    stage
-        .change(ANNA, ONE, |draft| {
-            draft.edit().gates.insert("g".into());
-            let result = draft.judgement(Verdict::Passed, None);
-            draft.judge("g", result);
-            Ok(())
-        })
-        .unwrap();
+    stage.edit(ANNA, ONE, |draft| {
+        draft.edit().gates.insert("g".into());
+        let result = draft.judgement(Verdict::Passed, None);
+        draft.judge("g", result);
+    });
     stage.by(ANNA, |session| notes::add(session, parsed(ONE), "for later").unwrap());
     stage.put(&format!("/repo/.jit/gates/results/{ONE}.json"), "old");
     let gone = stage.by(ANNA, delete).unwrap();
@@ -128,6 +125,25 @@ fn those_that_depend_are_found_in_every_copy() {
     stage.change(BERTA, TWO, |draft| draft.depend(THREE, true)).unwrap();
     assert_eq!(stage.by(ANNA, delete).unwrap().1, [parsed(THREE), parsed(FOUR)]);
     assert_eq!(deps(&mut stage, FOUR), Vec::<String>::new());
+}
+
+#[test]
+fn what_has_nothing_to_do_with_it_need_not_be_understood() {
+    let mut stage = depended_on(OFF);
+    stage.put(&in_main(FOUR, "deps.or-set.jsonl"), "<<<<<<<");
+    assert_eq!(stage.by(ANNA, delete).unwrap().1.len(), 2);
+    let mut stage = depended_on(OFF);
+    stage.put(&in_main(FOUR, "deps.or-set.jsonl"), &format!("<<<<<<< {ONE}"));
+    assert!(stage.by(ANNA, delete).unwrap_err().contains("deps.or-set.jsonl"));
+    assert!(is_seen(&mut stage, ANNA));
+}
+
+#[test]
+fn what_cannot_be_taken_away_is_not_said_to_be_gone() {
+    let mut stage = Stage::configured(OFF);
+    let failed = stage.struck(ANNA, Strike::Failure, ("replace", "/repo/.jit/issues/."), delete).unwrap();
+    assert!(failed.unwrap_err().contains("/repo/.jit/issues/."));
+    assert!(stage.has(&in_main(ONE, "issue.json")));
 }
 
 #[test]

@@ -3,9 +3,8 @@
 use holdfast_tracker::writes::pending_events;
 use serde_json::json;
 
-use crate::stage::{
-    ANNA, Agent, BERTA, CARL, Call, NOBODY, ONE, Stage, Strike, THREE, created, fresh, in_main, issue_text,
-};
+use crate::people::{created, fresh};
+use crate::stage::{ANNA, Agent, BERTA, CARL, Call, NOBODY, ONE, Stage, Strike, THREE, in_main, issue_text};
 
 const BEFORE_LOGGING: Call = ("open", "/events/wt-");
 

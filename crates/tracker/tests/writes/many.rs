@@ -21,7 +21,7 @@ const WARN: &str = "[worktree]\nenforce_leases = \"warn\"\n";
 /// Four issues, all of which Anna holds.
 fn held() -> Stage {
     let mut stage = four("");
-    IDS.iter().for_each(|id| drop(stage.claim(ANNA, id)));
+    stage.claim_all(ANNA, &IDS);
     stage
 }
 
@@ -113,7 +113,7 @@ fn what_only_waits_is_changed_without_a_claim_where_none_is_needed() {
 #[test]
 fn of_many_none_is_changed_if_one_may_not_be() {
     let mut stage = four("");
-    [ONE, TWO, FOUR].iter().for_each(|id| drop(stage.claim(ANNA, id)));
+    stage.claim_all(ANNA, &[ONE, TWO, FOUR]);
     let refused = stage.by(ANNA, all).unwrap_err();
     assert_eq!(refused, format!("changing {THREE} without holding its claim"));
     assert!(IDS.iter().all(|id| title(&stage, id) == "t" && !label(&stage, id)));
@@ -177,10 +177,34 @@ fn among_many_some_may_be_judged_or_finished() {
     assert_eq!((stage.count("issue.updated"), stage.count("gate.completed")), (4, 1));
 }
 
+/// To flush everything costs what others have written, too: it is worth that only for many.
+#[test]
+fn a_whole_file_system_is_flushed_for_several_and_not_for_one() {
+    for (ids, flushes) in [(&IDS[..1], 0), (&IDS[..2], 2), (&IDS[..], 2)] {
+        let mut stage = Stage::traced();
+        for id in [THREE, FOUR] {
+            stage.put(&in_main(id, "issue.json"), &issue_text(id));
+        }
+        stage.claim_all(ANNA, &IDS);
+        let before = stage.world.trace().len();
+        stage.by(ANNA, move |session| change(session, ids).unwrap());
+        let trace = stage.world.trace();
+        let lines: Vec<&str> = trace.iter().skip(before).map(|line| line.what.as_str()).collect();
+        let count = |begin: &str| lines.iter().filter(|line| line.starts_with(begin)).count();
+        assert_eq!(count("flush the file system"), flushes, "{ids:?}");
+        let single = [
+            "flush /repo/.jit/issues",
+            "flush the directory /repo/.jit/issues",
+            "flush /repo/.git/jit/locks",
+        ];
+        assert_eq!(single.map(|begin| count(begin) > 0), [flushes == 0; 3], "{ids:?}: {lines:?}");
+    }
+}
+
 #[test]
 fn what_a_linked_worktree_changes_is_handed_over() {
     let mut stage = four("");
-    IDS.iter().for_each(|id| drop(stage.claim(BERTA, id)));
+    stage.claim_all(BERTA, &IDS);
     assert_eq!(stage.by(BERTA, all), Ok(vec![true; 4]));
     for place in [handed_over, in_linked] {
         assert!(IDS.iter().all(|id| stage.json(&place(id, "issue.json"))["title"] == "new"));

@@ -3,9 +3,10 @@
 use holdfast_tracker::writes::{Writer, pending_events};
 use serde_json::Value;
 
+use crate::people::changed;
 use crate::stage::{
-    ANNA, Agent, BERTA, CARL, Call, NOBODY, ONE, SHARED, Stage, Strike, changed, handed_over, in_linked,
-    in_main, parsed,
+    ANNA, Agent, BERTA, CARL, Call, NOBODY, ONE, SHARED, Stage, Strike, handed_over, in_linked, in_main,
+    parsed,
 };
 
 const OUTBOX: &str = "/repo/.git/jit/locks/issue-0A.outbox";

@@ -10,9 +10,8 @@ use holdfast_tracker::writes::{Draft, Writer};
 use holdfast_tracker::{Result, Session};
 use serde_json::Value;
 
-use crate::stage::{
-    ANNA, BERTA, CARL, NOBODY, ONE, SHARED, Stage, TWO, changed, in_main, issue_text, parsed,
-};
+use crate::people::changed;
+use crate::stage::{ANNA, Agent, BERTA, CARL, NOBODY, ONE, SHARED, Stage, TWO, in_main, issue_text, parsed};
 
 const WARN: &str = "[worktree]\nenforce_leases = \"warn\"\n";
 const OFF: &str = "[worktree]\nenforce_leases = \"off\"\n";
@@ -144,7 +143,7 @@ fn a_claim_that_runs_out_before_the_change_is_written_refuses_it() {
     }
 }
 
-fn may(stage: &mut Stage, agent: crate::stage::Agent) -> std::result::Result<(), String> {
+fn may(stage: &mut Stage, agent: Agent) -> std::result::Result<(), String> {
     stage.by(agent, |session| {
         let writer = Writer::open(session).unwrap();
         writer.may(parsed(ONE), "splitting").map_err(|error| error.to_string())
@@ -185,8 +184,7 @@ fn while_held(session: &Session, with: Option<&str>) -> std::result::Result<usiz
         .into_iter()
         .map(|id| {
             let view = session.claims().view().unwrap();
-            let claim = view.table.on(&resource(parsed(id)).unwrap()).next().unwrap().claim();
-            claim
+            view.table.on(&resource(parsed(id)).unwrap()).next().unwrap().claim()
         })
         .collect();
     let writer = Writer::open(session).unwrap();

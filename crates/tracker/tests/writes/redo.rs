@@ -8,9 +8,10 @@ use holdfast_tracker::issues::State;
 use holdfast_tracker::writes::{Verdict, complete_changes};
 use serde_json::Value;
 
+use crate::people::changed;
 use crate::stage::{
-    ANNA, Agent, BERTA, CARL, Call, ONE, SHARED, Stage, Strike, TWO, changed, handed_over, in_linked,
-    in_main, issue_text, parsed,
+    ANNA, Agent, BERTA, CARL, Call, ONE, SHARED, Stage, Strike, TWO, handed_over, in_linked, in_main,
+    issue_text, parsed,
 };
 
 const NOTE: &str = "/repo/.git/jit/redo/01K0000000000000000000000A.json";
@@ -68,9 +69,7 @@ fn what_is_half_done_is_completed_by_whoever_comes_next() {
     complete(&mut stage, CARL).unwrap();
     assert_eq!((there(&stage, in_main), stage.has(NOTE)), (new(), false));
     let mut stage = cut_off(ANNA, ("replace", "/deps.or-set"));
-    stage
-        .change(ANNA, ONE, |draft| Ok(draft.edit().priority = holdfast_tracker::issues::Priority::High))
-        .unwrap();
+    stage.edit(ANNA, ONE, |draft| draft.edit().priority = holdfast_tracker::issues::Priority::High);
     assert_eq!((there(&stage, in_main), stage.has(NOTE)), (new(), false));
     assert_eq!(stage.json(&in_main(ONE, "issue.json"))["priority"], "high");
 }

@@ -1,12 +1,16 @@
 //! What linked worktrees hand over, and when it goes.
 
+use std::io::ErrorKind;
+
+use holdfast_store::conformance;
 use holdfast_tracker::issues::{Issues, State};
 use holdfast_tracker::writes::{Verdict, Writer, pending_events};
 use serde_json::Value;
 
+use crate::people::changed;
 use crate::stage::{
-    ANNA, BERTA, CARL, FOUR, LONG_AGO, ONE, SHARED, Stage, Strike, TWO, changed, handed_over, in_linked,
-    in_main, issue_text, parsed,
+    ANNA, BERTA, CARL, FOUR, LONG_AGO, ONE, SHARED, Stage, Strike, TWO, handed_over, in_linked, in_main,
+    issue_text, parsed,
 };
 
 const OFF: &str = "[worktree]\nenforce_leases = \"off\"\n";
@@ -19,7 +23,7 @@ fn has_handed_over(stage: &Stage) -> bool {
 
 /// Somebody changes another issue, which has whoever comes last tidy up.
 fn tidy(stage: &mut Stage) {
-    stage.change(CARL, TWO, |draft| Ok(draft.edit().title.push('.'))).unwrap();
+    stage.edit(CARL, TWO, |draft| draft.edit().title.push('.'));
 }
 
 /// Copies into the main worktree what was handed over, as a merge does.
@@ -73,20 +77,27 @@ fn what_is_handed_over_lasts() {
     assert_eq!(stage.lines(&handed_over(ONE, "labels.or-set.jsonl")).len(), 1);
     let mut stage = Stage::new();
     stage.claim(BERTA, ONE);
-    stage
-        .change(BERTA, ONE, |draft| {
-            draft.step(State::Done, true);
-            Ok(())
-        })
-        .unwrap();
+    stage.edit(BERTA, ONE, |draft| {
+        draft.step(State::Done, true);
+    });
     stage.lose_power();
     assert_eq!(stage.json(&in_linked(ONE, "issue.json"))["state"], "done", "only its own worktree says so");
 }
 
 #[test]
+fn whoever_cannot_write_into_a_worktree_is_told_why() {
+    let mut stage = Stage::configured(OFF);
+    stage.claim(BERTA, TWO);
+    let home = format!("/linked/.jit/issues/{ONE}");
+    stage.refused = Some(vec![(conformance::Call::CreateDir, home.clone(), ErrorKind::PermissionDenied)]);
+    let failed = stage.change(BERTA, ONE, |draft| draft.label("ui", true)).err().unwrap();
+    assert!(failed.contains(&home) && !failed.contains("labels"), "{failed}");
+}
+
+#[test]
 fn what_was_handed_over_goes_when_the_main_worktree_writes() {
     let mut stage = handed();
-    stage.change(ANNA, ONE, |draft| Ok(draft.edit().title = "newer".into())).unwrap();
+    stage.edit(ANNA, ONE, |draft| draft.edit().title = "newer".into());
     assert!(!has_handed_over(&stage));
     for file in ["labels.or-set.jsonl", "deps.or-set.jsonl"] {
         assert_eq!(stage.text(&in_main(ONE, file)), stage.text(&in_linked(ONE, file)));
@@ -191,7 +202,11 @@ fn what_the_main_worktree_has_later_is_enough() {
 fn what_goes_has_its_events_logged_before() {
     let mut stage = Stage::configured(OFF);
     stage.struck(BERTA, Strike::Death, ("replace", "/linked/.jit/issues"), |session| {
-        changed(session, parsed(ONE), |draft| Ok(draft.edit().title = "new".into())).is_ok()
+        changed(session, parsed(ONE), |draft| {
+            draft.edit().title = "new".into();
+            Ok(())
+        })
+        .is_ok()
     });
     let mut later: Value = stage.json(&handed_over(ONE, "issue.json"));
     assert_eq!(later["title"], "new");
@@ -228,7 +243,7 @@ fn only_some_are_looked_at_after_a_change() {
     assert_eq!(left(&stage), 3);
     tidy(&mut stage);
     assert_eq!(left(&stage), 0);
-    let mut begun = |count: usize| {
+    let begun = |count: usize| {
         let mut stage = lying(count.min(7));
         if count > 7 {
             stage.put(&handed_over(FOUR, "issue.json"), &issue_text(FOUR));

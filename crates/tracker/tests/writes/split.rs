@@ -99,7 +99,7 @@ fn what_cannot_be_split_is_refused_before_anything_is_made() {
     let many: Vec<&str> = many.iter().map(String::as_str).collect();
     assert!(parts(&mut stage, &many).unwrap_err().contains("at most 100 parts"));
     assert!(parts(&mut stage, &["a", ""]).unwrap_err().contains("one line"));
-    stage.change(ANNA, ONE, |draft| Ok(draft.step(State::Rejected, false))).unwrap();
+    stage.edit(ANNA, ONE, |draft| draft.step(State::Rejected, false));
     let over = parts(&mut stage, &["a"]).unwrap_err();
     assert!(over.contains("it is rejected: jit reopen comes first"), "{over}");
     let mut other = Stage::new();
