@@ -93,10 +93,11 @@ fn what_was_over_and_is_taken_up_again_says_when_it_was_over() {
 /// What was told of is there also after the power went, and nothing is left of how it was made.
 #[test]
 fn a_change_is_durable_once_it_is_told_of() {
-    for flushes_all in [true, false] {
-        let mut stage = Stage::new();
-        stage.claim(ANNA, ONE);
-        stage.refused = (!flushes_all).then(Vec::new);
+    for is_claimed in [true, false] {
+        let mut stage = Stage::configured("[worktree]\nenforce_leases = \"off\"\n");
+        if is_claimed {
+            stage.claim(ANNA, ONE);
+        }
         stage
             .change(ANNA, ONE, |draft| {
                 draft.edit().title = "new".into();

@@ -179,6 +179,15 @@ fn what_nobody_could_read_is_not_made() {
     let refused = stage.by(ANNA, move |session| created(session, long)).unwrap_err();
     assert!(refused.contains("issue.json") && refused.contains("longer than 4 MiB"), "{refused}");
     assert_eq!(stage.below(&in_main(THREE, "")), Vec::<String>::new());
+    let exact = |session: &Session| {
+        let mut fresh = fresh(THREE, &[], &[])(session);
+        fresh.issue.description = Some("x".into());
+        let rest = (4 << 20) - fresh.issue.bytes().len();
+        fresh.issue.description = Some("x".repeat(1 + rest));
+        fresh
+    };
+    stage.by(ANNA, move |session| created(session, exact)).unwrap();
+    assert_eq!(stage.text(&in_main(THREE, "issue.json")).len(), 4 << 20);
 }
 
 /// The name of a mark has room for 255 bytes.
@@ -233,7 +242,8 @@ fn issues_are_made_in_a_directory_and_nowhere_else() {
     assert!(!stage.has(&in_main(THREE, "issue.json")));
     let mut stage = Stage::new();
     stage.put(&format!("/repo/.jit/issues/{THREE}"), "a file");
-    assert!(stage.create(ANNA, THREE, &[], &[]).is_err());
+    let refused = stage.create(ANNA, THREE, &[], &[]).unwrap_err();
+    assert!(refused.contains(THREE) && refused.contains("it is not a directory"), "{refused}");
     let mut stage = Stage::configured("[worktree]\nenforce_leases = \"off\"\n");
     stage.world.create_dir_all("/elsewhere").unwrap();
     stage.world.symlink("/elsewhere", format!("/linked/.jit/issues/{ONE}")).unwrap();

@@ -6,6 +6,7 @@ use holdfast_tracker::writes::{Verdict, Writer, deps_of, pending_events};
 use holdfast_tracker::{Session, notes};
 use serde_json::json;
 
+use crate::people::{created, fresh};
 use crate::stage::{
     ANNA, Agent, BERTA, CARL, FOUR, NOBODY, ONE, SHARED, Stage, Strike, THREE, TWO, handed_over, in_linked,
     in_main, issue_text, parsed,
@@ -144,6 +145,24 @@ fn what_cannot_be_taken_away_is_not_said_to_be_gone() {
     let failed = stage.struck(ANNA, Strike::Failure, ("replace", "/repo/.jit/issues/."), delete).unwrap();
     assert!(failed.unwrap_err().contains("/repo/.jit/issues/."));
     assert!(stage.has(&in_main(ONE, "issue.json")));
+}
+
+#[test]
+fn what_cannot_be_removed_of_it_is_an_error() {
+    let mut stage = Stage::configured(OFF);
+    stage.put(&format!("/repo/.jit/gates/results/{ONE}.json"), "old");
+    let old = ("remove", "/repo/.jit/gates/results/01K0000000000000000000000A.json");
+    assert!(stage.struck(ANNA, Strike::Failure, old, delete).unwrap().is_err());
+    let mut stage = Stage::configured(OFF);
+    stage.by(ANNA, delete).unwrap();
+    for mark in MARKS {
+        let made = stage.struck(ANNA, Strike::Failure, ("remove", mark), |session| {
+            created(session, fresh(ONE, &[], &[]))
+        });
+        assert!(made.unwrap().unwrap_err().contains("deleted"));
+        let home = in_main(ONE, "issue.json");
+        stage.world.remove_file(home).unwrap();
+    }
 }
 
 #[test]

@@ -1,10 +1,14 @@
 //! The event of an issue that somebody made who did not live to log it.
 
+use holdfast_tracker::Session;
 use holdfast_tracker::writes::pending_events;
 use serde_json::json;
 
 use crate::people::{created, fresh};
 use crate::stage::{ANNA, Agent, BERTA, CARL, Call, NOBODY, ONE, Stage, Strike, THREE, in_main, issue_text};
+
+/// An issue that shares its lock with the third.
+const TWENTY: &str = "01K0000000000000000000200C";
 
 const BEFORE_LOGGING: Call = ("open", "/events/wt-");
 
@@ -94,6 +98,17 @@ fn whoever_only_looks_needs_no_lock() {
     stage.world.remove_file(lock).unwrap();
     assert_eq!((pending(&mut stage, CARL, false), stage.has(lock)), (1, false));
     assert_eq!((pending(&mut stage, CARL, true), stage.has(lock)), (1, true));
+}
+
+/// Whoever is at it right now will log it.
+#[test]
+fn what_somebody_is_about_to_log_is_not_pending() {
+    let mut stage = Stage::new();
+    stage.create(ANNA, TWENTY, &[], &[]).unwrap();
+    let makes = |session: &Session| created(session, fresh(THREE, &["ui"], &[ONE]));
+    let looks = |session: &Session| pending_events(session, false).unwrap();
+    let (made, found) = stage.meanwhile(BEFORE_LOGGING, (ANNA, makes), (CARL, looks));
+    assert_eq!((made, found, stage.events().len()), (Ok(()), 0, 2));
 }
 
 #[test]

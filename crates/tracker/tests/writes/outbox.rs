@@ -1,5 +1,6 @@
 //! Events of changes that somebody made who did not live to log them.
 
+use holdfast_tracker::Session;
 use holdfast_tracker::writes::{Writer, pending_events};
 use serde_json::Value;
 
@@ -134,6 +135,17 @@ fn whoever_only_looks_makes_no_lock() {
     assert_eq!((pending(&mut stage, CARL, true), stage.has(LOCK)), (2, true));
 }
 
+/// Whoever is at it right now will log it.
+#[test]
+fn what_somebody_is_about_to_log_is_not_pending() {
+    let mut stage = Stage::new();
+    stage.claim(ANNA, ONE);
+    let changes = |session: &Session| changed(session, parsed(ONE), |draft| draft.label("ui", true)).is_ok();
+    let looks = |session: &Session| pending_events(session, false).unwrap();
+    assert_eq!(stage.meanwhile(BEFORE_LOGGING, (ANNA, changes), (CARL, looks)), (true, 0));
+    assert_eq!(stage.events().len(), 1);
+}
+
 #[test]
 fn what_is_queued_and_damaged_says_nothing() {
     let mut stage = cut_off(ANNA, Strike::Death, BEFORE_LOGGING);
@@ -157,7 +169,7 @@ fn an_event_of_a_linked_worktree_is_logged_from_the_main_one() {
     }
 }
 
-fn announced(session: &holdfast_tracker::Session) -> holdfast_tracker::Result<()> {
+fn announced(session: &Session) -> holdfast_tracker::Result<()> {
     let writer = Writer::open(session)?;
     let mut scope = writer.locks().scope()?;
     let _section = scope.enter(session.sys(), holdfast_sys::LockMode::Exclusive)?;

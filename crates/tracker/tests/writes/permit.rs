@@ -84,7 +84,13 @@ fn a_claim_that_is_over_counts_for_nothing() {
     let mut stage = Stage::new();
     stage.claim_for(ANNA, ONE, SPAN);
     stage.wait(LONGER);
-    assert!(stage.change(ANNA, ONE, rename).is_err());
+    let begun = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&begun);
+    let refused = stage.change(ANNA, ONE, move |draft| {
+        counted.fetch_add(1, Ordering::SeqCst);
+        rename(draft)
+    });
+    assert!(refused.is_err() && begun.load(Ordering::SeqCst) == 0, "nothing is begun in vain");
     assert_eq!(title(&stage), "t");
     for (settings, heard) in [(WARN, vec![unclaimed("changing")]), (OFF, Vec::new())] {
         let mut stage = Stage::configured(settings);

@@ -74,6 +74,17 @@ fn what_is_half_done_is_completed_by_whoever_comes_next() {
     assert_eq!(stage.json(&in_main(ONE, "issue.json"))["priority"], "high");
 }
 
+/// The disk failed, so whoever made the change was told that it had, and it is half done all the same.
+#[test]
+fn what_failed_half_way_is_completed() {
+    let mut stage = Stage::new();
+    stage.claim(ANNA, ONE);
+    assert!(stage.struck(ANNA, Strike::Failure, HALF_WAY, large).unwrap().is_err());
+    assert_eq!((there(&stage, in_main), stage.has(NOTE)), (half(), true));
+    complete(&mut stage, CARL).unwrap();
+    assert_eq!((there(&stage, in_main), stage.has(NOTE)), (new(), false));
+}
+
 #[test]
 fn what_was_not_begun_is_forgotten() {
     let mut stage = cut_off(ANNA, ("replace", "/labels.or-set"));

@@ -147,17 +147,24 @@ fn a_linked_worktree_tidies_up_too() {
 /// Judgements as earlier versions kept them.
 #[test]
 fn old_judgements_have_to_be_there_too() {
-    for (ours, gone) in [("", false), ("other", false), ("old", true)] {
+    for (theirs, ours, gone) in [
+        ("old", "", false),
+        ("old", "other", false),
+        ("old", "old", true),
+        ("", "other", true),
+        ("", "", true),
+    ] {
         let mut stage = Stage::configured(OFF);
         stage.change(BERTA, ONE, |draft| draft.label("ui", true)).unwrap();
         merge(&mut stage, &["issue.json", "labels.or-set.jsonl"]);
         let old = format!("gates/results/{ONE}.json");
-        stage.put(&format!("{SHARED}/{old}"), "old");
-        if !ours.is_empty() {
-            stage.put(&format!("/repo/.jit/{old}"), ours);
+        for (data, text) in [(SHARED, theirs), ("/repo/.jit", ours)] {
+            if !text.is_empty() {
+                stage.put(&format!("{data}/{old}"), text);
+            }
         }
         tidy(&mut stage);
-        assert_eq!(has_handed_over(&stage), !gone, "{ours:?}");
+        assert_eq!(has_handed_over(&stage), !gone, "{theirs:?} {ours:?}");
         assert_eq!(stage.has(&format!("{SHARED}/{old}")), !gone);
     }
 }
@@ -265,6 +272,24 @@ fn only_some_are_looked_at_after_a_change() {
     stage.change(CARL, TWO, |_| Ok(())).unwrap();
     assert_eq!(left(&stage), 2, "nothing was written");
     assert!(stage.json(&in_main(TWO, "issue.json"))["updated_at"] == LONG_AGO);
+}
+
+/// Those that stay must not keep others from being looked at.
+#[test]
+fn every_one_is_looked_at_some_day() {
+    let mut stage = Stage::configured(OFF);
+    let ids: Vec<String> = (0..9).map(|number| format!("01K00000000000000000000{number}0E")).collect();
+    for id in &ids {
+        stage.put(&handed_over(id, "issue.json"), &issue_text(id));
+    }
+    for number in [0, 8] {
+        stage.put(&in_main(&ids[number], "issue.json"), &issue_text(&ids[number]));
+    }
+    for _ in 0..40 {
+        tidy(&mut stage);
+    }
+    let left: Vec<bool> = ids.iter().map(|id| stage.has(&handed_over(id, "issue.json"))).collect();
+    assert_eq!(left, [false, true, true, true, true, true, true, true, false]);
 }
 
 #[test]

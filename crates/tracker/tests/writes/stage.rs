@@ -53,6 +53,8 @@ pub(crate) enum Strike {
     Outage,
     /// The disk fails.
     Failure,
+    /// The process stands still for two minutes before it makes the call.
+    Pause,
 }
 
 #[derive(Clone, Copy)]
@@ -78,6 +80,7 @@ impl Choices for Planned {
             (Choice::Survive(_), _) => options - 1,
             (Choice::Kill, Some((Strike::Death, when)))
             | (Choice::PowerLoss, Some((Strike::Outage, when)))
+            | (Choice::Pause, Some((Strike::Pause, when)))
             | (Choice::Fault(Fault::Eio), Some((Strike::Failure, when))) => {
                 let (verb, path) = at.call();
                 let hit = match when {
@@ -138,8 +141,9 @@ impl Stage {
     fn of(settings: &str, config: Config) -> Self {
         let fate = Arc::new(Mutex::new(Fate::default()));
         let often = Odds::new(0, 1_000);
-        let faults = Faults { kill: often, power_loss: often, eio: often, ..Faults::NONE };
-        let world = World::new(Config { faults, ..config }, Planned(Arc::clone(&fate)));
+        let faults = Faults { kill: often, power_loss: often, eio: often, pause: often, ..Faults::NONE };
+        let world =
+            World::new(Config { faults, pauses_ms: vec![120_000], ..config }, Planned(Arc::clone(&fate)));
         let mut stage = Self { world, fate, heard: Heard::default(), refused: None };
         for dir in
             ["/repo/.git/objects", "/repo/.git/refs/heads", "/repo/.git/worktrees/linked", "/linked/.jit"]
@@ -202,11 +206,37 @@ impl Stage {
         (locked(&self.fate).next.take().is_none(), told)
     }
 
+    /// Has somebody ask who stands still before the first call like this, and somebody else meanwhile.
+    pub(crate) fn meanwhile<T: Send + 'static, U: Send + 'static>(
+        &mut self,
+        at: Call,
+        first: (Agent, impl FnOnce(&Session) -> T + Send + 'static),
+        second: (Agent, impl FnOnce(&Session) -> U + Send + 'static),
+    ) -> (T, U) {
+        locked(&self.fate).next = Some((Strike::Pause, When::At(at)));
+        let (first, told) = self.process(first.0, first.1);
+        let (second, told_too) = self.process(second.0, second.1);
+        self.run(vec![first, second]);
+        assert!(locked(&self.fate).next.take().is_none(), "there was no call like {at:?}");
+        let both = (locked(&told).take(), locked(&told_too).take());
+        (both.0.unwrap(), both.1.unwrap())
+    }
+
     fn go<T: Send + 'static>(
         &mut self,
         agent: Agent,
         ask: impl FnOnce(&Session) -> T + Send + 'static,
     ) -> Option<T> {
+        let (process, told) = self.process(agent, ask);
+        self.run(vec![process]);
+        locked(&told).take()
+    }
+
+    fn process<T: Send + 'static>(
+        &self,
+        agent: Agent,
+        ask: impl FnOnce(&Session) -> T + Send + 'static,
+    ) -> (Process, Arc<Mutex<Option<T>>>) {
         let told = Arc::new(Mutex::new(None));
         let (tell, heard, refused) = (Arc::clone(&told), self.heard.clone(), self.refused.clone());
         let process = Process::new(agent.name.unwrap_or("nobody"), 0, move |sys| {
@@ -214,10 +244,13 @@ impl Stage {
             let asked = asking(&sys, agent, heard).map(|session| ask(&session));
             *locked(&tell) = asked.ok();
         });
-        let epoch = self.world.run(vec![process]);
+        (process, told)
+    }
+
+    fn run(&mut self, processes: Vec<Process>) {
+        let epoch = self.world.run(processes);
         assert_eq!(epoch.panics().collect::<Vec<_>>(), Vec::<&str>::new());
         assert!(matches!(epoch.end, End::Done | End::PowerLoss), "{:?}", epoch.end);
-        locked(&told).take()
     }
 
     /// What people were told besides answers since this was asked last.
