@@ -316,6 +316,19 @@ fn many_that_somebody_died_while_making_are_made_by_the_next_and_logged_once() {
     }
 }
 
+/// They are all there, so nothing has to be written, and nobody else looks for what was not logged.
+#[test]
+fn whoever_imports_again_logs_what_was_made_before() {
+    let plain = |session: &Session| {
+        let text = [line(THREE, ""), line(FOUR, "")].join("\n");
+        import(session, text.as_bytes()).unwrap().created.len()
+    };
+    let mut stage = Stage::new();
+    assert_eq!(stage.struck(ANNA, Strike::Death, ("open", "/events/wt-"), plain), None);
+    assert_eq!(stage.events().len(), 0);
+    assert_eq!((stage.by(CARL, plain), stage.count("issue.created")), (0, 2));
+}
+
 #[test]
 fn whoever_imports_is_told_what_cannot_be_found_out() {
     let mut stage = Stage::new();

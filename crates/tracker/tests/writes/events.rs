@@ -1,7 +1,9 @@
 //! The event log of a worktree.
 
+use std::io::ErrorKind;
 use std::path::PathBuf;
 
+use holdfast_store::conformance::Call;
 use holdfast_tracker::writes::event_logs;
 use serde_json::{Value, json};
 
@@ -149,6 +151,17 @@ fn a_log_whose_maker_died_is_there_for_good_once_it_says_something() {
     label(&mut stage, "second");
     stage.lose_power();
     assert_eq!(stage.events().len(), 2);
+}
+
+#[test]
+fn a_log_that_cannot_be_looked_at_is_an_error_and_its_event_comes_later() {
+    let (mut stage, log) = one();
+    stage.refused = Some(vec![(Call::Stat, log.clone(), ErrorKind::PermissionDenied)]);
+    let failed = stage.change(ANNA, ONE, |draft| draft.label("second", true)).err().unwrap();
+    assert!(failed.contains(&log), "{failed}");
+    stage.refused = None;
+    label(&mut stage, "third");
+    assert_eq!(sequences(&stage, &log), [1, 2, 3]);
 }
 
 #[test]
