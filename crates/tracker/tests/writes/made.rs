@@ -1,5 +1,8 @@
 //! The event of an issue that somebody made who did not live to log it.
 
+use std::io::ErrorKind;
+
+use holdfast_store::conformance;
 use holdfast_tracker::Session;
 use holdfast_tracker::writes::pending_events;
 use serde_json::json;
@@ -98,6 +101,14 @@ fn whoever_only_looks_needs_no_lock() {
     stage.world.remove_file(lock).unwrap();
     assert_eq!((pending(&mut stage, CARL, false), stage.has(lock)), (1, false));
     assert_eq!((pending(&mut stage, CARL, true), stage.has(lock)), (1, true));
+}
+
+#[test]
+fn where_issues_cannot_be_listed_nobody_says_that_nothing_is_pending() {
+    let mut stage = cut_off(BEFORE_LOGGING);
+    stage.refused =
+        Some(vec![(conformance::Call::List, "/repo/.jit/issues".into(), ErrorKind::PermissionDenied)]);
+    assert!(stage.by(CARL, |session| pending_events(session, false).is_err()));
 }
 
 /// Whoever is at it right now will log it.
