@@ -105,6 +105,15 @@ fn what_was_handed_over_goes_when_the_main_worktree_writes() {
     assert_eq!(stage.json(MAIN_RESULT)["status"], "passed");
 }
 
+/// To make a place for it would cost every change a flush.
+#[test]
+fn where_nobody_has_handed_anything_over_there_is_no_place_for_it() {
+    let mut stage = Stage::configured(OFF);
+    stage.edit(ANNA, ONE, |draft| draft.edit().title = "new".into());
+    let place = stage.by(ANNA, |session| session.sys().files.stat(&session.control().join("issues")).is_ok());
+    assert!(!place);
+}
+
 #[test]
 fn what_changes_nothing_takes_nothing_away() {
     let mut stage = handed();
