@@ -131,7 +131,7 @@ fn those_that_depend_are_found_in_every_copy() {
 #[test]
 fn what_has_nothing_to_do_with_it_need_not_be_understood() {
     let mut stage = depended_on(OFF);
-    stage.put(&in_main(FOUR, "deps.or-set.jsonl"), "<<<<<<<");
+    stage.put(&in_main(FOUR, "deps.or-set.jsonl"), "<<<<<<< nothing that has to do with it");
     assert_eq!(stage.by(ANNA, delete).unwrap().1.len(), 2);
     let mut stage = depended_on(OFF);
     stage.put(&in_main(FOUR, "deps.or-set.jsonl"), &format!("<<<<<<< {ONE}"));
@@ -163,6 +163,16 @@ fn what_cannot_be_removed_of_it_is_an_error() {
         let home = in_main(ONE, "issue.json");
         stage.world.remove_file(home).unwrap();
     }
+}
+
+/// Whoever makes an issue that depends on another one waits for those who are deleting that.
+#[test]
+fn nobody_depends_on_what_is_just_being_deleted() {
+    let mut stage = Stage::configured(OFF);
+    let makes = |session: &Session| created(session, fresh(THREE, &[], &[ONE]));
+    let (deleted, made) = stage.meanwhile(("replace", "/jit/deleted/"), (ANNA, delete), (CARL, makes));
+    assert_eq!((deleted.is_ok(), made), (true, Err(format!("there is no issue {ONE}"))));
+    assert!(!stage.has(&in_main(THREE, "issue.json")));
 }
 
 #[test]
