@@ -93,6 +93,20 @@ fn what_was_not_begun_is_forgotten() {
     assert_eq!((there(&stage, in_main), stage.has(NOTE)), (old(), false));
 }
 
+/// Lines that were there before say nothing about the change.
+#[test]
+fn what_was_not_begun_is_forgotten_also_where_there_were_labels() {
+    let mut stage = Stage::new();
+    stage.held_change(ONE, |draft| draft.label("before", true));
+    let cut = stage.struck(ANNA, Strike::Death, ("replace", "/labels.or-set"), large);
+    assert!(cut.is_none() && stage.has(NOTE));
+    complete(&mut stage, CARL).unwrap();
+    assert_eq!(
+        (there(&stage, in_main), stage.has(NOTE)),
+        (("t".into(), vec!["before".into()], Vec::new()), false)
+    );
+}
+
 #[test]
 fn what_was_done_is_not_done_again() {
     let mut stage = cut_off(ANNA, AT_THE_END);
