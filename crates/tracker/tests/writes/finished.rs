@@ -60,6 +60,13 @@ fn it_is_noted_under_which_grant_an_issue_was_finished() {
     judged(&mut stage, ANNA, Verdict::Failed);
     let third = fence(&stage);
     assert_eq!(noted(&stage), (third.into(), anna.into(), false.into()), "and neither does the one after");
+    // Taken up again, it is the work of whoever finishes it then.
+    stage.edit(ANNA, ONE, |draft| draft.step(State::Ready, false));
+    let lease = stage.lease(ONE).unwrap();
+    stage.release(ANNA, lease);
+    stage.claim(CARL, ONE);
+    stage.edit(CARL, ONE, |draft| draft.step(State::Done, false));
+    assert_eq!(noted(&stage), (fence(&stage).into(), Value::Null, false.into()));
 }
 
 /// Nobody can say any more what the work was done under, but the issue itself can.
