@@ -183,8 +183,11 @@ impl EventLog<'_> {
         let mut guard = self.locks.events(&name)?;
         let _section = guard.enter(self.sys, LockMode::Exclusive)?;
         let before = self.rotate(&name, &path)?;
-        let fresh = self.sys.files.stat(&path).is_err();
         let file = self.sys.files.open(&path, Open::Create { mode: self.locks.access().file() })?;
+        if file.stat()?.len == 0 {
+            // First: whoever made it may have died before its name was durable, and nobody asks again once it holds something.
+            self.sys.files.sync_dir(&self.directory)?;
+        }
         let mut end = End::find(&*file)?;
         end.sequence = end.sequence.max(before);
         let mut text = end.mend;
@@ -197,11 +200,7 @@ impl EventLog<'_> {
             file.truncate(end.length)?;
         }
         file.write_all_at(&text, end.length)?;
-        file.sync()?;
-        if fresh {
-            self.sys.files.sync_dir(&self.directory)?;
-        }
-        Ok(())
+        Ok(file.sync()?)
     }
 
     /// Puts a log that has become long aside, under a number. Says what the last sequence before this log is; 0 if
