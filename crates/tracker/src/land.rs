@@ -26,6 +26,7 @@ mod reopen;
 mod review;
 mod started;
 mod sync;
+mod there;
 mod turn;
 mod working;
 

@@ -7,7 +7,6 @@ use holdfast_git::ObjectId;
 use holdfast_kernel::{Command, Lease, Millis, Request};
 
 use super::candidate::{Builder, Candidate};
-use super::checkout;
 use super::gates::{Judge, Judgement};
 use super::own_lease;
 use super::plumbing::{FLUSHING, Plumbing, is_ours};
@@ -15,20 +14,18 @@ use super::publish::{Published, Publisher};
 use super::review::Sent;
 use super::started::Started;
 use super::turn::Turn;
-use super::working::{self, Working};
+use super::working::Working;
 use crate::claims::Terms;
 use crate::config::{Strategy, Via};
 use crate::error::{Error, LandError, NotLanded, Result};
 use crate::hooks;
 use crate::ids::IssueId;
-use crate::issues::{Issue, Issues, Scope, Standing, State};
+use crate::issues::{Issues, Scope, Standing, State};
 use crate::keep;
 use crate::notes;
-use crate::notice::Notice;
 use crate::session::Session;
 use crate::take;
 use crate::target::Target;
-use crate::workspace::DATA;
 use crate::writes::{Draft, Files, Finished, Verdict, Writer};
 
 /// The link to the commit that landed work was put on.
@@ -211,7 +208,7 @@ pub(super) struct Finisher<'a> {
     pub(super) handle: String,
     pub(super) title: String,
     /// The branch that has the work, if it is not that of this worktree.
-    branch: Option<String>,
+    pub(super) branch: Option<String>,
     /// How the gates were judged last.
     judged: RefCell<Judgement>,
     /// Whether what became of it is durable already.
@@ -242,36 +239,6 @@ impl<'a> Finisher<'a> {
             lease: &self.lease,
             target: &self.target,
         }
-    }
-
-    /// The issue as a commit has it; none if it has none that can be read.
-    fn issue_at(&self, commit: &ObjectId) -> Result<Option<Issue>> {
-        let path = format!("{DATA}/issues/{}/issue.json", self.id);
-        let bytes = self.plumbing.show(commit, &path)?;
-        Ok(bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok()))
-    }
-
-    /// Whether a tip of the target has the issue done under this very grant: then only the rest is left.
-    fn is_landed(&self, tip: &ObjectId) -> Result<bool> {
-        let log = self.session.claims().view()?.counter.map(|counter| counter.to_string());
-        Ok(self.issue_at(tip)?.is_some_and(|issue| {
-            let is_ours = issue.fence == Some(self.lease.fence.get()) && issue.fence_log == log;
-            issue.state == State::Done && is_ours
-        }))
-    }
-
-    /// Refuses what a tip of the target has already, from a clone whose claims say nothing here: nothing is done twice
-    /// unless somebody took it back from there.
-    fn refuse_elsewhere(&self, tip: &ObjectId) -> Result<()> {
-        let Some(there) = self.issue_at(tip)?.filter(|issue| issue.state.is_over()) else { return Ok(()) };
-        let log = self.session.claims().view()?.counter.map(|counter| counter.to_string());
-        let is_known =
-            || self.writer.issues.base(self.id).map(|own| own.reopened.contains(&there.updated_at));
-        if there.fence_log.is_none() || there.fence_log == log || is_known()? {
-            return Ok(());
-        }
-        let (handle, branch) = (self.handle.clone(), self.target.branch.clone());
-        Err(LandError::Elsewhere { handle, state: there.state.to_string(), branch }.into())
     }
 
     /// On the target itself: the work and the word are one commit.
@@ -387,56 +354,6 @@ impl<'a> Finisher<'a> {
         Err(LandError::Moving { branch: self.target.branch.clone(), times: MOST_TIMES }.into())
     }
 
-    /// What somebody has left to do who was cut off after the target had it.
-    fn landed_before(&self, source: &ObjectId, tip: &ObjectId) -> Result<How> {
-        if self.target.remote.is_some() {
-            self.publisher().say_landed(tip)?;
-            self.publisher().catch_up(&Turn::take(self.session, &self.target.branch)?, tip);
-        }
-        self.bring_along(source, tip, false)?;
-        Ok(self.landed(tip))
-    }
-
-    fn landed(&self, tip: &ObjectId) -> How {
-        How::Landed { target: self.target.branch.clone(), commit: tip.to_string() }
-    }
-
-    /// What is left to do once the target has it: a branch that has nothing else, as one whose tip `is_all_there`, goes
-    /// where the target is.
-    fn bring_along(&self, source: &ObjectId, tip: &ObjectId, is_all_there: bool) -> Result<()> {
-        if self.branch.is_none() && self.plumbing.head()? == *source {
-            if is_all_there || self.has_nothing_else(source, tip)? {
-                self.go_to(source, tip);
-            } else {
-                let why = "it has commits that have not landed";
-                self.session.notice(&Notice::BranchStays(why.to_owned()));
-            }
-        }
-        Ok(())
-    }
-
-    /// Whether there is work that the target does not have, on the branch of an issue that has landed: whoever was killed
-    /// before it heard of that went on. What cannot be put on top of the target stays where it is.
-    fn has_more(&self, source: &ObjectId, onto: &ObjectId) -> Result<bool> {
-        if self.branch.is_some() || self.has_nothing_else(source, onto)? {
-            return Ok(false);
-        }
-        match self.build(*onto, source) {
-            Ok(candidate) => Ok(candidate.has_work),
-            Err(Error::Land(LandError::Conflict { .. })) => Ok(false),
-            Err(error) => Err(error),
-        }
-    }
-
-    /// Whether everything that a commit has, the target has too, but for the tracker's own files.
-    fn has_nothing_else(&self, source: &ObjectId, tip: &ObjectId) -> Result<bool> {
-        match self.build_as(Strategy::Squash, *tip, source) {
-            Ok(joined) => Ok(self.plumbing.changed(tip, &joined.tip)?.iter().all(|path| is_ours(path))),
-            Err(Error::Land(LandError::Conflict { .. })) => Ok(false),
-            Err(error) => Err(error),
-        }
-    }
-
     /// Where the target is now.
     pub(super) fn onto(&self) -> Result<ObjectId> {
         let repository = self.session.repository();
@@ -448,11 +365,16 @@ impl<'a> Finisher<'a> {
         onto.ok_or_else(|| Error::Internal(format!("{} has no commit any more", self.target.branch)))
     }
 
-    fn build(&self, onto: ObjectId, source: &ObjectId) -> Result<Candidate> {
+    pub(super) fn build(&self, onto: ObjectId, source: &ObjectId) -> Result<Candidate> {
         self.build_as(self.session.config().landing.strategy, onto, source)
     }
 
-    fn build_as(&self, strategy: Strategy, onto: ObjectId, source: &ObjectId) -> Result<Candidate> {
+    pub(super) fn build_as(
+        &self,
+        strategy: Strategy,
+        onto: ObjectId,
+        source: &ObjectId,
+    ) -> Result<Candidate> {
         let builder = Builder { plumbing: &self.plumbing, issue: Some(self.id) };
         match strategy {
             Strategy::Rebase => builder.rebased(onto, source),
@@ -556,17 +478,6 @@ impl<'a> Finisher<'a> {
             self.commit(message)?;
         }
         Ok(changed.draft.finished())
-    }
-
-    /// Moves this worktree and its branch to what landed.
-    fn go_to(&self, from: &ObjectId, to: &ObjectId) {
-        let advance = || checkout::advance(self.session, &self.plumbing, from, to);
-        // A git that moved the target and was killed after that may have left a lock that keeps this one out.
-        let moved =
-            advance().or_else(|why| if working::clear_tables(self.session) { advance() } else { Err(why) });
-        if let Err(error) = moved {
-            self.session.notice(&Notice::BranchStays(error.to_string()));
-        }
     }
 
     pub(super) fn commit(&self, message: Option<&str>) -> Result<()> {
