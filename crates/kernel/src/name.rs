@@ -147,6 +147,14 @@ impl LeaseId {
     pub const fn get(self) -> u128 {
         self.0.0
     }
+
+    /// The 26 characters that it is written with.
+    #[must_use]
+    pub fn digits(self) -> [u8; ulid::ULID_LEN] {
+        let mut digits = [0; ulid::ULID_LEN];
+        let _ = self.0.array_to_str(&mut digits);
+        digits
+    }
 }
 
 impl fmt::Display for LeaseId {

@@ -17,6 +17,7 @@ mod contract;
 mod counter;
 mod error;
 mod gate;
+mod hex;
 mod journal;
 mod json;
 mod medium;

@@ -13,6 +13,7 @@ use super::fields::{Fields, Fill, Naming};
 use super::moment;
 use super::words::Words;
 use super::write::{MOST_TOGETHER, NEWEST, PATTERN, VERSION, version_of};
+use crate::hex;
 
 /// What is wrong with an object, for a person.
 pub(crate) type Problem = String;
@@ -202,8 +203,13 @@ impl Standing<'_> {
 }
 
 fn kept(mut fields: Fields<'_>) -> Result<Lease, Problem> {
+    let is_renewed =
+        (&fields.last, &fields.last_boot, fields.last_boot_ms) != (&fields.at, &fields.boot, fields.boot_ms);
     let granted = stamp(fields.at.take(), fields.boot.take(), fields.boot_ms)?;
-    let last = stamp(fields.last.take(), fields.last_boot.take(), fields.last_boot_ms)?;
+    let last = match is_renewed {
+        true => stamp(fields.last.take(), fields.last_boot.take(), fields.last_boot_ms)?,
+        false => granted,
+    };
     let deadline = fields.expires.take();
     let fence = fence(fields.fence, "fence")?;
     let lease = terms(&mut fields, fence, granted, last)?;
@@ -295,11 +301,7 @@ fn stamp(
 }
 
 fn boot_id(text: &str) -> Result<BootId, Problem> {
-    let digits = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
-    if text.len() != 32 || !text.bytes().all(digits) {
-        return Err("`boot_id` is not 32 hex digits".into());
-    }
-    u128::from_str_radix(text, 16).map(BootId::new).map_err(|error| error.to_string())
+    hex::number(text.as_bytes()).map(BootId::new).ok_or_else(|| "`boot_id` is not 32 hex digits".into())
 }
 
 /// The deadline is written for people; it must be the one that follows from the rest.

@@ -3,11 +3,12 @@
 use std::io::Write;
 
 use holdfast_kernel::{
-    Cause, Event, Fence, Holder, Lease, Millis, Mode, Resource, Stamp, Standing, Table, Term,
+    Cause, Event, Fence, Holder, Lease, LeaseId, Millis, Mode, Resource, Stamp, Standing, Table, Term,
 };
 
 use super::moment;
 use super::words::Words;
+use crate::hex;
 
 /// The version of what can be said with names alone.
 pub(crate) const VERSION: u64 = 1;
@@ -70,48 +71,69 @@ impl<'o> Object<'o> {
     }
 
     /// Writes a field's key and gives the place where its value goes.
-    pub(crate) fn key(&mut self, key: &str) -> &mut Vec<u8> {
+    pub(crate) fn key(&mut self, key: &'static str) -> &mut Vec<u8> {
+        debug_assert!(is_plain(key), "a name that is written down in the program needs no escaping");
+        self.next();
+        self.out.push(b'"');
+        self.out.extend_from_slice(key.as_bytes());
+        self.out.extend_from_slice(b"\":");
+        self.out
+    }
+
+    fn next(&mut self) {
         if !self.first {
             self.out.push(b',');
         }
         self.first = false;
-        string(self.out, key);
-        self.out.push(b':');
-        self.out
     }
 
-    pub(crate) fn text(&mut self, key: &str, value: &str) {
+    /// A field that somebody else has named.
+    fn named(&mut self, key: &str, value: &str) {
+        self.next();
+        string(self.out, key);
+        self.out.push(b':');
+        string(self.out, value);
+    }
+
+    pub(crate) fn text(&mut self, key: &'static str, value: &str) {
         string(self.key(key), value);
     }
 
-    /// A value whose text needs no escaping: an id, a hash.
-    pub(crate) fn plain(&mut self, key: &str, value: &impl std::fmt::Display) {
+    fn id(&mut self, key: &'static str, id: LeaseId) {
+        let out = self.key(key);
+        out.push(b'"');
+        out.extend_from_slice(&id.digits());
+        out.push(b'"');
+    }
+
+    /// A value whose text needs no escaping: an identity, a hash.
+    pub(crate) fn plain(&mut self, key: &'static str, value: &impl std::fmt::Display) {
         push(self.key(key), format_args!("\"{value}\""));
     }
 
-    pub(crate) fn number(&mut self, key: &str, value: u64) {
+    pub(crate) fn number(&mut self, key: &'static str, value: u64) {
         decimal(self.key(key), value);
     }
 
-    pub(crate) fn null(&mut self, key: &str) {
+    pub(crate) fn null(&mut self, key: &'static str) {
         self.key(key).extend_from_slice(b"null");
     }
 
-    pub(crate) fn text_or_null(&mut self, key: &str, value: Option<&str>) {
+    pub(crate) fn text_or_null(&mut self, key: &'static str, value: Option<&str>) {
         match value {
             Some(value) => self.text(key, value),
             None => self.null(key),
         }
     }
 
-    pub(crate) fn number_or_null(&mut self, key: &str, value: Option<u64>) {
+    pub(crate) fn number_or_null(&mut self, key: &'static str, value: Option<u64>) {
         match value {
             Some(value) => self.number(key, value),
             None => self.null(key),
         }
     }
 
-    pub(crate) fn date(&mut self, key: &str, at: &Stamp) {
+    pub(crate) fn date(&mut self, key: &'static str, at: &Stamp) {
         let out = self.key(key);
         out.push(b'"');
         moment::write(out, at.wall_ms());
@@ -119,7 +141,7 @@ impl<'o> Object<'o> {
     }
 
     /// A span in seconds, with a fraction where it is not a whole number of them.
-    pub(crate) fn span(&mut self, key: &str, span: Millis) {
+    pub(crate) fn span(&mut self, key: &'static str, span: Millis) {
         let (secs, ms) = (span.get() / 1_000, span.get() % 1_000);
         let out = self.key(key);
         decimal(out, secs);
@@ -128,11 +150,11 @@ impl<'o> Object<'o> {
         }
     }
 
-    fn boot(&mut self, keys: (&str, &str), at: &Stamp) {
+    fn boot(&mut self, keys: (&'static str, &'static str), at: &Stamp) {
         if let Some(boot) = at.boot() {
             let out = self.key(keys.0);
             out.push(b'"');
-            hex(out, boot.id.get());
+            out.extend_from_slice(&hex::digits(boot.id.get()));
             out.push(b'"');
             self.number(keys.1, boot.ms);
         }
@@ -157,16 +179,14 @@ fn decimal(out: &mut Vec<u8>, value: u64) {
     out.extend_from_slice(text.get(from..).unwrap_or_default());
 }
 
-/// The 32 hex digits of the id of a boot, of which there are two in each lease of an index.
-fn hex(out: &mut Vec<u8>, id: u128) {
-    let digit = |nibble: u8| if nibble < 10 { b'0' + nibble } else { b'a' + nibble - 10 };
-    out.extend(id.to_be_bytes().into_iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 0xf)]));
+/// Whether a text stands in a string as it is. All bytes are looked at, which can be done many at a time.
+fn is_plain(text: &str) -> bool {
+    let escaped = |byte: u8| byte < 0x20 || byte == b'"' || byte == b'\\';
+    !text.bytes().fold(false, |any, byte| any | escaped(byte))
 }
 
 fn string(out: &mut Vec<u8>, value: &str) {
-    // All bytes are looked at, which can be done many at a time.
-    let escaped = |byte: u8| byte < 0x20 || byte == b'"' || byte == b'\\';
-    if !value.bytes().fold(false, |any, byte| any | escaped(byte)) {
+    if is_plain(value) {
         out.push(b'"');
         out.extend_from_slice(value.as_bytes());
         out.push(b'"');
@@ -191,29 +211,29 @@ pub(crate) fn event(out: &mut Vec<u8>, words: &Words, event: &Event, spot: &Spot
     match event {
         Event::Granted { lease: granted } => grant(&mut line, words, granted),
         Event::Transferred { from, lease, why } => {
-            line.plain("from_lease_id", from);
+            line.id("from_lease_id", *from);
             grant(&mut line, words, lease);
             line.text("transfer_reason", why.as_str());
         }
         Event::Renewed { lease, ttl, at } => {
-            line.plain("lease_id", lease);
+            line.id("lease_id", *lease);
             line.span("ttl_secs", *ttl);
             line.date("renewed_at", at);
             line.date("expires_at", &at.plus(*ttl));
             line.boot(BOOT, at);
         }
         Event::Beaten { lease, at } => {
-            line.plain("lease_id", lease);
+            line.id("lease_id", *lease);
             line.date("at", at);
             line.boot(BOOT, at);
         }
         Event::Released { lease, at } => {
-            line.plain("lease_id", lease);
+            line.id("lease_id", *lease);
             line.date("released_at", at);
             line.boot(BOOT, at);
         }
         Event::Evicted { lease, at, cause } => {
-            line.plain("lease_id", lease);
+            line.id("lease_id", *lease);
             line.date("evicted_at", at);
             line.boot(BOOT, at);
             evicted(&mut line, words, cause);
@@ -242,7 +262,7 @@ fn evicted(line: &mut Object<'_>, words: &Words, cause: &Cause) {
         Cause::Dead => line.text("reason", "dead"),
         Cause::Forced { by, reason } => {
             line.text("by", by.agent.as_str());
-            line.text(&format!("by_{}", words.place), by.place.as_str());
+            line.named(&format!("by_{}", words.place), by.place.as_str());
             line.text("reason", reason.as_str());
         }
     }
@@ -255,19 +275,19 @@ fn holder(line: &mut Object<'_>, words: &Words, holder: &Holder) {
 
 /// The fields of a lease that do not change while it is held.
 fn terms(line: &mut Object<'_>, words: &Words, lease: &Lease) {
-    line.plain("lease_id", &lease.id);
+    line.id("lease_id", lease.id);
     match &lease.resource {
         Resource::Name(name) => line.text(words.resource, name.as_str()),
         Resource::Pattern(pattern) => line.text(PATTERN, pattern.as_str()),
     }
     holder(line, words, &lease.holder);
     for (key, value) in lease.tags.iter().filter(|(key, _)| words.tags.contains(key)) {
-        line.text(key, value.as_str());
+        line.named(key, value.as_str());
     }
     if lease.tags.iter().any(|(key, _)| !words.tags.contains(&key)) {
         let mut tags = Object::open(line.key("tags"));
         for (key, value) in lease.tags.iter().filter(|(key, _)| !words.tags.contains(key)) {
-            tags.text(key, value.as_str());
+            tags.named(key, value.as_str());
         }
         tags.close();
     }
@@ -329,7 +349,7 @@ pub(crate) fn lease(out: &mut Vec<u8>, words: &Words, lease: &Lease, now: Option
 
 #[cfg(test)]
 mod tests {
-    use super::{decimal, hex, string};
+    use super::{decimal, string};
 
     fn written(write: impl FnOnce(&mut Vec<u8>)) -> String {
         let mut out = Vec::new();
@@ -338,13 +358,10 @@ mod tests {
     }
 
     #[test]
-    fn numbers_and_ids_are_written_as_everybody_else_does() {
+    fn numbers_are_written_as_everybody_else_does() {
         let powers = (0..20).map(|power| 10_u64.pow(power)).flat_map(|power| [power - 1, power, power + 1]);
         for number in powers.chain([42, u64::MAX - 1, u64::MAX]) {
             assert_eq!(written(|out| decimal(out, number)), number.to_string());
-        }
-        for id in [0, 9, 0xa, 0xf0, u128::MAX, 0x0123_4567_89ab_cdef_fedc_ba98_7654_3210] {
-            assert_eq!(written(|out| hex(out, id)), format!("{id:032x}"));
         }
     }
 

@@ -3,10 +3,11 @@
 
 use std::fmt::{self, Write as _};
 
+use crate::hex::{self, DIGITS};
+
 /// Ends every line: the field's opening, 32 hex digits, and the closing.
 const OPENING: &[u8] = b",\"hash\":\"";
 const CLOSING: &[u8] = b"\"}";
-const DIGITS: usize = 32;
 
 /// From this length on a body is copied behind the hash before it: in one piece its parts are hashed at once, which takes
 /// half as long.
@@ -37,36 +38,13 @@ impl Link {
 
     /// Reads 32 lower-case hex digits.
     pub(super) fn parse(text: &[u8]) -> Option<Self> {
-        let text: &[u8; DIGITS] = text.try_into().ok()?;
-        let mut hash = [0; DIGITS / 2];
-        for (byte, pair) in hash.iter_mut().zip(text.chunks_exact(2)) {
-            *byte = pair.iter().try_fold(0, |value, digit| Some(value << 4 | hex(*digit)?))?;
-        }
-        Some(Self(hash))
+        hex::number(text).map(|number| Self(number.to_be_bytes()))
     }
-}
 
-fn hex(digit: u8) -> Option<u8> {
-    match digit {
-        b'0'..=b'9' => Some(digit - b'0'),
-        b'a'..=b'f' => Some(digit - b'a' + 10),
-        _ => None,
-    }
-}
-
-impl Link {
     /// The 32 hex digits.
     fn digits(self) -> [u8; DIGITS] {
-        let mut digits = [0; DIGITS];
-        for (pair, byte) in digits.chunks_exact_mut(2).zip(self.0) {
-            pair.copy_from_slice(&[digit(byte >> 4), digit(byte & 0xf)]);
-        }
-        digits
+        hex::digits(u128::from_be_bytes(self.0))
     }
-}
-
-const fn digit(nibble: u8) -> u8 {
-    if nibble < 10 { b'0' + nibble } else { b'a' + nibble - 10 }
 }
 
 impl fmt::Display for Link {
