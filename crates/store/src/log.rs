@@ -113,28 +113,31 @@ impl Log {
         let Inner { gate, state, index } = &mut *self.inner();
         let observer = self.observer.as_deref();
         let mut waits = || observer.into_iter().for_each(Observer::waits);
-        let _section = gate.alone_or_note(&self.sys, &mut waits)?;
+        let section = gate.alone_or_note(&self.sys, &mut waits)?;
         observer.into_iter().for_each(Observer::entered);
         let known = state.take();
         let mut writer = append::Writer { log: self, state: known, index };
         let done = work(&mut writer)?;
         *state = writer.state;
+        drop(section);
+        // Others go on meanwhile.
+        state.iter_mut().for_each(State::forget);
         Ok(done)
     }
 
     /// Shows the log as it is to `look`, which only reads.
     fn looking<T>(&self, mut look: impl FnMut(Option<&State>) -> Result<T>) -> Result<T> {
-        let Inner { gate, state, .. } = &mut *self.inner();
+        let Inner { gate, state, index } = &mut *self.inner();
         gate.looking(&self.sys, || {
-            *state = self.current(state.take())?;
+            *state = self.current(state.take(), index)?;
             look(state.as_ref())
         })
     }
 
     /// The log as it is on disk, starting from what is known of it.
-    fn current(&self, known: Option<State>) -> Result<Option<State>> {
+    fn current(&self, known: Option<State>, index: &IndexFile) -> Result<Option<State>> {
         if let Some(mut state) = known
-            && state.catch_up(&self.sys, &self.paths, &self.settings.words)?
+            && state.catch_up(&self.sys, &self.paths, &self.settings.words, index)?
         {
             return Ok(Some(state));
         }
@@ -145,9 +148,9 @@ impl Log {
     /// has to wait until the last append is known to be durable, because a fence that guards a write must
     /// never be granted a second time.
     fn act(&self, claim: &Claim, others: &[Claim], act: &mut dyn FnMut(&Held<'_>)) -> Result<bool> {
-        let Inner { gate, state, .. } = &mut *self.inner();
+        let Inner { gate, state, index } = &mut *self.inner();
         let _section = gate.together(&self.sys)?;
-        *state = self.current(state.take())?;
+        *state = self.current(state.take(), index)?;
         let Some(State { cursor, .. }) = state else { return Err(nobody_holds(claim)) };
         let now = self.sys.clock.now()?;
         for other in others {

@@ -31,7 +31,7 @@ impl Writer<'_> {
         stop: &dyn Fn(&Result<Answer>) -> bool,
     ) -> Result<Vec<Result<Answer>>> {
         let now = self.log.sys.clock.now()?;
-        self.state = self.log.current(self.state.take())?;
+        self.state = self.log.current(self.state.take(), self.index)?;
         if self.state.is_none() {
             // Whoever is refused leaves nothing behind, not even an empty log.
             if let Some(answers) = without_events(requests, stop, &now) {
@@ -70,7 +70,7 @@ impl Writer<'_> {
     /// whole. If one is refused, nothing is written, and what is known of the log is forgotten.
     pub(super) fn commit_together(&mut self, policy: &Policy, plan: &Plan<'_>) -> Result<Vec<Answer>> {
         let now = self.log.sys.clock.now()?;
-        self.state = self.log.current(self.state.take())?;
+        self.state = self.log.current(self.state.take(), self.index)?;
         let commands = self.planned(plan, &now)?;
         if commands.is_empty() {
             return Ok(Vec::new());
@@ -148,10 +148,10 @@ impl Writer<'_> {
 
     /// Reads the log, making one if there never was one.
     pub(super) fn open(&mut self) -> Result<()> {
-        self.state = self.log.current(self.state.take())?;
+        self.state = self.log.current(self.state.take(), self.index)?;
         if self.state.is_none() {
             self.create()?;
-            self.state = self.log.current(None)?;
+            self.state = self.log.current(None, self.index)?;
         }
         Ok(())
     }
@@ -199,9 +199,11 @@ impl Writer<'_> {
         let paths = &self.log.paths;
         let state = self.opened()?;
         let end = state.cursor.len;
-        let from = state.cursor.doubtful.unwrap_or(end);
-        let again = state.handle.read_from(from, usize::try_from(end - from).unwrap_or(usize::MAX))?;
-        if !again.is_empty() {
+        let again = match state.cursor.doubtful {
+            Some(from) => state.handle.read_from(from, usize::try_from(end - from).unwrap_or(usize::MAX))?,
+            None => Vec::new(),
+        };
+        if let Some(from) = state.cursor.doubtful.filter(|_| !again.is_empty()) {
             // First and by itself: parts of one write reach the disk in any order, and a line of a later append behind a
             // broken one means that the broken one was acknowledged.
             state.handle.write_all_at(&again, from).and_then(|()| state.handle.sync())?;

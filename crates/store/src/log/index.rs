@@ -49,13 +49,6 @@ pub(super) fn read(sys: &Sys, path: &Path, words: &Words) -> Option<Cursor> {
     parse(&bytes(sys, path)?, words)
 }
 
-/// The same of an index that is no longer than so many bytes.
-pub(super) fn read_up_to(sys: &Sys, path: &Path, words: &Words, most: u64) -> Option<Cursor> {
-    let handle = sys.files.open(path, Open::Read).ok()?;
-    let len = handle.stat().ok().map(|stat| stat.len).filter(|len| *len <= most)?;
-    parse(&handle.read_from(0, usize::try_from(len).ok()?.min(LARGEST)).ok()?, words)
-}
-
 /// Whether the index says that the log is durable up to where `cursor` is.
 pub(super) fn vouches(sys: &Sys, path: &Path, cursor: &Cursor) -> bool {
     let Some(bytes) = bytes(sys, path) else { return false };
@@ -89,7 +82,8 @@ pub(super) fn parse(bytes: &[u8], words: &Words) -> Option<Cursor> {
 /// read once, and not at all by whoever asks for the rest.
 fn verified(bytes: &[u8]) -> Option<(Head, &str)> {
     let end = memchr::memchr(b'\n', bytes).unwrap_or(bytes.len());
-    let line = bytes.get(..end)?.trim_ascii_end();
+    // Behind it are spaces, as many as there were leases before, and they are not looked at one by one.
+    let line = bytes.get(..=memchr::memrchr(b'}', bytes.get(..end)?)?)?;
     chain::verify(line, Link::START)?;
     let (head, leases) = std::str::from_utf8(chain::body(line)?).ok()?.split_once(LEASES)?;
     let head: Head = serde_json::from_str(&format!("{head}}}")).ok()?;
@@ -136,6 +130,22 @@ pub(super) struct Keep<'a> {
 }
 
 impl IndexFile {
+    /// What the index says, if it is no longer than so many bytes. Whoever has written it reads what it has open: if that is
+    /// not at its path any more, it says nothing that is later than what was written there.
+    pub(super) fn read_up_to(&self, sys: &Sys, path: &Path, words: &Words, most: u64) -> Option<Cursor> {
+        let opened;
+        let handle = match &self.handle {
+            Some(handle) => handle,
+            None => {
+                opened = sys.files.open(path, Open::Read).ok()?;
+                &opened
+            }
+        };
+        let most = usize::try_from(most).ok()?.min(LARGEST);
+        let bytes = handle.read_from(0, most + 1).ok()?;
+        if bytes.len() > most { None } else { parse(&bytes, words) }
+    }
+
     /// Brings the index up to date after `written` bytes were added to the log. A failure is no failure
     /// of the operation, which is durable already: the next reader finds the index wanting.
     pub(super) fn update(

@@ -72,7 +72,7 @@ impl Writer<'_> {
         let log = self.log;
         let loaded = match is_in_the_way {
             true => State::rebuild(&log.sys, &log.paths, &log.settings),
-            false => log.current(None),
+            false => log.current(None, self.index),
         };
         let damage = match loaded {
             Ok(None) if elsewhere.events.is_empty() => {

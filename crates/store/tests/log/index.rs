@@ -60,13 +60,18 @@ fn an_index_that_is_behind_is_caught_up_from_the_log() {
     assert_eq!(bench.table().iter().collect::<Vec<_>>(), [&second]);
 }
 
-/// Two handles on one log, of which one was away while the other did a lot: what the index was before, and what is held now.
-fn away() -> (Bench, holdfast_store::log::Log, Vec<u8>) {
+/// Two handles on one log, of which one was away while the other did a lot, and wrote before that or never: what the index
+/// was before, and what is held now.
+fn away(has_written: bool) -> (Bench, holdfast_store::log::Log, Vec<u8>) {
     let mut bench = Bench::new();
     bench.grant("one", "agent:a");
     let old = bench.bytes("claims.index.json");
     bench.reopen();
     assert_eq!(bench.table().len(), 1);
+    if has_written {
+        let lease = bench.grant("two", "agent:c");
+        bench.release(&lease).unwrap();
+    }
     let other = std::mem::replace(&mut bench.log, crate::support::open(&bench.sys, &bench.dir));
     for _ in 0..20 {
         let lease = bench.grant("two", "agent:b");
@@ -78,8 +83,8 @@ fn away() -> (Bench, holdfast_store::log::Log, Vec<u8>) {
 
 #[test]
 fn whoever_was_away_for_long_knows_all_whatever_the_index_is() {
-    for round in 0..4 {
-        let (bench, other, old) = away();
+    for (round, has_written) in (0..4).flat_map(|round| [(round, false), (round, true)]) {
+        let (bench, other, old) = away(has_written);
         let good = bench.bytes("claims.index.json");
         match round {
             0 => {}
@@ -92,22 +97,29 @@ fn whoever_was_away_for_long_knows_all_whatever_the_index_is() {
         let lease = bench.grant("three", "agent:c");
         let next = other.view().unwrap().next;
         assert!(lease.fence < next, "{lease:?} {next}");
+        // What it writes is there for everybody, too.
+        let fourth = bench.acquiring("four", "agent:d", holdfast_kernel::Request::Indefinite);
+        other.transact(&bench.policy, &fourth).unwrap();
+        assert_eq!(crate::support::open(&bench.sys, &bench.dir).view().unwrap().table.len(), 4);
     }
 }
 
 #[test]
 fn whoever_was_away_for_long_reads_no_more_than_whoever_opens_the_log() {
-    let (mut bench, other, _) = away();
-    let mut lines = bench.bytes("claims.jsonl");
-    let middle = lines.len() / 2;
-    lines[middle] ^= 1;
-    bench.put("claims.jsonl", &lines);
-    assert_eq!(other.view().unwrap().table.len(), 2);
-    bench.reopen();
-    assert_eq!(bench.table(), other.view().unwrap().table);
-    // It is still found by whoever looks for it, and by whoever has no index to go by.
-    assert!(matches!(other.history(&mut |_| {}), Err(Error::Damaged { .. })));
-    let (bench, other, _) = away();
+    for has_written in [false, true] {
+        let (mut bench, other, _) = away(has_written);
+        let mut lines = bench.bytes("claims.jsonl");
+        let middle = lines.len() / 2;
+        lines[middle] ^= 1;
+        bench.put("claims.jsonl", &lines);
+        assert_eq!(other.view().unwrap().table.len(), 2);
+        bench.reopen();
+        assert_eq!(bench.table(), other.view().unwrap().table);
+        // It is still found by whoever looks for it, and by whoever has no index to go by.
+        assert!(matches!(other.history(&mut |_| {}), Err(Error::Damaged { .. })));
+    }
+    let (bench, other, _) = away(true);
+    let lines = bench.bytes("claims.jsonl");
     bench.put("claims.jsonl", &lines[..0]);
     assert!(other.view().is_err(), "a log that lost what was acknowledged");
 }
