@@ -301,6 +301,21 @@ fn of_many_that_cannot_be_made_nothing_is_left_without_a_name() {
     }
 }
 
+/// Somebody may come in between who makes one of them by hand.
+#[test]
+fn of_many_one_that_is_there_by_now_is_said_to_be_there() {
+    let known = "there is an issue 01K80000000000000000000001 already";
+    for (how, is_known) in [(ErrorKind::AlreadyExists, true), (ErrorKind::PermissionDenied, false)] {
+        let mut stage = Stage::new();
+        stage.create(ANNA, FOUR, &[], &[]).unwrap();
+        let first = "/repo/.jit/issues/01K80000000000000000000001".to_owned();
+        stage.refused = Some(vec![(Call::Rename, first, how)]);
+        let failed = stage.by(ANNA, imported).unwrap_err();
+        assert_eq!(failed == known, is_known, "{failed}");
+        assert!(failed.contains("01K80000000000000000000001"), "{failed}");
+    }
+}
+
 #[test]
 fn many_that_somebody_died_while_making_are_made_by_the_next_and_logged_once() {
     for nth in 0.. {
