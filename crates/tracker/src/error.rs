@@ -22,7 +22,7 @@ mod write;
 
 pub use approval::ApprovalError;
 pub(crate) use land::NotLanded;
-pub use land::{LandError, NotPushed};
+pub use land::{LandError, NotPushed, Onto};
 pub(crate) use refusal::shown;
 pub(crate) use rejected::MOST_TOLD;
 pub use rejected::{Problem, Rejected};

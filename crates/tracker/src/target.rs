@@ -79,6 +79,14 @@ impl Target {
         self.remote.or(self.local)
     }
 
+    /// What git calls the tip that work goes on top of.
+    pub fn top(&self) -> String {
+        match self.remote {
+            Some(_) => format!("{ORIGIN}/{}", self.branch),
+            None => self.branch.clone(),
+        }
+    }
+
     /// Its tips, the local one first, each once.
     pub fn tips(&self) -> impl Iterator<Item = ObjectId> {
         let remote = self.remote.filter(|remote| self.local != Some(*remote));

@@ -28,7 +28,7 @@ const NEXT: &[(&str, &str)] = &[
     ("GATE_FAILED", "branch and claim are kept: mend what the output says, then call finish again"),
     (
         "LAND_CONFLICT",
-        "branch and claim are kept: rebase onto the target, resolve the files, commit, then call finish again",
+        "branch and claim are kept: git rebase --autostash onto what is named as onto, resolve the files, git rebase --continue, then call finish again",
     ),
     (
         "TARGET_DIRTY",

@@ -119,7 +119,9 @@ fn what_cannot_be_taken_back_leaves_the_issue_over() {
         assert!(git.args(args).current_dir(bench.repo()).status().unwrap().success(), "{args:?}");
     }
     let refused = bench.jit(&["--json", "reopen", &id, "--revert", "--reason", "wrong"]).fails(4);
-    assert_eq!(refused.json()["error"]["code"], "LAND_CONFLICT");
+    let error = refused.json()["error"].clone();
+    assert_eq!(error["code"], "LAND_CONFLICT");
+    assert!(error["hint"].as_str().unwrap().starts_with("git revert "), "{error}");
     assert_eq!(state(&bench, &id), "done");
     assert!(bench.leases().is_empty());
     assert!(!bench.jit(&["show", &id]).ok().stdout.contains("reopened"), "nothing was noted");

@@ -155,7 +155,9 @@ fn a_conflict_keeps_branch_and_claim() {
         (&"LAND_CONFLICT".into(), &"code".into())
     );
     assert!(work.is_held(&id));
-    work.git(&["rebase", "-q", "main"], &work.there);
+    let hint = "git rebase --autostash main, resolve, git rebase --continue, then jit finish again";
+    assert_eq!(refused["error"]["hint"], hint);
+    work.git(&["rebase", "-q", "--autostash", "main"], &work.there);
     work.write("code", "one\nboth\nthree\n");
     work.git(&["add", "code"], &work.there);
     work.git(&["-c", "core.editor=true", "rebase", "--continue"], &work.there);

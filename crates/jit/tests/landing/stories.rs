@@ -457,6 +457,40 @@ fn sync_follows_the_target_and_puts_the_branch_on_top() {
     assert_eq!(ground.told(&id), pair("done", "landed"));
 }
 
+/// While somebody works on an issue, its own file is changed and in no commit.
+#[test]
+fn a_conflict_is_resolved_with_the_line_that_is_printed() {
+    for (ground, onto) in [(Ground::new(), "main"), (Ground::with_origin(), "origin/main")] {
+        let id = ground.issue("mine", &[]);
+        let pushes = onto != "main";
+        if pushes {
+            ground.main(&["push", "-q", "origin", "main"]);
+        }
+        let agent = ground.agent("a");
+        agent.run(&["start", &id]).ok();
+        agent.write("code", "one\nmine\nthree\n");
+        std::fs::write(ground.bench.repo().join("code"), "one\ntheirs\nthree\n").unwrap();
+        ground.commit("theirs");
+        if pushes {
+            ground.main(&["push", "-q", "origin", "main"]);
+        }
+        let refused = agent.run(&["--json", "finish", "-a", "-m", "mine"]).fails(4).json();
+        let error = &refused["error"];
+        assert_eq!((&error["code"], &error["details"]["onto"]), (&"LAND_CONFLICT".into(), &onto.into()));
+        let line = error["hint"].as_str().unwrap().split(", resolve").next().unwrap().to_owned();
+        assert_eq!(line, format!("git rebase --autostash {onto}"));
+        let words: Vec<&str> = line.split(' ').skip(1).collect();
+        let rebased = ground.try_git(&words, &agent.at);
+        assert!(rebased.stdout.contains("CONFLICT"), "{rebased}");
+        agent.write("code", "one\nboth\nthree\n");
+        agent.git(&["add", "code"]);
+        agent.git(&["-c", "core.editor=true", "rebase", "--continue"]);
+        assert!(agent.run(&["finish"]).ok().stdout.starts_with("landed"));
+        assert_eq!(ground.told(&id), pair("done", "landed"));
+        assert_eq!(ground.main(&["show", &format!("{onto}:code")]), "one\nboth\nthree");
+    }
+}
+
 /// What cannot be put together stays as it was.
 #[test]
 fn sync_leaves_alone_what_conflicts() {

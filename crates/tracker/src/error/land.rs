@@ -9,6 +9,17 @@ use crate::code::Code;
 /// How many files are named.
 const MOST_NAMED: usize = 20;
 
+/// What a commit was to go on top of.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Onto {
+    /// The target, under the name that git has for it.
+    Target(String),
+    /// What an issue depends on that has not landed.
+    Dependencies,
+    /// What came after something that is to be taken back.
+    Since,
+}
+
 /// What can be wrong on the way from a claim to the target.
 #[derive(Debug, thiserror::Error)]
 pub enum LandError {
@@ -42,6 +53,8 @@ pub enum LandError {
         files: Vec<String>,
         /// The commit that cannot be put on top of it.
         commit: String,
+        /// What it was to go on top of.
+        onto: Onto,
     },
     /// The worktree of the target has something that landing would overwrite.
     #[error("{branch} is checked out in {}, and {what}{}", root.display(), named(files))]
@@ -210,7 +223,17 @@ impl LandError {
             }
             Self::LeftOver(_) => "jit finish -a takes them along, --leave leaves them here".into(),
             Self::OtherIssues(handles) => format!("jit finish --with {}", handles.join(" --with ")),
-            Self::Conflict { .. } => "git rebase onto the target, resolve, then jit finish again".into(),
+            Self::Conflict { onto: Onto::Target(name), .. } => {
+                // The issue itself may be changed here, and that is in no commit yet.
+                format!(
+                    "git rebase --autostash {name}, resolve, git rebase --continue, then jit finish again"
+                )
+            }
+            Self::Conflict { onto: Onto::Dependencies, .. } => "jit land --all, then jit start again".into(),
+            Self::Conflict { onto: Onto::Since, commit, .. } => {
+                let commit = commit.get(..10).unwrap_or(commit);
+                format!("git revert {commit}, resolve, then jit reopen without --revert")
+            }
             Self::TargetDirty { .. } => "commit or stash what is there, then jit land --all".into(),
             Self::GateFailed { .. } => {
                 "mend it and run jit finish again: branch and claim are as they were".into()
@@ -235,7 +258,10 @@ impl LandError {
         match self {
             Self::SeveralClaims(issues) | Self::OtherIssues(issues) => json!({ "issues": issues }),
             Self::Busy { files, .. } | Self::LeftOver(files) => json!({ "files": files }),
-            Self::Conflict { files, commit } => json!({ "files": files, "commit": commit }),
+            Self::Conflict { files, commit, onto } => {
+                let onto = if let Onto::Target(name) = onto { Some(name) } else { None };
+                json!({ "files": files, "commit": commit, "onto": onto })
+            }
             Self::TargetDirty { branch, root, files, .. } => {
                 json!({ "branch": branch, "worktree": root.display().to_string(), "files": files })
             }
@@ -285,11 +311,12 @@ impl NotLanded {
 
 #[cfg(test)]
 mod tests {
-    use super::{LandError, NotLanded};
+    use super::{LandError, NotLanded, Onto};
 
     #[test]
     fn a_note_says_what_kept_the_work_from_landing() {
-        let conflict = LandError::Conflict { files: vec!["a".into()], commit: "c".repeat(40) };
+        let onto = Onto::Target("main".into());
+        let conflict = LandError::Conflict { files: vec!["a".into()], commit: "c".repeat(40), onto };
         let gate = LandError::GateFailed { gate: "tests".into(), code: Some(1), output: String::new() };
         let about = |error| NotLanded::of(&NotLanded::note(error).unwrap());
         assert_eq!(about(&conflict), Some(NotLanded::Conflict));

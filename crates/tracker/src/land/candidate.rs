@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use holdfast_git::ObjectId;
 
 use super::plumbing::{Merged, Plumbing, is_ours};
-use crate::error::{LandError, Result};
+use crate::error::{LandError, Onto, Result};
 use crate::ids::IssueId;
 use crate::merge;
 use crate::workspace::DATA;
@@ -29,6 +29,8 @@ pub(super) struct Builder<'a> {
     pub(super) plumbing: &'a Plumbing<'a>,
     /// The issue that lands. What only says how it stands is no work: its last commit says so anew.
     pub(super) issue: Option<IssueId>,
+    /// What a conflict is said to be with.
+    pub(super) onto: Onto,
 }
 
 impl Builder<'_> {
@@ -135,7 +137,8 @@ impl Builder<'_> {
         if left.is_empty() {
             return self.plumbing.with_files(tree, &merged);
         }
-        Err(LandError::Conflict { files: left, commit: theirs.to_string() }.into())
+        let (commit, onto) = (theirs.to_string(), self.onto.clone());
+        Err(LandError::Conflict { files: left, commit, onto }.into())
     }
 }
 

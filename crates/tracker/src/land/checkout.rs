@@ -11,7 +11,7 @@ use super::follow;
 use super::plumbing::{FLUSHING, Plumbing};
 use super::working::Working;
 use crate::config::Satisfied;
-use crate::error::{LandError, Result};
+use crate::error::{LandError, Onto, Result};
 use crate::ids::IssueId;
 use crate::issues::{Issues, Scope, Standing};
 use crate::leftovers::OWN_BRANCHES;
@@ -188,7 +188,7 @@ impl<'a> Checkout<'a> {
         }
         let deps = issues
             .see(id, Scope::All, |seen| seen.deps.members().filter_map(IssueId::parse).collect::<Vec<_>>())?;
-        let builder = Builder { plumbing: &self.plumbing, issue: None };
+        let builder = Builder { plumbing: &self.plumbing, issue: None, onto: Onto::Dependencies };
         for dep in deps {
             let standing = issues.see(dep, Scope::All, |seen| seen.standing.clone());
             let Ok(Standing::OnBranch { branch }) = standing else { continue };

@@ -17,7 +17,7 @@ use super::turn::Turn;
 use super::working::Working;
 use crate::claims::Terms;
 use crate::config::{Strategy, Via};
-use crate::error::{Error, LandError, NotLanded, Result};
+use crate::error::{Error, LandError, NotLanded, Onto, Result};
 use crate::hooks;
 use crate::ids::IssueId;
 use crate::issues::{Issues, Scope, Standing, State};
@@ -375,7 +375,8 @@ impl<'a> Finisher<'a> {
         onto: ObjectId,
         source: &ObjectId,
     ) -> Result<Candidate> {
-        let builder = Builder { plumbing: &self.plumbing, issue: Some(self.id) };
+        let target = Onto::Target(self.target.top());
+        let builder = Builder { plumbing: &self.plumbing, issue: Some(self.id), onto: target };
         match strategy {
             Strategy::Rebase => builder.rebased(onto, source),
             Strategy::Merge => builder.merged(onto, source),

@@ -9,7 +9,7 @@ use super::finish::ONTO;
 use super::held_here;
 use super::plumbing::{Merged, Plumbing, is_ours};
 use crate::claims::Terms;
-use crate::error::{Error, LandError, Result};
+use crate::error::{Error, LandError, Onto, Result};
 use crate::hooks;
 use crate::ids::IssueId;
 use crate::issues::State;
@@ -191,7 +191,8 @@ impl<'a> Landed<'a> {
                 Merged::Conflict { tree, files } if files.iter().all(|path| is_ours(path)) => tree,
                 Merged::Conflict { files, .. } => {
                     let files = files.iter().map(|path| String::from_utf8_lossy(path).into_owned()).collect();
-                    return Err(LandError::Conflict { files, commit: commit.to_string() }.into());
+                    let (commit, onto) = (commit.to_string(), Onto::Since);
+                    return Err(LandError::Conflict { files, commit, onto }.into());
                 }
             };
             tip = self.plumbing.commit(&tree, &[tip], b"revert", None)?;

@@ -11,7 +11,7 @@ use super::moving::Moving;
 use super::plumbing::Plumbing;
 use super::turn::Turn;
 use super::working::Working;
-use crate::error::Result;
+use crate::error::{Onto, Result};
 use crate::session::Session;
 use crate::target::Target;
 
@@ -56,8 +56,8 @@ struct Syncer<'a> {
 }
 
 impl Syncer<'_> {
-    const fn builder(&self) -> Builder<'_> {
-        Builder { plumbing: &self.plumbing, issue: None }
+    fn builder(&self) -> Builder<'_> {
+        Builder { plumbing: &self.plumbing, issue: None, onto: Onto::Target(self.target.top()) }
     }
 
     /// Has the local target follow the remote's. What it has of its own goes on top, if this is where it is checked out.
