@@ -7,7 +7,7 @@
 //! where nobody has it open. A git in another container or on another machine is not seen here; its lock is safe as long as
 //! it is gone within a second, or no command of ours has died or been refused meanwhile.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use holdfast_git::Repository;
 use holdfast_kernel::Millis;
@@ -15,6 +15,12 @@ use holdfast_sys::{Identity, Sys, os};
 use serde::{Deserialize, Serialize};
 
 use crate::durable;
+
+/// The variable that marks the gits of a command that is at work in a worktree.
+pub(crate) const WORKING: &str = "JIT_WORKING";
+
+/// Where such a command notes that, in the directory that git keeps for the worktree.
+pub(crate) const NOTE: &str = "jit-working.json";
 
 /// How long a lock has to stay to be taken for one that nobody has.
 const STAYS: Millis = Millis::from_secs(1);
@@ -31,6 +37,36 @@ const TABLE: &str = "reftable/tables.list.lock";
 
 /// What the lock of an index begins with that is no git's: a worktree has to follow its branch.
 const OURS: &[u8] = b"jit:";
+
+/// Removes the locks that stay for a while. One that `is_shared` by all worktrees is left alone while anybody has it open.
+/// Says whether any was removed.
+pub(crate) fn remove_those_that_stay(
+    sys: &Sys,
+    locks: impl Fn() -> Vec<(PathBuf, Identity)>,
+    is_shared: impl Fn(&Path) -> bool,
+) -> bool {
+    let mut left = locks();
+    let mut waited = Millis::ZERO;
+    while !left.is_empty() && waited < STAYS {
+        sys.clock.sleep(AGAIN);
+        waited = waited.plus(AGAIN);
+        let now = locks();
+        left.retain(|lock| now.contains(lock));
+    }
+    let mut removed = false;
+    for (path, file) in left {
+        if is_shared(&path) && os::is_open(&path, file) {
+            continue;
+        }
+        // What cannot be removed is told of by the git that it refuses.
+        removed |= sys.files.remove_file(&path).is_ok();
+    }
+    removed
+}
+
+fn is_of_all(path: &Path) -> bool {
+    path.ends_with(TABLE)
+}
 
 /// A worktree, and the locks that it had before the run.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -76,31 +112,14 @@ impl Leftovers {
 
     /// Removes the locks that a killed git has left. Nothing of the run may be alive.
     pub(crate) fn remove(&self, sys: &Sys) {
-        self.remove_from(sys, || self.locks(sys));
+        remove_those_that_stay(sys, || self.locks(sys), is_of_all);
     }
 
     /// Removes the lock of all worktrees alone, for somebody in another one.
     pub(crate) fn remove_shared(&self, sys: &Sys) {
         let is_shared = |(path, _): &(PathBuf, Identity)| *path == self.common_dir.join(TABLE);
-        self.remove_from(sys, || self.locks(sys).into_iter().filter(is_shared).collect());
-    }
-
-    fn remove_from(&self, sys: &Sys, locks: impl Fn() -> Vec<(PathBuf, Identity)>) {
-        let mut left = locks();
-        let mut waited = Millis::ZERO;
-        while !left.is_empty() && waited < STAYS {
-            sys.clock.sleep(AGAIN);
-            waited = waited.plus(AGAIN);
-            let now = locks();
-            left.retain(|lock| now.contains(lock));
-        }
-        for (path, file) in left {
-            if path.ends_with(TABLE) && os::is_open(&path, file) {
-                continue;
-            }
-            // What cannot be removed is told of by the git that it refuses.
-            let _ = sys.files.remove_file(&path);
-        }
+        let locks = || self.locks(sys).into_iter().filter(is_shared).collect();
+        remove_those_that_stay(sys, locks, is_of_all);
     }
 
     /// Whether refs of the worktree are locked, where they are in a reftable.

@@ -51,6 +51,7 @@ pub mod session;
 pub mod take;
 pub mod target;
 pub mod times;
+mod tracking;
 pub mod validate;
 pub mod wait;
 pub mod workspace;

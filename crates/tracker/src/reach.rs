@@ -9,8 +9,10 @@ use holdfast_git::{Config, Git, Repository};
 use holdfast_remote::gitref::reaching;
 
 use holdfast_store::Trouble;
+use holdfast_sys::Sys;
 
 use crate::caller::Caller;
+use crate::tracking;
 
 /// This git, for a command that reaches `remote`.
 ///
@@ -42,11 +44,20 @@ const TRIES: u32 = 16;
 /// What git says if somebody else has fetched at the same time: it found the branch elsewhere than it expected.
 const CONTENDED: &str = "cannot lock ref";
 
+/// What it says if there is a lock in its way.
+const LOCKED: &str = ".lock': File exists";
+
 /// Has a remote say where these branches are, or all of them. Whoever sets a limit has no answer after it.
 ///
 /// # Errors
 /// Why it did not say.
-pub(crate) fn fetch(git: Git, words: &[&str], limit: Option<Duration>) -> Result<(), String> {
+pub(crate) fn fetch(
+    git: Git,
+    sys: &Sys,
+    repository: Option<&Repository>,
+    words: &[&str],
+    limit: Option<Duration>,
+) -> Result<(), String> {
     let (git, words) = (git.env("LC_ALL", Some("C".into())), [&["fetch", "-q"], words].concat());
     let ask = || {
         let said = match limit {
@@ -60,9 +71,15 @@ pub(crate) fn fetch(git: Git, words: &[&str], limit: Option<Duration>) -> Result
         }
     };
     let mut said = ask();
-    for _ in 1..TRIES {
+    for time in 1..TRIES {
         match &said {
-            Err(why) if why.contains(CONTENDED) => said = ask(),
+            Err(why) if why.contains(CONTENDED) => {
+                // It may be a lock that nobody has any more.
+                if time == 1 && why.contains(LOCKED) {
+                    repository.map(|repository| tracking::settle_all(sys, repository));
+                }
+                said = ask();
+            }
             _ => break,
         }
     }

@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 
-use crate::ground::{Agent, Ground, pair};
+use crate::ground::{Agent, Ground, KILL, pair};
 
 /// A repository that names its origin by where that is from the main worktree.
 fn beside() -> Ground {
@@ -76,6 +76,14 @@ fn whoever_cannot_fetch_is_told_why() {
     assert_eq!(ground.told(&id), pair("done", "on_branch"));
 }
 
+/// Another clone pushes something.
+fn others_push(ground: &Ground) {
+    let (elsewhere, origin) = (tempfile::tempdir().unwrap(), ground.origin());
+    ground.git(&["clone", "-q", origin.to_str().unwrap(), "."], elsewhere.path());
+    ground.git(&["commit", "-q", "--allow-empty", "-m", "theirs"], elsewhere.path());
+    ground.git(&["push", "-q", "origin", "main"], elsewhere.path());
+}
+
 /// Somebody else fetches into the same repository between two steps of ours, so that git finds the branch elsewhere than it
 /// expected.
 #[test]
@@ -85,10 +93,7 @@ fn whoever_fetches_at_the_same_time_keeps_nobody_from_landing() {
     ground.main(&["push", "-q", "origin", "main"]);
     let agent = begins(&ground, &id);
     agent.write("work", "done\n");
-    let (elsewhere, origin) = (tempfile::tempdir().unwrap(), ground.origin());
-    ground.git(&["clone", "-q", origin.to_str().unwrap(), "."], elsewhere.path());
-    ground.git(&["commit", "-q", "--allow-empty", "-m", "theirs"], elsewhere.path());
-    ground.git(&["push", "-q", "origin", "main"], elsewhere.path());
+    others_push(&ground);
     let (served, once) = (ground.bench.root().join("upload-pack"), ground.bench.root().join("once"));
     let text = format!(
         "#!/bin/sh\ngit-upload-pack \"$@\"\n[ -e '{0}' ] || git -C '{1}' update-ref refs/remotes/origin/main main~1\n\
@@ -101,5 +106,52 @@ fn whoever_fetches_at_the_same_time_keeps_nobody_from_landing() {
     ground.main(&["config", "remote.origin.uploadpack", served.to_str().unwrap()]);
     let landed = agent.run(&["finish", "-a", "-m", "work"]).ok();
     assert!(landed.stdout.starts_with("landed") && once.exists(), "{landed}");
+    assert_eq!(ground.told(&id), pair("done", "landed"));
+}
+
+/// Whoever is killed together with its git leaves the lock of the ref that was fetched.
+#[test]
+fn whoever_is_killed_while_it_fetches_keeps_nobody_from_landing() {
+    for comes_back in [true, false] {
+        let ground = Ground::with_origin();
+        let (first, second) = (ground.issue("drawn", &[]), ground.issue("written", &[]));
+        ground.main(&["push", "-q", "origin", "main"]);
+        let (killed, other) = (begins(&ground, &first), begins(&ground, &second));
+        let lock = ground.bench.repo().join(".git/refs/remotes/origin/main.lock");
+        let served = ground.bench.root().join("upload-pack");
+        std::fs::write(&served, format!("#!/bin/sh\n: > '{}'\n{KILL}", lock.display())).unwrap();
+        std::fs::set_permissions(&served, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+        ground.main(&["config", "remote.origin.uploadpack", served.to_str().unwrap()]);
+        killed.write("drawing", "done\n");
+        killed.is_killed(&["finish", "-a", "-m", "work"]);
+        assert!(lock.exists());
+        others_push(&ground);
+        ground.main(&["config", "remote.origin.uploadpack", "git-upload-pack"]);
+        let lands = |agent: &Agent<'_>, id: &str| {
+            agent.write("work", "done\n");
+            let landed = agent.run(&["finish", "-a", "-m", "work"]).ok();
+            assert!(landed.stdout.starts_with("landed") && !lock.exists(), "{landed}");
+            assert_eq!(ground.told(id), pair("done", "landed"));
+        };
+        if comes_back { lands(&killed, &first) } else { lands(&other, &second) }
+    }
+}
+
+/// What somebody has typed is theirs to mend: nobody can tell whether it is still at work elsewhere.
+#[test]
+fn a_lock_of_nobody_of_ours_is_left_alone_and_named() {
+    let ground = Ground::with_origin();
+    let id = ground.issue("drawn", &[]);
+    ground.main(&["push", "-q", "origin", "main"]);
+    let lock = ground.bench.repo().join(".git/refs/remotes/origin/main.lock");
+    let agent = begins(&ground, &id);
+    std::fs::write(&lock, "").unwrap();
+    others_push(&ground);
+    agent.write("work", "done\n");
+    let answer = agent.run(&["finish", "-a", "-m", "work"]).ok();
+    let answer = answer.says(&["cannot fetch from origin", "origin/main.lock': File exists"]);
+    assert!(answer.stdout.contains("not landed") && lock.exists(), "{answer}");
+    std::fs::remove_file(&lock).unwrap();
+    agent.run(&["land", "--all"]).ok();
     assert_eq!(ground.told(&id), pair("done", "landed"));
 }

@@ -1,12 +1,16 @@
 //! A repository with some code, agents in worktrees beside it, and a remote if one is wanted.
 
+use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use holdfast_trial::Answer;
 use serde_json::Value;
 
-use crate::bench::Bench;
+use crate::bench::{Bench, JIT};
+
+/// What a script says that kills the command which started it, with all that it has started.
+pub(crate) const KILL: &str = "kill -KILL \"-$TRIAL\"\nkill -KILL 0\n";
 
 pub(crate) struct Ground {
     pub(crate) bench: Bench,
@@ -117,6 +121,17 @@ impl Ground {
 impl Agent<'_> {
     pub(crate) fn run(&self, args: &[&str]) -> Answer {
         self.ground.bench.run_at(&self.name, args, &self.at)
+    }
+
+    /// Runs a command in which something says [`KILL`].
+    pub(crate) fn is_killed(&self, args: &[&str]) {
+        let mut shell = self.ground.bench.dressed(Command::new("sh"));
+        shell
+            .args(["-c", "export TRIAL=$$; exec \"$@\"", "sh", JIT])
+            .args(args)
+            .env("JIT_AGENT_ID", &self.name);
+        let ended = shell.current_dir(&self.at).process_group(0).output().unwrap();
+        assert_eq!(ended.status.code(), None, "it was killed: {ended:?}");
     }
 
     pub(crate) fn git(&self, args: &[&str]) -> String {

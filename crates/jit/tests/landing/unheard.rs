@@ -1,11 +1,8 @@
 //! Whoever is killed after the server has done what it was asked for, and before it hears of that.
 
 use std::os::unix::fs::PermissionsExt as _;
-use std::os::unix::process::CommandExt as _;
-use std::process::Command;
 
-use crate::bench::JIT;
-use crate::ground::{Agent, Ground, pair};
+use crate::ground::{Agent, Ground, KILL, pair};
 
 /// A repository with two issues, one of which comes first, and an origin that has them.
 fn ground(shared: bool) -> (Ground, String, String) {
@@ -22,12 +19,9 @@ fn ground(shared: bool) -> (Ground, String, String) {
 /// Runs a command that is killed, with all that it has started, once the origin has what it pushes.
 fn killed_at_the_push(agent: &Agent<'_>, args: &[&str]) {
     let hook = agent.ground.origin().join("hooks/post-receive");
-    std::fs::write(&hook, "#!/bin/sh\nkill -KILL \"-$TRIAL\"\nkill -KILL 0\n").unwrap();
+    std::fs::write(&hook, format!("#!/bin/sh\n{KILL}")).unwrap();
     std::fs::set_permissions(&hook, std::fs::Permissions::from_mode(0o755)).unwrap();
-    let mut shell = agent.ground.bench.dressed(Command::new("sh"));
-    shell.args(["-c", "export TRIAL=$$; exec \"$@\"", "sh", JIT]).args(args).env("JIT_AGENT_ID", &agent.name);
-    let ended = shell.current_dir(&agent.at).process_group(0).output().unwrap();
-    assert_eq!(ended.status.code(), None, "it was killed: {ended:?}");
+    agent.is_killed(args);
     std::fs::remove_file(&hook).unwrap();
 }
 

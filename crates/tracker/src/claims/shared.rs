@@ -460,7 +460,8 @@ impl Landed {
         let branch = target.branch;
         let refs = format!("+refs/heads/{branch}:refs/remotes/{remote}/{branch}");
         let git = reach::to(Git::in_dir(root), &self.caller, &self.repository, remote)?;
-        reach::fetch(git, &["--no-tags", remote, &refs], Some(LIMIT)).map_err(|why| {
+        let (sys, words) = (&self.caller.sys, ["--no-tags", remote, &refs]);
+        reach::fetch(git, sys, Some(&self.repository), &words, Some(LIMIT)).map_err(|why| {
             Trouble::Unavailable.because(format!("{branch} cannot be fetched from {remote}: {why}"))
         })
     }

@@ -12,6 +12,7 @@ use holdfast_git::objects::Mode;
 use holdfast_git::{Git, ObjectId, Objects, RefName};
 
 use crate::error::{Error, Result};
+use crate::leftovers::WORKING;
 use crate::notice::Notice;
 use crate::reach;
 use crate::session::Session;
@@ -70,9 +71,6 @@ pub(super) enum Merged {
     Clean(ObjectId),
     Conflict { tree: ObjectId, files: Vec<Vec<u8>> },
 }
-
-/// The variable that marks the gits that work for a command of ours.
-pub(super) const WORKING: &str = "JIT_WORKING";
 
 /// Has git flush objects, refs and the index before anything leads to them. By itself it does not, and after a power loss a
 /// branch may lead to objects that are empty, and an index be none.
@@ -154,7 +152,9 @@ impl<'a> Plumbing<'a> {
 
     /// Has the remote say where these branches are, or all. If it does not, that is said, and why.
     pub(super) fn fetch(&self, refs: &[&str]) -> Result<bool> {
-        let said = reach::fetch(self.remote_git()?, &[&[ORIGIN], refs].concat(), None);
+        let (git, caller) = (self.remote_git()?, &self.session.caller);
+        let words = [&[ORIGIN], refs].concat();
+        let said = reach::fetch(git, &caller.sys, self.session.repository(), &words, None);
         if let Err(why) = &said {
             self.session.notice(&Notice::NotFetched { remote: ORIGIN.to_owned(), why: why.clone() });
         }

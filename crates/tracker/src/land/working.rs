@@ -11,16 +11,13 @@ use holdfast_kernel::Millis;
 use holdfast_sys::{Open, os};
 use serde::{Deserialize, Serialize};
 
-use super::plumbing::WORKING;
 use crate::durable;
 use crate::error::Result;
 use crate::json;
-use crate::leftovers::Leftovers;
+use crate::leftovers::{Leftovers, NOTE, WORKING};
 use crate::noted::Noted;
 use crate::session::Session;
-
-/// Where it is noted, in the directory that git keeps for the worktree.
-const FILE: &str = "jit-working.json";
+use crate::tracking;
 
 /// Where it is noted in the control plane, if it concerns all worktrees: it outlives its own.
 const SHARED: &str = "working";
@@ -69,7 +66,7 @@ impl<'a> Working<'a> {
         }
         let (sys, path) = (session.sys(), place(session, repository)?);
         Leftovers::remove_older_than_the_boot(sys, repository);
-        settle(session, &path)?;
+        settle(session, repository, &path)?;
         settle_others(session, repository)?;
         let mark = format!("{:032x}", sys.entropy.nonce()?);
         session.set_mark(mark.clone());
@@ -113,7 +110,7 @@ impl Drop for Working<'_> {
 }
 
 /// Waits for the git of somebody who was killed, and takes away the locks that it left.
-fn settle(session: &Session, path: &Path) -> Result<()> {
+fn settle(session: &Session, repository: &Repository, path: &Path) -> Result<()> {
     let sys = session.sys();
     let Some(bytes) = durable::read(sys, path, LONGEST)? else { return Ok(()) };
     let Ok(note) = serde_json::from_slice::<Note>(&bytes) else { return Ok(()) };
@@ -127,6 +124,7 @@ fn settle(session: &Session, path: &Path) -> Result<()> {
         waited = waited.plus(AGAIN);
     }
     note.leftovers.remove(sys);
+    tracking::settle(sys, repository, path);
     Ok(())
 }
 
@@ -144,7 +142,7 @@ pub(super) fn clear_tables(session: &Session) -> bool {
 fn place(session: &Session, repository: &Repository) -> Result<PathBuf> {
     let git_dir = repository.git_dir();
     if !repository.has_reftable() {
-        return Ok(git_dir.join(FILE));
+        return Ok(git_dir.join(NOTE));
     }
     let folder = session.control().join(SHARED);
     durable::make_dirs(session.sys(), &folder, session.prepare()?.places().0)?;
