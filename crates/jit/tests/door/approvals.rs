@@ -271,14 +271,15 @@ fn a_kind_of_agents_has_so_many_claims_and_no_more() {
     let refused = bench.run("ci:x", &["--json", "claim", "next"]).fails(4);
     assert_eq!(code(&refused), "LIMIT_REACHED");
     // In whichever worktree, and whoever hands it over.
-    bench.run_at("ci:x", &["claim", "acquire", &issues[5]], &bench.repo()).fails(4);
+    let held = bench.leases().into_iter().find(|lease| lease["agent_id"] == "ci:x").unwrap();
+    let other_issue = issues.iter().find(|issue| held["issue_id"] != issue.as_str()).unwrap();
+    bench.run_at("ci:x", &["claim", "acquire", other_issue], &bench.repo()).fails(4);
     let place = bench.run_at("ci:x", &["-q", "worktree", "init"], &other).ok().stdout;
     let (_, lease) = bench.claimed("agent:a");
     let to = ["--to-agent", "ci:x", "--to-worktree", place.trim(), "--reason", "r"];
     let refused = bench.jit(&[&["--json", "claim", "transfer", &lease], &to[..]].concat()).fails(4);
     assert_eq!(code(&refused), "LIMIT_REACHED");
     // A request is no claim.
-    let held = bench.leases().into_iter().find(|lease| lease["agent_id"] == "ci:x").unwrap();
     bench.run("ci:x", &["claim", "release", held["lease_id"].as_str().unwrap()]).ok();
     evict(&bench, "ci:x", &lease, &bench.repo()).fails(4);
     bench.run("ci:x", &["claim", "next"]).ok();
