@@ -61,7 +61,7 @@ fn judge(history: &History, known: &Known<'_>) -> Option<String> {
         history.calls().iter().filter_map(|call| Op::of(history, call, known)).collect();
     ops.extend(history.power_losses().iter().map(|moment| Op::power_loss(*moment)));
     let mut search = Search { ops: &ops, known, visited: BTreeSet::new(), furthest: None };
-    if search.explains(&mut Placed::none(ops.len()), &Model::default()) {
+    if search.explains(Model::default()) {
         return None;
     }
     if search.visited.len() >= MOST_STATES {
@@ -149,8 +149,9 @@ impl Placed {
         self.0.get(call / 64).is_some_and(|word| word >> (call % 64) & 1 == 1)
     }
 
-    fn flip(&mut self, call: usize) {
-        if let Some(word) = self.0.get_mut(call / 64) {
+    /// Places a call, or takes it back.
+    fn flip(&mut self, call: Option<usize>) {
+        if let Some((call, word)) = call.and_then(|call| Some((call, self.0.get_mut(call / 64)?))) {
             *word ^= 1 << (call % 64);
         }
     }
@@ -165,35 +166,34 @@ struct Search<'a> {
 }
 
 impl<'a> Search<'a> {
-    fn explains(&mut self, placed: &mut Placed, state: &Model) -> bool {
-        let next = self.candidates(placed);
-        if !next.iter().any(|(_, op)| op.must) {
-            return true;
-        }
-        let key = state.key();
-        if self.visited.len() >= MOST_STATES || !self.visited.insert((placed.clone(), key.clone())) {
-            return false;
-        }
-        for (index, op) in &next {
-            for after in op.lead(state, self.known) {
-                if self.place(*index, placed, &after) {
+    /// Goes from call to call without calling itself: a history of some thousand calls would take more than a stack has.
+    fn explains(&mut self, state: Model) -> bool {
+        let (mut placed, mut path) = (Placed::none(self.ops.len()), Vec::new());
+        let mut came = Some((None, state));
+        loop {
+            if let Some((last, state)) = came.take() {
+                placed.flip(last);
+                let next = self.candidates(&placed);
+                if !next.iter().any(|(_, op)| op.must) {
                     return true;
                 }
-                if op.must && after.key() == key && !closes_a_chance(op, &next) {
-                    // A call that changes nothing and fits here would gain nothing by a later place.
-                    return false;
+                let key = state.key();
+                if self.visited.len() < MOST_STATES && self.visited.insert((placed.clone(), key.clone())) {
+                    path.push(Branch { last, state, key, next, at: 0, leads: None, is_spent: false });
+                } else {
+                    placed.flip(last);
+                }
+            }
+            let Some(branch) = path.last_mut() else { return false };
+            if let Some((index, after)) = branch.lead(self.known) {
+                came = Some((Some(index), after));
+            } else if let Some(Branch { last, state, next, is_spent, .. }) = path.pop() {
+                placed.flip(last);
+                if !is_spent {
+                    self.remember(&next, &state);
                 }
             }
         }
-        self.remember(&next, state);
-        false
-    }
-
-    fn place(&mut self, index: usize, placed: &mut Placed, after: &Model) -> bool {
-        placed.flip(index);
-        let explained = self.explains(placed, after);
-        placed.flip(index);
-        explained
     }
 
     /// The calls that may come next: none that another unplaced one had already returned before, and no
@@ -217,6 +217,39 @@ impl<'a> Search<'a> {
         if self.furthest.as_ref().is_none_or(|(before, _)| bound(before) < bound(&stuck)) {
             self.furthest = Some((stuck, state.clone()));
         }
+    }
+}
+
+/// A state that the search has come to, and what it has not tried from there.
+struct Branch<'a> {
+    /// The call that was placed last; none at the beginning.
+    last: Option<usize>,
+    state: Model,
+    key: Key,
+    next: Vec<(usize, &'a Op<'a>)>,
+    /// Which of them is tried, and what it can still lead to.
+    at: usize,
+    leads: Option<std::vec::IntoIter<Model>>,
+    /// Whether nothing else can be gained by trying more.
+    is_spent: bool,
+}
+
+impl Branch<'_> {
+    /// The next call to place, and what it leads to.
+    fn lead(&mut self, known: &Known<'_>) -> Option<(usize, Model)> {
+        while !self.is_spent
+            && let Some((index, op)) = self.next.get(self.at)
+        {
+            let leads = self.leads.get_or_insert_with(|| op.lead(&self.state, known).into_iter());
+            let Some(after) = leads.next() else {
+                (self.at, self.leads) = (self.at + 1, None);
+                continue;
+            };
+            // A call that changes nothing and fits here would gain nothing by a later place.
+            self.is_spent = op.must && after.key() == self.key && !closes_a_chance(op, &self.next);
+            return Some((*index, after));
+        }
+        None
     }
 }
 
@@ -244,6 +277,20 @@ mod tests {
         book.release(a, &lease);
         book.grant(b, 2, 4, SECOND);
         assert_eq!(find(book.history(), &policy()), None);
+    }
+
+    /// A long trial makes thousands of calls; a test has a stack of two megabytes.
+    #[test]
+    fn a_history_of_any_length_is_judged() {
+        let mut book = Book::new();
+        let a = book.actor("a");
+        for turn in 1..=1_000_u64 {
+            let lease = book.grant(a, turn.into(), 2 * turn - 1, SECOND);
+            book.release(a, &lease);
+        }
+        let small = std::thread::Builder::new().stack_size(256 << 10);
+        let found = small.spawn(move || find(book.history(), &policy())).unwrap().join();
+        assert_eq!(found.unwrap(), None);
     }
 
     #[test]
