@@ -82,8 +82,12 @@ pub(super) fn parse(bytes: &[u8], words: &Words) -> Option<Cursor> {
 /// read once, and not at all by whoever asks for the rest.
 fn verified(bytes: &[u8]) -> Option<(Head, &str)> {
     let end = memchr::memchr(b'\n', bytes).unwrap_or(bytes.len());
-    // Behind it are spaces, as many as there were leases before, and they are not looked at one by one.
-    let line = bytes.get(..=memchr::memrchr(b'}', bytes.get(..end)?)?)?;
+    let bytes = bytes.get(..end)?;
+    // Behind it are spaces, as many as there were leases before; they are compared many at a time.
+    let (line, filling) = bytes.split_at_checked(memchr::memrchr(b'}', bytes)? + 1)?;
+    if filling.iter().fold(0, |others, byte| others | (byte ^ b' ')) != 0 {
+        return None;
+    }
     chain::verify(line, Link::START)?;
     let (head, leases) = std::str::from_utf8(chain::body(line)?).ok()?.split_once(LEASES)?;
     let head: Head = serde_json::from_str(&format!("{head}}}")).ok()?;

@@ -48,6 +48,27 @@ fn every_bit_of_the_index_that_flips_is_noticed() {
     }
 }
 
+/// The line is whole, and it is of a later log: it would be believed.
+#[test]
+fn an_index_is_worth_nothing_if_anything_but_spaces_fills_it_up() {
+    let mut bench = Bench::new();
+    bench.grant("one", "agent:a");
+    let log = bench.bytes("claims.jsonl");
+    bench.grant("two", "agent:b");
+    let later = bench.bytes("claims.index.json");
+    let end = later.iter().rposition(|byte| *byte == b'}').unwrap();
+    bench.put("claims.jsonl", &log);
+    bench.reopen();
+    assert!(matches!(bench.log.view(), Err(Error::Damaged { .. })), "what was acknowledged is gone");
+    for at in [end + 1, end + 9, later.len() - 2] {
+        let mut spoiled = later.clone();
+        spoiled[at] = b'x';
+        bench.put("claims.index.json", &spoiled);
+        bench.reopen();
+        assert_eq!(bench.table().len(), 1, "byte {at}");
+    }
+}
+
 #[test]
 fn an_index_that_is_behind_is_caught_up_from_the_log() {
     let mut bench = Bench::new();
