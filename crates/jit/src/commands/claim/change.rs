@@ -15,7 +15,7 @@ use serde::Serialize;
 
 use crate::context::Context;
 use crate::output::Report;
-use crate::output::leases::{Called, shown};
+use crate::output::leases::Called;
 
 /// Prolongs a claim.
 pub(super) fn renew(context: &Context, typed: &str, ttl: Option<&str>) -> Result<Report> {
@@ -66,8 +66,8 @@ pub(super) fn transfer(
 fn report<T: Serialize>(session: &Session, kept: &Kept, verb: &str, document: fn(Shown) -> T) -> Report {
     let Kept { lease, is_there, now } = kept;
     let issues = Issues::new(session);
-    let called = Called::of(&issues, lease).phrase();
+    let called = Called::of(&issues, lease);
     let time = if *is_there { format!(": {}", left(lease, now)) } else { String::new() };
-    let text = format!("{verb} {called} of {}{time}\n", lease.holder);
-    Report::new(text, &document(shown(&issues, lease, now))).brief(lease.id.to_string())
+    let text = format!("{verb} {} of {}{time}\n", called.phrase(), lease.holder);
+    Report::new(text, &document(called.shown(session, lease, now))).brief(lease.id.to_string())
 }

@@ -17,7 +17,7 @@ use crate::cli;
 use crate::commands::issue;
 use crate::context::Context;
 use crate::interrupt::Interrupt;
-use crate::output::leases::{Called, shown};
+use crate::output::leases::Called;
 use crate::output::{Report, Undo};
 
 /// An issue that was made and claimed, as one JSON object.
@@ -93,8 +93,11 @@ pub(super) fn acquire(
 fn several(context: &Context, session: Session, taken: Vec<Taken>) -> Result<Report> {
     background::start(context, &session)?;
     let issues = Issues::new(&session);
-    let text: String = taken.iter().map(|taken| text(taken, &Called::of(&issues, &taken.lease))).collect();
-    let leases: Vec<Shown> = taken.iter().map(|taken| shown(&issues, &taken.lease, &taken.now)).collect();
+    let said = taken.iter().map(|taken| {
+        let (text, ClaimOutput { lease, .. }) = said(&issues, taken);
+        (text, lease)
+    });
+    let (text, leases): (String, Vec<Shown>) = said.unzip();
     let held = taken.iter().filter(|taken| taken.already_held);
     let already_held = held.map(|taken| taken.lease.resource.to_string()).collect();
     let brief: Vec<String> = leases.iter().map(|lease| lease.lease_id.clone()).collect();
@@ -143,9 +146,8 @@ pub fn create(context: &Context, typed: &cli::CreateIssue, given: &cli::Terms) -
     let (draft, taken) = take::create(&session, issue::fresh(&session, typed)?, &terms)?;
     background::start(context, &session)?;
     let issues = Issues::new(&session);
-    let claim = one(&issues, &taken);
+    let (text, claim) = said(&issues, &taken);
     let brief = claim.lease.lease_id.clone();
-    let text = text(&taken, &Called::of(&issues, &taken.lease));
     let report =
         Report::new(text, &ClaimCreateOutput { issue: Whole::new(&issues, &draft), claim }).brief(brief);
     Ok(report.or_undo(release(session, &taken)))
@@ -167,8 +169,7 @@ pub fn terms(context: &Context, session: &Session, typed: &cli::Terms) -> Result
 fn report(context: &Context, session: Session, taken: &Taken) -> Result<Report> {
     background::start(context, &session)?;
     let issues = Issues::new(&session);
-    let one = one(&issues, taken);
-    let text = text(taken, &Called::of(&issues, &taken.lease));
+    let (text, one) = said(&issues, taken);
     drop(issues);
     Ok(Report::new(text, &one).brief(one.lease.lease_id).or_undo(release(session, taken)))
 }
@@ -183,11 +184,11 @@ fn release(session: Session, taken: &Taken) -> Option<Undo> {
     (!taken.already_held).then(|| Undo::new(undo))
 }
 
-fn one(issues: &Issues<'_>, taken: &Taken) -> ClaimOutput {
-    ClaimOutput { lease: shown(issues, &taken.lease, &taken.now), already_held: Some(taken.already_held) }
-}
-
-fn text(Taken { lease, already_held, now }: &Taken, called: &Called) -> String {
+/// A claim for people and for programs. Its issue is read once for both.
+fn said(issues: &Issues<'_>, Taken { lease, already_held, now }: &Taken) -> (String, ClaimOutput) {
+    let called = Called::of(issues, lease);
     let verb = if *already_held { "already claimed" } else { "claimed" };
-    format!("{verb} {} as {}: {}\n", called.phrase(), lease.holder, left(lease, now))
+    let text = format!("{verb} {} as {}: {}\n", called.phrase(), lease.holder, left(lease, now));
+    let lease = called.shown(issues.session(), lease, now);
+    (text, ClaimOutput { lease, already_held: Some(*already_held) })
 }
