@@ -1,16 +1,16 @@
-//! Commands below a command, described only when they are asked for: describing all of them takes longer than
-//! most commands do.
+//! What can be typed behind a command, described only when it is asked for: describing everything takes longer than most
+//! commands do.
 
 use clap::error::Error;
-use clap::{ArgMatches, Command, FromArgMatches, Subcommand};
+use clap::{ArgMatches, Args, Command, FromArgMatches, Subcommand};
 
-/// What can be typed below a command.
+/// What can be typed behind a command: commands below it, or arguments.
 #[derive(Debug)]
 pub struct Deferred<T>(pub T);
 
 impl<T: Subcommand> Subcommand for Deferred<T> {
     fn augment_subcommands(command: Command) -> Command {
-        command.defer(described::<T>)
+        command.defer(|command| described(command, T::augment_subcommands))
     }
 
     fn augment_subcommands_for_update(command: Command) -> Command {
@@ -22,10 +22,20 @@ impl<T: Subcommand> Subcommand for Deferred<T> {
     }
 }
 
-/// The command with everything below it. What it is about was said where it stands among the others.
-fn described<T: Subcommand>(command: Command) -> Command {
+impl<T: Args> Args for Deferred<T> {
+    fn augment_args(command: Command) -> Command {
+        command.defer(|command| described(command, T::augment_args))
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        command.defer(T::augment_args_for_update)
+    }
+}
+
+/// The command with everything behind it. What it is about was said where it stands among the others.
+fn described(command: Command, describe: fn(Command) -> Command) -> Command {
     let about = command.get_about().cloned();
-    let command = T::augment_subcommands(command);
+    let command = describe(command);
     match about {
         Some(about) => command.about(about),
         None => command,

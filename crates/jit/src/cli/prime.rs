@@ -51,7 +51,7 @@ mod tests {
     use clap::{Parser, ValueEnum as _};
 
     use super::{HookOf, Prime};
-    use crate::cli::{Cli, Command, Typed};
+    use crate::cli::{Cli, Command, Deferred, Typed};
 
     fn words(line: &str) -> Vec<OsString> {
         line.split(' ').map(OsString::from).collect()
@@ -63,7 +63,8 @@ mod tests {
             Some(format!("jit prime --hook {}", client.to_possible_value()?.get_name()))
         });
         for line in std::iter::once("jit prime".to_owned()).chain(clients) {
-            let Command::Typed(Typed::Prime(long)) = Cli::try_parse_from(words(&line)).unwrap().command
+            let Command::Typed(Typed::Prime(Deferred(long))) =
+                Cli::try_parse_from(words(&line)).unwrap().command
             else {
                 panic!("{line} is something else");
             };
