@@ -144,6 +144,13 @@ pub enum Notice {
     },
     /// Whoever finished an issue here was cut off after it had landed; now its claim is given back.
     CutOff(String),
+    /// What was done here after something had landed has not, and stays claimed.
+    NotAll {
+        /// What it was done for.
+        handle: String,
+        /// What stands in its way.
+        why: String,
+    },
     /// A clone with claims of its own has landed what is held here; the claim is given back.
     LandedElsewhere(String),
     /// A worktree goes to another branch, and what it leaves has commits that nobody will land.
@@ -288,6 +295,9 @@ impl fmt::Display for Notice {
                 "the lock {path} has been held for {secs} s by process {pid} ({agent}): if it hangs, end it"
             ),
             Self::CutOff(handle) => write!(f, "finished the interrupted landing of {handle}"),
+            Self::NotAll { handle, why } => {
+                write!(f, "{handle} has landed, but not all that was done since: {why}")
+            }
             Self::LandedElsewhere(handle) => {
                 write!(f, "another clone has landed {handle}: the claim on it was given back")
             }

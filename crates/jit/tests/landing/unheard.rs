@@ -49,6 +49,79 @@ fn what_was_done_after_the_landing_lands_as_well() {
     assert_eq!(agent.run(&["--json", "start"]).ok().json()["issue"]["id"], second.as_str());
 }
 
+/// As above, but somebody of the same clone has fetched meanwhile, and what was done since is in a commit.
+#[test]
+fn what_was_committed_after_a_landing_that_others_heard_of_lands_as_well() {
+    let (ground, first, second) = ground(true);
+    let agent = ground.agent("a");
+    agent.begin(&first, "work");
+    killed_at_the_push(&agent, &["finish", "-a", "-m", "work"]);
+    agent.write("work", "better\n");
+    agent.git(&["add", "work"]);
+    agent.git(&["commit", "-qm", "better work"]);
+    ground.main(&["fetch", "-q", "origin"]);
+    let landed = agent.run(&["finish"]).ok();
+    assert!(landed.stdout.starts_with("landed") && !landed.stderr.contains("not landed"), "{landed}");
+    assert_eq!(there(&ground, "work"), "better");
+    assert_eq!((ground.told(&first), ground.is_held(&first)), (pair("done", "landed"), false));
+    assert_eq!(agent.run(&["--json", "start"]).ok().json()["issue"]["id"], second.as_str());
+}
+
+/// What others have landed since stands in its way, so it takes the one who did it.
+#[test]
+fn what_was_done_after_the_landing_and_conflicts_is_gone_on_with() {
+    for shared in [false, true] {
+        let (ground, first, second) = ground(shared);
+        let agent = ground.agent("a");
+        agent.begin(&first, "work");
+        killed_at_the_push(&agent, &["finish", "-a", "-m", "work"]);
+        ground.main(&["pull", "-q", "--rebase", "origin", "main"]);
+        std::fs::write(ground.bench.repo().join("work"), "theirs\n").unwrap();
+        ground.commit("theirs");
+        ground.main(&["push", "-q", "origin", "main"]);
+        agent.write("work", "better\n");
+        agent.git(&["add", "work"]);
+        agent.git(&["commit", "-qm", "better work"]);
+
+        let again = agent.run(&["--json", "start"]).ok();
+        assert!(again.stderr.contains("has landed, but not all that was done since"), "{again}");
+        let again = again.json();
+        assert_eq!((&again["issue"]["id"], &again["already_held"]), (&first.as_str().into(), &true.into()));
+        let refused = agent.run(&["--json", "finish"]).fails(4).json();
+        assert_eq!(refused["error"]["code"], "LAND_CONFLICT");
+        assert!(ground.is_held(&first));
+
+        let rebased = ground.try_git(&["rebase", "--autostash", "origin/main"], &agent.at);
+        assert!(rebased.stdout.contains("CONFLICT"), "{rebased}");
+        // Once for what has landed, and once for what came after it.
+        for text in ["theirs\n", "both\n"] {
+            agent.write("work", text);
+            agent.git(&["add", "work"]);
+            ground.try_git(&["-c", "core.editor=true", "rebase", "--continue"], &agent.at);
+        }
+        assert!(agent.run(&["finish"]).ok().stdout.starts_with("landed"));
+        assert_eq!(there(&ground, "work"), "both");
+        assert_eq!((ground.told(&first), ground.is_held(&first)), (pair("done", "landed"), false));
+        assert_eq!(agent.run(&["--json", "start"]).ok().json()["issue"]["id"], second.as_str());
+    }
+}
+
+/// What others have changed of it since is no reason to land it again.
+#[test]
+fn what_has_landed_and_was_changed_by_others_since_is_over() {
+    let (ground, first, second) = ground(true);
+    let agent = ground.agent("a");
+    agent.begin(&first, "work");
+    killed_at_the_push(&agent, &["finish", "-a", "-m", "work"]);
+    ground.main(&["pull", "-q", "--rebase", "origin", "main"]);
+    std::fs::write(ground.bench.repo().join("work"), "theirs\n").unwrap();
+    ground.commit("theirs");
+    ground.main(&["push", "-q", "origin", "main"]);
+    assert_eq!(agent.run(&["--json", "start"]).ok().json()["issue"]["id"], second.as_str());
+    assert_eq!(there(&ground, "work"), "theirs");
+    assert_eq!((ground.told(&first), ground.is_held(&first)), (pair("done", "landed"), false));
+}
+
 #[test]
 fn whoever_shares_claims_hears_of_the_landing_and_begins_the_next_one() {
     let (ground, first, second) = ground(true);

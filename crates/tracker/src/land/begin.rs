@@ -154,8 +154,10 @@ fn begin(session: &Session, taken: Taken) -> Result<Begun> {
         Started { fence, state, base: base.map(|base| base.to_string()) }.write(session, id)?;
     }
     let agent = session.agent()?.id.to_string();
+    // What was done since it has landed is a part of it; it is not begun again, or others would be offered it.
+    let has_landed = before.state.is_over() && over::has_landed(&writer.issues, id)?;
     let changed = writer.begin(id, |draft| {
-        if draft.issue().state != State::InProgress {
+        if draft.issue().state != State::InProgress && !has_landed {
             draft.step(State::InProgress, false);
         }
         draft.edit().assignee = Some(agent.clone());

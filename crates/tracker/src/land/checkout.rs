@@ -212,8 +212,8 @@ fn is_finished(session: &Session) -> Result<bool> {
     Ok(matches!(standing, Ok(Standing::OnBranch { branch }) if Some(&branch) == own.as_ref()))
 }
 
-/// The branch of this worktree, if another clone has landed the issue that it was begun for, or somebody has begun that
-/// under a later claim: nobody here will land what it has, and it stays where it is.
+/// The branch of this worktree, if the issue that it was begun for has landed, or somebody has begun that under a later
+/// claim: nobody here will land what it has, and it stays where it is.
 fn overtaken(session: &Session) -> Result<Option<String>> {
     let issues = Issues::new(session);
     let Some(id) = super::begun(session, &issues)? else { return Ok(None) };
@@ -223,7 +223,7 @@ fn overtaken(session: &Session) -> Result<Option<String>> {
         let by_another = seen.issue.fence_log.as_deref().is_some_and(|known| Some(known) != log.as_deref());
         let is_there = matches!(seen.standing, Standing::Landed | Standing::NotPushed);
         let is_later = !by_another && here.is_some() && seen.issue.fence > here;
-        is_later || seen.issue.state.is_over() && by_another && is_there
+        is_later || seen.issue.state.is_over() && is_there
     })?;
     Ok(if is_over { session.branch()? } else { None })
 }

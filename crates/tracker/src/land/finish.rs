@@ -279,10 +279,10 @@ impl<'a> Finisher<'a> {
     /// On a branch of its own.
     fn on_a_branch(&self, asked: &Asked) -> Result<How> {
         // Cut off after the target had it, only the rest is left; whoever has something in no commit keeps it.
-        let tips: Vec<ObjectId> = self.target.tips().collect();
+        let (tips, head): (Vec<ObjectId>, _) = (self.target.tips().collect(), self.plumbing.head()?);
         for tip in &tips {
-            if self.is_landed(tip)? {
-                return self.landed_before(&self.plumbing.head()?, tip);
+            if self.is_landed(tip)? && !self.has_more(&head, tip)? {
+                return self.landed_before(&head, tip);
             }
             self.refuse_elsewhere(tip)?;
         }

@@ -5,7 +5,7 @@ use holdfast_kernel::Lease;
 use super::finish::{Asked, finish};
 use super::held_here;
 use super::started::Started;
-use crate::error::{LandError, Result};
+use crate::error::{Error, LandError, Result};
 use crate::ids::IssueId;
 use crate::issues::{Issues, Scope, Standing, State};
 use crate::keep;
@@ -32,6 +32,27 @@ pub fn close_over(session: &Session, id: IssueId, lease: &Lease) -> Result<bool>
 /// Gives a claim back that is held in this worktree, if its issue was finished under it and has landed, or was landed by
 /// a clone with claims of its own: to begin that again, or to give it back to be done, would have it done twice. Says whether it was.
 pub(super) fn close_landed(session: &Session, id: IssueId, lease: &Lease) -> Result<bool> {
+    match landed(session, id, lease)? {
+        None => return Ok(false),
+        Some(By::Another) => give_to_another(session, id, lease)?,
+        Some(By::This) => {
+            close_over(session, id, lease)?;
+            session.notice(&Notice::CutOff(Issues::new(session).handle(id)));
+        }
+    }
+    Ok(true)
+}
+
+/// Who has landed what is held.
+enum By {
+    /// Whoever holds it.
+    This,
+    /// A clone with claims of its own.
+    Another,
+}
+
+/// Who has landed what is held here, if it was finished under this very claim or elsewhere.
+fn landed(session: &Session, id: IssueId, lease: &Lease) -> Result<Option<By>> {
     let issues = Issues::new(session);
     let log = session.claims().view()?.counter.map(|counter| counter.to_string());
     let (has_landed, is_elsewhere) = issues.see(id, Scope::All, |seen| {
@@ -44,18 +65,14 @@ pub(super) fn close_landed(session: &Session, id: IssueId, lease: &Lease) -> Res
             seen.issue.state.is_over() && by_another && is_there,
         )
     })?;
-    if is_elsewhere {
-        keep::release(session, &lease.id.to_string())?;
-        Started::remove(session, id);
-        session.notice(&Notice::LandedElsewhere(issues.handle(id)));
-        return Ok(true);
-    }
-    if !has_landed {
-        return Ok(false);
-    }
-    let closed = close_over(session, id, lease)?;
-    session.notice(&Notice::CutOff(issues.handle(id)));
-    Ok(closed)
+    Ok(is_elsewhere.then_some(By::Another).or(has_landed.then_some(By::This)))
+}
+
+fn give_to_another(session: &Session, id: IssueId, lease: &Lease) -> Result<()> {
+    keep::release(session, &lease.id.to_string())?;
+    Started::remove(session, id);
+    session.notice(&Notice::LandedElsewhere(Issues::new(session).handle(id)));
+    Ok(())
 }
 
 /// Goes on with landings that were cut off in this worktree. The issue that was asked for is not begun again.
@@ -64,11 +81,40 @@ pub(super) fn close_landed(session: &Session, id: IssueId, lease: &Lease) -> Res
 /// When that is what one of them was for, or something cannot be read.
 pub(super) fn go_on(session: &Session, wanted: Option<IssueId>) -> Result<()> {
     for (id, lease) in held_here(session)? {
-        if close_landed(session, id, &lease)? && wanted == Some(id) {
+        let is_closed = match landed(session, id, &lease)? {
+            None => false,
+            Some(By::Another) => give_to_another(session, id, &lease).map(|()| true)?,
+            Some(By::This) => close_whole(session, id, &lease)?,
+        };
+        if is_closed && wanted == Some(id) {
             return Err(LandError::Landed(Issues::new(session).handle(id)).into());
         }
     }
     Ok(())
+}
+
+/// Gives a claim back of what has landed, unless something was done since that stands in the way of what others have done:
+/// whoever did it goes on with that. Says whether it was given back.
+fn close_whole(session: &Session, id: IssueId, lease: &Lease) -> Result<bool> {
+    let handle = Issues::new(session).handle(id);
+    match finish(session, id, &Asked::default()) {
+        Err(Error::Land(why @ LandError::Conflict { .. })) => {
+            session.notice(&Notice::NotAll { handle, why: why.to_string() });
+            return Ok(false);
+        }
+        Err(_) if is_held(session, lease)? => drop(keep::release(session, &lease.id.to_string())?),
+        _ => {}
+    }
+    session.notice(&Notice::CutOff(handle));
+    Ok(true)
+}
+
+/// Whether the target has an issue as it is here.
+///
+/// # Errors
+/// When it cannot be read.
+pub(super) fn has_landed(issues: &Issues<'_>, id: IssueId) -> Result<bool> {
+    issues.see(id, Scope::All, |seen| matches!(seen.standing, Standing::Landed | Standing::NotPushed))
 }
 
 /// Refuses to begin what is over: whoever wants it done again says so. What waits on its branch is gone on with.

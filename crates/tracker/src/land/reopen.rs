@@ -5,9 +5,9 @@ use holdfast_git::ObjectId;
 use holdfast_kernel::{Lease, Request};
 
 use super::checkout;
-use super::finish::ONTO;
 use super::held_here;
 use super::plumbing::{Merged, Plumbing, is_ours};
+use super::there::landed_on;
 use crate::claims::Terms;
 use crate::error::{Error, LandError, Onto, Result};
 use crate::hooks;
@@ -18,7 +18,6 @@ use crate::notes;
 use crate::session::Session;
 use crate::take;
 use crate::target::Target;
-use crate::workspace::DATA;
 use crate::writes::Writer;
 
 /// An issue whose state was decided without work.
@@ -153,14 +152,9 @@ impl<'a> Landed<'a> {
         let plumbing = Plumbing::new(session, root);
         let target = Target::find(&session.caller, repository, session.config())?;
         let tip = target.as_ref().and_then(Target::onto).ok_or_else(nothing)?;
-        let file = format!("{DATA}/issues/{id}/issue.json");
-        let done = plumbing.last_change(&tip, &file)?.ok_or_else(nothing)?;
-        let bytes = plumbing.show(&done, &file)?.unwrap_or_default();
-        let issue = serde_json::from_slice::<crate::issues::Issue>(&bytes).ok();
-        let Some(issue) = issue.filter(|issue| issue.state == State::Done) else { return Err(nothing()) };
+        let (done, issue) = plumbing.finished(&tip, id)?.ok_or_else(nothing)?;
         // What was landed here begins behind the commit that it was put on, whatever its commits say.
-        let onto = issue.links.get(ONTO).and_then(|onto| ObjectId::from_hex(onto.as_bytes()));
-        if let Some(onto) = onto
+        if let Some(onto) = landed_on(&issue)
             && plumbing.base(&onto, &done).ok().flatten() == Some(onto)
         {
             return Ok(Self { plumbing, id, commits: vec![(done, onto)] });

@@ -4,15 +4,32 @@
 use holdfast_git::ObjectId;
 
 use super::checkout;
-use super::finish::{Finisher, How};
-use super::plumbing::is_ours;
+use super::finish::{Finisher, How, ONTO};
+use super::plumbing::{Plumbing, is_ours};
 use super::turn::Turn;
 use super::working;
 use crate::config::Strategy;
 use crate::error::{Error, LandError, Result};
+use crate::ids::IssueId;
 use crate::issues::{Issue, State};
 use crate::notice::Notice;
 use crate::workspace::DATA;
+
+/// The commit that the work on an issue was put on when it landed, if it says so.
+pub(super) fn landed_on(issue: &Issue) -> Option<ObjectId> {
+    ObjectId::from_hex(issue.links.get(ONTO)?.as_bytes())
+}
+
+impl Plumbing<'_> {
+    /// The last commit that says how an issue stands, if it is that it is done, with the issue as it has it.
+    pub(super) fn finished(&self, tip: &ObjectId, id: IssueId) -> Result<Option<(ObjectId, Issue)>> {
+        let file = format!("{DATA}/issues/{id}/issue.json");
+        let Some(done) = self.last_change(tip, &file)? else { return Ok(None) };
+        let bytes = self.show(&done, &file)?.unwrap_or_default();
+        let issue = serde_json::from_slice::<Issue>(&bytes).ok();
+        Ok(issue.filter(|issue| issue.state == State::Done).map(|issue| (done, issue)))
+    }
+}
 
 impl Finisher<'_> {
     /// The issue as a commit has it; none if it has none that can be read.
@@ -24,11 +41,14 @@ impl Finisher<'_> {
 
     /// Whether a tip of the target has the issue done under this very grant: then only the rest is left.
     pub(super) fn is_landed(&self, tip: &ObjectId) -> Result<bool> {
+        self.issue_at(tip)?.map_or(Ok(false), |issue| self.is_ours(&issue))
+    }
+
+    /// Whether an issue is done under this very grant.
+    fn is_ours(&self, issue: &Issue) -> Result<bool> {
         let log = self.session.claims().view()?.counter.map(|counter| counter.to_string());
-        Ok(self.issue_at(tip)?.is_some_and(|issue| {
-            let is_ours = issue.fence == Some(self.lease.fence.get()) && issue.fence_log == log;
-            issue.state == State::Done && is_ours
-        }))
+        let is_ours = issue.fence == Some(self.lease.fence.get()) && issue.fence_log == log;
+        Ok(issue.state == State::Done && is_ours)
     }
 
     /// Refuses what a tip of the target has already, from a clone whose claims say nothing here: nothing is done twice
@@ -74,22 +94,37 @@ impl Finisher<'_> {
     }
 
     /// Whether there is work that the target does not have, on the branch of an issue that has landed: whoever was killed
-    /// before it heard of that went on. What cannot be put on top of the target stays where it is.
+    /// before it heard of that went on.
     pub(super) fn has_more(&self, source: &ObjectId, onto: &ObjectId) -> Result<bool> {
         if self.branch.is_some() || self.has_nothing_else(source, onto)? {
             return Ok(false);
         }
         match self.build(*onto, source) {
             Ok(candidate) => Ok(candidate.has_work),
-            Err(Error::Land(LandError::Conflict { .. })) => Ok(false),
+            Err(Error::Land(LandError::Conflict { .. })) => Ok(true),
             Err(error) => Err(error),
         }
     }
 
-    /// Whether everything that a commit has, the target has too, but for the tracker's own files.
+    /// Whether everything that a commit has, the target has or had too, but for the tracker's own files.
     fn has_nothing_else(&self, source: &ObjectId, tip: &ObjectId) -> Result<bool> {
-        match self.build_as(Strategy::Squash, *tip, source) {
-            Ok(joined) => Ok(self.plumbing.changed(tip, &joined.tip)?.iter().all(|path| is_ours(path))),
+        if self.adds_nothing(source, tip, tip)? {
+            return Ok(true);
+        }
+        // Others may have changed since what landed.
+        match self.plumbing.finished(tip, self.id)? {
+            Some((done, issue)) if self.is_ours(&issue)? => match landed_on(&issue) {
+                Some(onto) => self.adds_nothing(source, &onto, &done),
+                None => Ok(false),
+            },
+            _ => Ok(false),
+        }
+    }
+
+    /// Whether a commit on top of `onto` comes to nothing that is not in `there`.
+    fn adds_nothing(&self, source: &ObjectId, onto: &ObjectId, there: &ObjectId) -> Result<bool> {
+        match self.build_as(Strategy::Squash, *onto, source) {
+            Ok(joined) => Ok(self.plumbing.changed(there, &joined.tip)?.iter().all(|path| is_ours(path))),
             Err(Error::Land(LandError::Conflict { .. })) => Ok(false),
             Err(error) => Err(error),
         }
