@@ -15,6 +15,7 @@ mod finish;
 mod follow;
 mod gates;
 mod give;
+mod going;
 mod looked;
 mod made;
 mod moving;

@@ -147,3 +147,39 @@ fn a_claim_that_nobody_heard_of_is_gone_on_with() {
     agent.run(&["finish", "-a", "-m", "work"]).ok();
     assert_eq!(ground.told(&first), pair("done", "landed"));
 }
+
+/// Git writes the files one by one, and the index last.
+#[test]
+fn a_worktree_that_was_half_way_to_what_landed_arrives() {
+    for is_half in [false, true] {
+        let (ground, first, second) = ground(true);
+        let agent = ground.agent("a");
+        agent.begin(&first, "work");
+        for (file, text) in
+            [("a-new", "theirs\n"), ("b-deadly", "theirs\n"), ("code", "one\ntheirs\nthree\n")]
+        {
+            std::fs::write(ground.bench.repo().join(file), text).unwrap();
+        }
+        ground.commit("theirs");
+        ground.main(&["push", "-q", "origin", "main"]);
+        let deadly = ground.bench.root().join("deadly");
+        std::fs::write(&deadly, KILL).unwrap();
+        std::fs::write(ground.bench.repo().join(".git/info/attributes"), "b-deadly filter=deadly\n").unwrap();
+        ground.main(&["config", "filter.deadly.smudge", &format!("sh {}", deadly.display())]);
+        agent.is_killed(&["finish", "-a", "-m", "work"]);
+        ground.main(&["config", "--remove-section", "filter.deadly"]);
+        assert!(agent.at.join("a-new").exists(), "it was on its way");
+        if is_half {
+            agent.write("b-deadly", "the");
+        }
+        let begun = agent.run(&["--json", "start"]).ok();
+        assert_eq!(begun.json()["issue"]["id"], second.as_str(), "{begun}");
+        assert_eq!(begun.stderr.contains("b-deadly"), is_half, "what made way is told: {begun}");
+        assert_eq!((ground.told(&first), ground.is_held(&first)), (pair("done", "landed"), false));
+        for file in ["work", "a-new", "b-deadly", "code"] {
+            let here = std::fs::read_to_string(agent.at.join(file)).unwrap();
+            assert_eq!(here.trim_end(), there(&ground, file), "{file}");
+        }
+        assert_eq!(agent.git(&["status", "--porcelain", "--", ":!.jit"]), "");
+    }
+}

@@ -3,6 +3,7 @@
 use holdfast_kernel::Lease;
 
 use super::checkout::Checkout;
+use super::going;
 use super::started::Started;
 use super::working::Working;
 use super::{Briefing, begun, held_here, over};
@@ -53,6 +54,7 @@ pub fn start(
     patience: Option<&Patience<'_>>,
 ) -> Result<Begun> {
     let working = Working::begin(session)?;
+    going::settle(session)?;
     if !held_here(session)?.is_empty() {
         // It may have landed, and whoever asked for that was killed before it heard of it. What is not known goes on as before.
         let _ = session.claims_to_change()?.catch_up();

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use holdfast_git::{Mover, ObjectId, RefName, hooks};
+use holdfast_git::{ObjectId, RefName, hooks};
 use holdfast_kernel::Lease;
 
 use super::candidate::Builder;
@@ -14,14 +14,10 @@ use crate::config::Satisfied;
 use crate::error::{LandError, Onto, Result};
 use crate::ids::IssueId;
 use crate::issues::{Issues, Scope, Standing};
-use crate::leftovers::OWN_BRANCHES;
 use crate::notice::Notice;
 use crate::session::Session;
 use crate::target::Target;
 use crate::worktrees::one_by_one;
-
-/// What the logs of refs say of a branch that goes where its work has landed.
-const LANDED: &str = "jit: landed";
 
 /// The file that git has made and not yet written when it fails over a worktree that is being made.
 const HALF_WRITTEN: &[u8] = b"commondir";
@@ -245,30 +241,4 @@ fn unlanded(plumbing: &Plumbing<'_>, target: &Target) -> Result<Option<String>> 
     args.extend(["--".to_owned(), ".".to_owned(), ":(exclude).jit".to_owned()]);
     let words: Vec<&str> = args.iter().map(String::as_str).collect();
     Ok(plumbing.text(&words)?.lines().next().map(ToOwned::to_owned))
-}
-
-/// Moves the branch of this worktree, and the worktree with it, from one commit to another. What is only the
-/// tracker's and is in neither is taken over.
-pub(super) fn advance(
-    session: &Session,
-    plumbing: &Plumbing<'_>,
-    from: &ObjectId,
-    to: &ObjectId,
-) -> Result<()> {
-    let met = follow::meeting(plumbing, from, to)?;
-    follow::take_over(session, plumbing, &met, from, to)?;
-    plumbing.go(&from.to_string(), &to.to_string())?;
-    if !advance_here(plumbing, from, to) {
-        plumbing.git().run(&["update-ref", "-m", LANDED, "HEAD", &to.to_string(), &from.to_string()])?;
-    }
-    Ok(())
-}
-
-/// Moves the branch of this worktree in this process, where git would do no more than that; says whether it did. Only one
-/// whose lock is taken away if it is left.
-fn advance_here(plumbing: &Plumbing<'_>, from: &ObjectId, to: &ObjectId) -> bool {
-    let Some(mover) = plumbing.mover().map(Mover::unflushed) else { return false };
-    let Ok(Some(own)) = mover.own_branch() else { return false };
-    own.as_bytes().starts_with(OWN_BRANCHES.as_bytes())
-        && mover.advance(&own, from, to, LANDED).unwrap_or(false)
 }

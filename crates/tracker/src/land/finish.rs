@@ -8,6 +8,7 @@ use holdfast_kernel::{Command, Lease, Millis, Request};
 
 use super::candidate::{Builder, Candidate};
 use super::gates::{Judge, Judgement};
+use super::going;
 use super::own_lease;
 use super::plumbing::{FLUSHING, Plumbing, is_ours};
 use super::publish::{Published, Publisher};
@@ -106,6 +107,7 @@ pub struct Outcome {
 pub fn finish(session: &Session, id: IssueId, asked: &Asked) -> Result<Outcome> {
     let lease = own_lease(session, id, "finishing")?;
     let _working = Working::begin(session)?;
+    going::settle(session)?;
     let (target, root) = match (session.repository(), session.root()) {
         (Some(repository), Some(root)) => {
             (Target::find(&session.caller, repository, session.config())?, root)

@@ -219,7 +219,10 @@ impl<'a> Follow<'a> {
             if let (Some(from), Some(to)) = (id(old), id(new)) {
                 let met = match met {
                     Some(met) => met,
-                    None => self.meet_again(plumbing, &from, &to)?,
+                    None => {
+                        let name = self.path.file_stem().unwrap_or_default().to_string_lossy();
+                        make_way(self.session, plumbing, &name, &from, &to)?
+                    }
                 };
                 take_over(self.session, plumbing, &met, &from, &to)?;
             }
@@ -231,43 +234,6 @@ impl<'a> Follow<'a> {
         } else {
             self.with_index(go)
         }
-    }
-
-    /// What differs in the worktree of somebody who was cut off. When it was looked at before the branch moved nothing was
-    /// in the way, so a file that is neither what it was nor what landed was half written when the power went, or changed
-    /// since. It is kept, and makes way.
-    fn meet_again(&self, plumbing: &Plumbing<'_>, from: &ObjectId, to: &ObjectId) -> Result<Vec<Dirty>> {
-        let sys = self.session.sys();
-        let (met, mut left) = (meeting(plumbing, from, to)?, Vec::new());
-        let paths: BTreeSet<Vec<u8>> = met.iter().map(|dirty| dirty.path.clone()).collect();
-        let index = plumbing.index();
-        let indexed =
-            index.and_then(|index| plumbing.read(|objects| objects.indexed(&index, &paths)).flatten());
-        let tree = plumbing.tree(to)?;
-        // Where the index has followed already, a file that differs was changed since.
-        let is_behind = |path: &Vec<u8>| {
-            let landed = plumbing.read(|objects| objects.entry(&tree, path));
-            let landed = landed.map(|entry| entry.map(|entry| (entry.mode, entry.id)));
-            indexed.as_ref().zip(landed).is_some_and(|(indexed, landed)| indexed.get(path).copied() != landed)
-        };
-        for dirty in met {
-            let path = String::from_utf8_lossy(&dirty.path).into_owned();
-            let file = plumbing.root().join(&path);
-            let is_own = compare(self.session, plumbing, &dirty, to)? == Compared::Own;
-            if !is_own || !is_behind(&dirty.path) || !durable::is_file(sys, &file)? {
-                left.push(dirty);
-                continue;
-            }
-            let note = self.path.file_stem().unwrap_or_default();
-            let at = self.session.control().join(SET_ASIDE).join(note).join(&path);
-            let (directory, mode) = self.session.prepare()?.places();
-            durable::make_dirs(sys, at.parent().unwrap_or(&at), directory)?;
-            let bytes = durable::read(sys, &file, LONGEST)?.unwrap_or_default();
-            durable::replace(sys, &at, &bytes, mode)?;
-            sys.files.remove_file(&file)?;
-            self.session.notice(&Notice::SetAside { path, at: at.display().to_string() });
-        }
-        Ok(left)
     }
 
     fn close(&self, done: Result<()>) {
@@ -345,6 +311,47 @@ pub fn settle(session: &Session) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// What differs in the worktree of somebody who was cut off. When it was looked at before the branch moved nothing was
+/// in the way, so a file that is neither what it was nor what landed was half written when the power went, or changed
+/// since. It is kept under that name, and makes way.
+pub(super) fn make_way(
+    session: &Session,
+    plumbing: &Plumbing<'_>,
+    name: &str,
+    from: &ObjectId,
+    to: &ObjectId,
+) -> Result<Vec<Dirty>> {
+    let sys = session.sys();
+    let (met, mut left) = (meeting(plumbing, from, to)?, Vec::new());
+    let paths: BTreeSet<Vec<u8>> = met.iter().map(|dirty| dirty.path.clone()).collect();
+    let index = plumbing.index();
+    let indexed = index.and_then(|index| plumbing.read(|objects| objects.indexed(&index, &paths)).flatten());
+    let tree = plumbing.tree(to)?;
+    // Where the index has followed already, a file that differs was changed since.
+    let is_behind = |path: &Vec<u8>| {
+        let landed = plumbing.read(|objects| objects.entry(&tree, path));
+        let landed = landed.map(|entry| entry.map(|entry| (entry.mode, entry.id)));
+        indexed.as_ref().zip(landed).is_some_and(|(indexed, landed)| indexed.get(path).copied() != landed)
+    };
+    for dirty in met {
+        let path = String::from_utf8_lossy(&dirty.path).into_owned();
+        let file = plumbing.root().join(&path);
+        let is_own = compare(session, plumbing, &dirty, to)? == Compared::Own;
+        if !is_own || !is_behind(&dirty.path) || !durable::is_file(sys, &file)? {
+            left.push(dirty);
+            continue;
+        }
+        let at = session.control().join(SET_ASIDE).join(name).join(&path);
+        let (directory, mode) = session.prepare()?.places();
+        durable::make_dirs(sys, at.parent().unwrap_or(&at), directory)?;
+        let bytes = durable::read(sys, &file, LONGEST)?.unwrap_or_default();
+        durable::replace(sys, &at, &bytes, mode)?;
+        sys.files.remove_file(&file)?;
+        session.notice(&Notice::SetAside { path, at: at.display().to_string() });
+    }
+    Ok(left)
 }
 
 /// What a worktree has of its own that going from one commit to another would overwrite.

@@ -4,7 +4,7 @@
 use holdfast_git::ObjectId;
 use holdfast_kernel::{Lease, Request};
 
-use super::checkout;
+use super::going;
 use super::held_here;
 use super::plumbing::{Merged, Plumbing, is_ours};
 use super::there::landed_on;
@@ -219,7 +219,7 @@ impl Undone<'_> {
         let reason = reason.map(|reason| format!("\n{reason}\n")).unwrap_or_default();
         let message = hooks::naming(format!("Revert \"{title}\"\n{reason}").as_bytes(), lease);
         let commit = self.plumbing.commit(&tree, &[self.head], &message, None)?;
-        checkout::advance(session, &self.plumbing, &self.head, &commit)?;
+        going::advance(session, &self.plumbing, &self.head, &commit)?;
         Ok(commit)
     }
 }

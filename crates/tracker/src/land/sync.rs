@@ -5,8 +5,8 @@ use holdfast_git::ObjectId;
 use holdfast_sys::LockMode;
 
 use super::candidate::{Builder, Candidate};
-use super::checkout;
 use super::follow::{self, Follow};
+use super::going;
 use super::moving::Moving;
 use super::plumbing::Plumbing;
 use super::turn::Turn;
@@ -30,6 +30,7 @@ pub struct Synced {
 /// When something conflicts, or a worktree has something that would be overwritten: that branch stays as it was.
 pub fn sync(session: &Session) -> Result<Synced> {
     let _working = Working::begin(session)?;
+    going::settle(session)?;
     let mut synced = Synced { fetched: super::fetch(session)?, moved: Vec::new() };
     let (Some(repository), Some(root)) = (session.repository(), session.root()) else { return Ok(synced) };
     let Some(target) = Target::find(&session.caller, repository, session.config())? else {
@@ -106,7 +107,7 @@ impl Syncer<'_> {
         } else {
             self.builder().rebased(onto, &head)?
         };
-        checkout::advance(self.session, &self.plumbing, &head, &tip)?;
+        going::advance(self.session, &self.plumbing, &head, &tip)?;
         Ok(Some(tip))
     }
 

@@ -3,8 +3,8 @@
 
 use holdfast_git::ObjectId;
 
-use super::checkout;
 use super::finish::{Finisher, How, ONTO};
+use super::going;
 use super::plumbing::{Plumbing, is_ours};
 use super::turn::Turn;
 use super::working;
@@ -132,7 +132,7 @@ impl Finisher<'_> {
 
     /// Moves this worktree and its branch to what landed.
     fn go_to(&self, from: &ObjectId, to: &ObjectId) {
-        let advance = || checkout::advance(self.session, &self.plumbing, from, to);
+        let advance = || going::advance(self.session, &self.plumbing, from, to);
         // A git that moved the target and was killed after that may have left a lock that keeps this one out.
         let moved =
             advance().or_else(|why| if working::clear_tables(self.session) { advance() } else { Err(why) });
