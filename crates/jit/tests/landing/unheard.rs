@@ -52,19 +52,22 @@ fn what_was_done_after_the_landing_lands_as_well() {
 /// As above, but somebody of the same clone has fetched meanwhile, and what was done since is in a commit.
 #[test]
 fn what_was_committed_after_a_landing_that_others_heard_of_lands_as_well() {
-    let (ground, first, second) = ground(true);
-    let agent = ground.agent("a");
-    agent.begin(&first, "work");
-    killed_at_the_push(&agent, &["finish", "-a", "-m", "work"]);
-    agent.write("work", "better\n");
-    agent.git(&["add", "work"]);
-    agent.git(&["commit", "-qm", "better work"]);
-    ground.main(&["fetch", "-q", "origin"]);
-    let landed = agent.run(&["finish"]).ok();
-    assert!(landed.stdout.starts_with("landed") && !landed.stderr.contains("not landed"), "{landed}");
-    assert_eq!(there(&ground, "work"), "better");
-    assert_eq!((ground.told(&first), ground.is_held(&first)), (pair("done", "landed"), false));
-    assert_eq!(agent.run(&["--json", "start"]).ok().json()["issue"]["id"], second.as_str());
+    // With the issue's own file among it, which the target has in another state by then, or without.
+    for what in ["work", "-A"] {
+        let (ground, first, second) = ground(true);
+        let agent = ground.agent("a");
+        agent.begin(&first, "work");
+        killed_at_the_push(&agent, &["finish", "-a", "-m", "work"]);
+        agent.write("work", "better\n");
+        agent.git(&["add", what]);
+        agent.git(&["commit", "-qm", "better work"]);
+        ground.main(&["fetch", "-q", "origin"]);
+        let landed = agent.run(&["finish"]).ok();
+        assert!(landed.stdout.starts_with("landed") && !landed.stderr.contains("not landed"), "{landed}");
+        assert_eq!(there(&ground, "work"), "better");
+        assert_eq!((ground.told(&first), ground.is_held(&first)), (pair("done", "landed"), false));
+        assert_eq!(agent.run(&["--json", "start"]).ok().json()["issue"]["id"], second.as_str());
+    }
 }
 
 /// What others have landed since stands in its way, so it takes the one who did it.

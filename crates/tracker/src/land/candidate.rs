@@ -73,7 +73,7 @@ impl Builder<'_> {
     /// Whether a commit changes nothing but how the issue stands that lands.
     fn is_only_said(&self, commit: &ObjectId, parents: &[ObjectId]) -> Result<bool> {
         let (Some(issue), [parent]) = (self.issue, parents) else { return Ok(false) };
-        let own = [format!("{DATA}/issues/{issue}/issue.json"), format!("{DATA}/gates/results/{issue}/")];
+        let own = [file_of(issue), format!("{DATA}/gates/results/{issue}/")];
         let changed = self.plumbing.changed(parent, commit)?;
         let is_own = |path: &Vec<u8>| own.iter().any(|own| path.starts_with(own.as_bytes()));
         Ok(!changed.is_empty() && changed.iter().all(is_own))
@@ -126,7 +126,9 @@ impl Builder<'_> {
             // A file that one side does not have was taken away there: what the other one wrote is then not to be
             // joined with nothing.
             let resolved = match (is_ours(path), read(ours)?, read(theirs)?) {
-                (true, Some(ours), Some(theirs)) => resolve(&text, &before, &ours, &theirs),
+                // How the issue stands that lands is said anew by the last commit.
+                (true, Some(ours), Some(theirs)) => resolve(&text, &before, &ours, &theirs)
+                    .or_else(|| self.issue.is_some_and(|issue| text == file_of(issue)).then_some(ours)),
                 _ => None,
             };
             match resolved {
@@ -149,6 +151,11 @@ fn is_line(commits: &[(ObjectId, Vec<ObjectId>)]) -> bool {
         _ => true,
     };
     commits.iter().all(|(_, parents)| parents.len() == 1) && commits.windows(2).all(follows)
+}
+
+/// Where it says how an issue stands.
+fn file_of(issue: IssueId) -> String {
+    format!("{DATA}/issues/{issue}/issue.json")
 }
 
 /// A file of the tracker that both sides changed; none if it cannot be told what it should be.
