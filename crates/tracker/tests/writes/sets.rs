@@ -176,6 +176,19 @@ fn nobody_waits_in_a_circle() {
     assert!(way.0.is_some_and(|length| length >= 3) && way.1.is_none());
 }
 
+/// Each side of a merge may have added half of it.
+#[test]
+fn a_circle_that_is_there_already_keeps_nobody_from_waiting() {
+    let mut stage = four();
+    depend(&mut stage, &[ONE], &[TWO]).unwrap();
+    let line = json!({ "id": FOUR, "op": "add", "value": ONE, "at": "x" });
+    stage.put(&in_main(TWO, "deps.or-set.jsonl"), &format!("{line}\n"));
+    assert_eq!(deps(&mut stage, TWO), [ONE]);
+    assert_eq!(depend(&mut stage, &[THREE], &[ONE]).unwrap(), [[ONE]]);
+    let cycle = depend(&mut stage, &[ONE], &[THREE]).unwrap_err();
+    assert_eq!(cycle, format!("that would close a cycle of 2 issues: {ONE} -> {THREE} -> {ONE}"));
+}
+
 #[test]
 fn what_others_wait_for_has_to_be_there_and_held() {
     let mut stage = four();
