@@ -405,6 +405,7 @@ mod tests {
 
     /// Every command of the sessions that are kept as snapshots.
     #[test]
+    #[expect(clippy::disallowed_methods, reason = "it reads the sources")]
     fn one_command_alone_means_what_it_means_among_all() {
         let scripts = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/snapshots/scripts");
         let mut alike = 0;

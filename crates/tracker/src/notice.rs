@@ -290,10 +290,7 @@ impl fmt::Display for Notice {
             Self::ClaimsCopied { original, log } => {
                 write!(f, "these claims are a copy of those in {original}: their log is {log} from now on")
             }
-            Self::LockHeldLong { path, secs, pid, agent } => write!(
-                f,
-                "the lock {path} has been held for {secs} s by process {pid} ({agent}): if it hangs, end it"
-            ),
+            Self::LockHeldLong { path, secs, pid, agent } => held_long(f, path, *secs, *pid, agent),
             Self::CutOff(handle) => write!(f, "finished the interrupted landing of {handle}"),
             Self::NotAll { handle, why } => {
                 write!(f, "{handle} has landed, but not all that was done since: {why}")
@@ -323,6 +320,10 @@ impl fmt::Display for Notice {
             Self::GateRuns { issue, gate } => write!(f, "running gate '{gate}' of {issue}"),
         }
     }
+}
+
+fn held_long(f: &mut fmt::Formatter<'_>, path: &str, secs: u64, pid: u32, agent: &str) -> fmt::Result {
+    write!(f, "the lock {path} has been held for {secs} s by process {pid} ({agent}): if it hangs, end it")
 }
 
 fn copied(f: &mut fmt::Formatter<'_>, original: &str, at: &str, copy: &str) -> fmt::Result {
