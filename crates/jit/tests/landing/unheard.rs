@@ -25,6 +25,14 @@ fn killed_at_the_push(agent: &Agent<'_>, args: &[&str]) {
     std::fs::remove_file(&hook).unwrap();
 }
 
+/// Others land a change of the same lines.
+fn others_change_it(ground: &Ground) {
+    ground.main(&["pull", "-q", "--rebase", "origin", "main"]);
+    std::fs::write(ground.bench.repo().join("work"), "theirs\n").unwrap();
+    ground.commit("theirs");
+    ground.main(&["push", "-q", "origin", "main"]);
+}
+
 /// What the origin has in a file.
 fn there(ground: &Ground, file: &str) -> String {
     ground.git(&["show", &format!("main:{file}")], &ground.origin())
@@ -78,10 +86,7 @@ fn what_was_done_after_the_landing_and_conflicts_is_gone_on_with() {
         let agent = ground.agent("a");
         agent.begin(&first, "work");
         killed_at_the_push(&agent, &["finish", "-a", "-m", "work"]);
-        ground.main(&["pull", "-q", "--rebase", "origin", "main"]);
-        std::fs::write(ground.bench.repo().join("work"), "theirs\n").unwrap();
-        ground.commit("theirs");
-        ground.main(&["push", "-q", "origin", "main"]);
+        others_change_it(&ground);
         agent.write("work", "better\n");
         agent.git(&["add", "work"]);
         agent.git(&["commit", "-qm", "better work"]);
@@ -109,6 +114,33 @@ fn what_was_done_after_the_landing_and_conflicts_is_gone_on_with() {
     }
 }
 
+/// Some of it is in a commit, and some in none.
+#[test]
+fn what_was_not_committed_after_the_landing_is_asked_for_with_everything_else() {
+    for has_commit in [false, true] {
+        let (ground, first, second) = ground(true);
+        let agent = ground.agent("a");
+        agent.begin(&first, "work");
+        killed_at_the_push(&agent, &["finish", "-a", "-m", "work"]);
+        agent.write("work", "better\n");
+        if has_commit {
+            agent.git(&["commit", "-qam", "better work"]);
+            ground.main(&["fetch", "-q", "origin"]);
+            agent.write("work", "best\n");
+            let again = agent.run(&["--json", "start"]).ok();
+            assert!(again.stderr.contains("has landed, but not all that was done since"), "{again}");
+            assert_eq!(again.json()["issue"]["id"], first.as_str());
+            assert!(ground.is_held(&first));
+        } else {
+            ground.main(&["fetch", "-q", "origin"]);
+        }
+        assert!(agent.run(&["finish", "-a", "-m", "more"]).ok().stdout.starts_with("landed"));
+        assert_eq!(there(&ground, "work"), if has_commit { "best" } else { "better" });
+        assert_eq!((ground.told(&first), ground.is_held(&first)), (pair("done", "landed"), false));
+        assert_eq!(agent.run(&["--json", "start"]).ok().json()["issue"]["id"], second.as_str());
+    }
+}
+
 /// What others have changed of it since is no reason to land it again.
 #[test]
 fn what_has_landed_and_was_changed_by_others_since_is_over() {
@@ -116,10 +148,7 @@ fn what_has_landed_and_was_changed_by_others_since_is_over() {
     let agent = ground.agent("a");
     agent.begin(&first, "work");
     killed_at_the_push(&agent, &["finish", "-a", "-m", "work"]);
-    ground.main(&["pull", "-q", "--rebase", "origin", "main"]);
-    std::fs::write(ground.bench.repo().join("work"), "theirs\n").unwrap();
-    ground.commit("theirs");
-    ground.main(&["push", "-q", "origin", "main"]);
+    others_change_it(&ground);
     assert_eq!(agent.run(&["--json", "start"]).ok().json()["issue"]["id"], second.as_str());
     assert_eq!(there(&ground, "work"), "theirs");
     assert_eq!((ground.told(&first), ground.is_held(&first)), (pair("done", "landed"), false));

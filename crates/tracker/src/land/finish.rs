@@ -280,10 +280,13 @@ impl<'a> Finisher<'a> {
 
     /// On a branch of its own.
     fn on_a_branch(&self, asked: &Asked) -> Result<How> {
-        // Cut off after the target had it, only the rest is left; whoever has something in no commit keeps it.
+        // Cut off after the target had it, only the rest is left, unless more was done since. What is in no commit is asked
+        // for with everything else, or stays where it is.
         let (tips, head): (Vec<ObjectId>, _) = (self.target.tips().collect(), self.plumbing.head()?);
+        let takes_more =
+            || Ok::<_, Error>(asked.all && self.plumbing.dirty()?.iter().any(|dirty| !dirty.is_ours()));
         for tip in &tips {
-            if self.is_landed(tip)? && !self.has_more(&head, tip)? {
+            if self.is_landed(tip)? && !self.has_more(&head, tip)? && !takes_more()? {
                 return self.landed_before(&head, tip);
             }
             self.refuse_elsewhere(tip)?;

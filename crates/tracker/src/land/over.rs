@@ -93,12 +93,12 @@ pub(super) fn go_on(session: &Session, wanted: Option<IssueId>) -> Result<()> {
     Ok(())
 }
 
-/// Gives a claim back of what has landed, unless something was done since that stands in the way of what others have done:
-/// whoever did it goes on with that. Says whether it was given back.
+/// Gives a claim back of what has landed, unless something was done since that cannot land as it is: whoever did it goes on
+/// with that. Says whether it was given back.
 fn close_whole(session: &Session, id: IssueId, lease: &Lease) -> Result<bool> {
     let handle = Issues::new(session).handle(id);
     match finish(session, id, &Asked::default()) {
-        Err(Error::Land(why @ LandError::Conflict { .. })) => {
+        Err(Error::Land(why)) if is_held(session, lease)? => {
             session.notice(&Notice::NotAll { handle, why: why.to_string() });
             return Ok(false);
         }
