@@ -148,6 +148,7 @@ describe.each(['chromium', 'firefox'] as const)('%s', (engine: Engine) => {
 
   test('a refusal is shown with its advice, and what was typed stays', async () => {
     const { page } = tab;
+    tab.provoked.push(/status of 409 .*\/api\/claims$/);
     const issue = world.issue('Sharpen the scythe');
     await go(page, `#/issue/${issue}`);
     await sees(page, 'Nobody holds it.');
@@ -162,7 +163,6 @@ describe.each(['chromium', 'firefox'] as const)('%s', (engine: Engine) => {
     // Only of one's own is more than an eviction offered.
     await sees(page, 'Held by agent:ada');
     expect(await page.$$eval('.holder button', (all) => all.map((one) => (one as HTMLElement).innerText))).toEqual(['Evict']);
-    tab.complaints.splice(0);
   });
 
   test('with the keyboard alone', async () => {
@@ -203,6 +203,7 @@ describe.each(['chromium', 'firefox'] as const)('%s', (engine: Engine) => {
 
   test('script in every field is text', async () => {
     const { page } = tab;
+    tab.provoked.push(/status of 4(04|22) .*\/api\/.*%3Cimg%20src%3Dx%20onerror%3Dalert/);
     const evil = `<img src=x onerror="window.hit=1"><script>window.hit=1</script>"'`;
     const issue = world.issue(evil, '--description', evil, '--gate', 'review', '--label', 'a<b>');
     world.jit(['claim', 'acquire', issue, '--reason', evil]);
@@ -225,7 +226,6 @@ describe.each(['chromium', 'firefox'] as const)('%s', (engine: Engine) => {
     await page.waitForSelector('.banner.bad');
     await go(page, '#/now');
     await sees(page, 'At work');
-    tab.complaints.splice(0);
   });
 
   test('what one reads stays: focus, scrolling, what is folded open, selected and typed', async () => {
@@ -266,11 +266,11 @@ describe.each(['chromium', 'firefox'] as const)('%s', (engine: Engine) => {
     await world.serve();
     await sees(page, 'Bring in the hay');
     await page.waitForFunction(() => document.body.dataset['line'] === 'live' && document.querySelector('#banner')?.textContent === '');
-    tab.complaints.splice(0);
   });
 
   test('a log that is damaged is told of, and forgotten when it is mended', async () => {
     const { page } = tab;
+    tab.provoked.push(/status of 500 .*\/api\//);
     await go(page, '#/now');
     const log = join(world.repo, '.git', 'jit', 'claims.jsonl');
     const good = readFileSync(log);
@@ -282,6 +282,5 @@ describe.each(['chromium', 'firefox'] as const)('%s', (engine: Engine) => {
     expect(await text(page)).toContain('At work');
     writeFileSync(log, good);
     await page.waitForFunction(() => document.body.dataset['line'] === 'live');
-    tab.complaints.splice(0);
   });
 });

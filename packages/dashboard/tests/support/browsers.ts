@@ -50,10 +50,13 @@ export async function launch(engine: Engine, { unheard = false } = {}): Promise<
 export interface Tab {
   readonly page: Page;
   readonly complaints: string[];
+  /** Complaints that a test of this tab provokes. A browser may make them when that test is over: they are known by what they
+   * say and by the address, never by when they come. */
+  readonly provoked: RegExp[];
 }
 
-/** Complaints that are the test's own doing: a server that it killed. */
-const EXPECTED = /ERR_CONNECTION_REFUSED|ERR_INCOMPLETE_CHUNKED|ERR_EMPTY_RESPONSE|can.t establish a connection|interrupted while the page|ERR_CONNECTION_RESET/;
+/** Complaints that any test may provoke: a server that it killed. */
+const KILLED = /ERR_CONNECTION_REFUSED|ERR_INCOMPLETE_CHUNKED|ERR_EMPTY_RESPONSE|can.t establish a connection|interrupted while the page|ERR_CONNECTION_RESET/;
 
 export async function open({ browser }: Pick<Started, 'browser'>, url: string, size: { width: number; height: number } = { width: 1280, height: 900 }): Promise<Tab> {
   return watch(await browser.newPage(), url, size);
@@ -103,20 +106,22 @@ export async function openLocked({ browser }: Started, url: string): Promise<Tab
   const context = await browser.createBrowserContext();
   const page = await context.newPage();
   await page.goto(url);
-  return { page, complaints: [] };
+  return { page, complaints: [], provoked: [] };
 }
 
 async function watch(page: Page, url: string, size: { width: number; height: number }): Promise<Tab> {
   const complaints: string[] = [];
+  const provoked = [KILLED];
   page.on('console', (message) => {
-    if (['error', 'warn', 'assert'].includes(message.type()) && !EXPECTED.test(message.text())) complaints.push(message.text());
+    const complaint = `${message.text()} ${message.location().url ?? ''}`;
+    if (['error', 'warn', 'assert'].includes(message.type()) && !provoked.some((one) => one.test(complaint))) complaints.push(complaint);
   });
   page.on('pageerror', (error) => complaints.push(String(error)));
   page.setDefaultTimeout(PATIENCE);
   await resize(page, size);
   await page.goto(url);
   await page.waitForFunction(() => document.body.dataset['line'] === 'live' && document.querySelector('main h1') !== null);
-  return { page, complaints };
+  return { page, complaints, provoked };
 }
 
 /** Gives the page another size. A Firefox that knows no orientation of screens says so, and has the size all the same. */
