@@ -308,7 +308,7 @@ codes! {
         "name one of `details.issues`";
     WorktreeBusy = "WORKTREE_BUSY", Tracker, Conflict, 409,
         "the worktree has changes or commits that going to another branch would leave behind",
-        "finish or commit them, or `jit start --here`";
+        "`jit start` with the issue that they are for, leave them as the hint says, or `jit start --here`";
     WorktreeExists = "WORKTREE_EXISTS", Tracker, Conflict, 409,
         "there is something already where a worktree was to be made",
         "take another name";

@@ -21,8 +21,8 @@ mod worktree;
 mod write;
 
 pub use approval::ApprovalError;
-pub(crate) use land::NotLanded;
-pub use land::{LandError, NotPushed, Onto};
+pub use land::{BegunHere, LandError, NotPushed, Onto};
+pub(crate) use land::{NotLanded, named};
 pub(crate) use refusal::shown;
 pub(crate) use rejected::MOST_TOLD;
 pub use rejected::{Problem, Rejected};

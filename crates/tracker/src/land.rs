@@ -40,7 +40,7 @@ use crate::session::Session;
 
 pub use crate::held::held_here;
 pub use apart::{Apart, start_apart};
-pub use begin::{Begun, Wanted, go_to_branch, start};
+pub use begin::{Begun, Branch, Wanted, go_to_branch, start};
 pub use briefing::{Briefing, landed_as};
 pub use finish::{Asked, How, ONTO, Outcome, finish, land};
 pub use follow::settle;

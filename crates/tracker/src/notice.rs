@@ -153,6 +153,13 @@ pub enum Notice {
     },
     /// A clone with claims of its own has landed what is held here; the claim is given back.
     LandedElsewhere(String),
+    /// A worktree has work on what is begun again, which is gone on with.
+    GoesOn {
+        /// The issue.
+        handle: String,
+        /// What is there.
+        what: String,
+    },
     /// A worktree goes to another branch, and what it leaves has commits that nobody will land.
     LeftBranch(String),
     /// A claim was granted, but its issue is not in this worktree.
@@ -287,9 +294,7 @@ impl fmt::Display for Notice {
                 write!(f, "worktree {worktree} was moved from {from} to {to}")
             }
             Self::WorktreeCopied { original, at, copy } => copied(f, original, at, copy),
-            Self::ClaimsCopied { original, log } => {
-                write!(f, "these claims are a copy of those in {original}: their log is {log} from now on")
-            }
+            Self::ClaimsCopied { original, log } => claims_copied(f, original, log),
             Self::LockHeldLong { path, secs, pid, agent } => held_long(f, path, *secs, *pid, agent),
             Self::CutOff(handle) => write!(f, "finished the interrupted landing of {handle}"),
             Self::NotAll { handle, why } => {
@@ -298,6 +303,7 @@ impl fmt::Display for Notice {
             Self::LandedElsewhere(handle) => {
                 write!(f, "another clone has landed {handle}: the claim on it was given back")
             }
+            Self::GoesOn { handle, what } => write!(f, "goes on with {handle} as this worktree is: {what}"),
             Self::LeftBranch(branch) => write!(f, "this worktree has left {branch}, which keeps its commits"),
             Self::NotBrought { issue, why } => {
                 write!(f, "{issue} could not be brought into this worktree: {why}")
@@ -328,6 +334,10 @@ fn held_long(f: &mut fmt::Formatter<'_>, path: &str, secs: u64, pid: u32, agent:
 
 fn copied(f: &mut fmt::Formatter<'_>, original: &str, at: &str, copy: &str) -> fmt::Result {
     write!(f, "this worktree is a copy of {original} at {at}: it is {copy} from now on")
+}
+
+fn claims_copied(f: &mut fmt::Formatter<'_>, original: &str, log: &str) -> fmt::Result {
+    write!(f, "these claims are a copy of those in {original}: their log is {log} from now on")
 }
 
 fn set_aside(f: &mut fmt::Formatter<'_>, path: &str, at: &str) -> fmt::Result {

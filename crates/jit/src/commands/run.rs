@@ -15,7 +15,7 @@ use holdfast_tracker::code::Exit;
 use holdfast_tracker::error::{Error, Result};
 use holdfast_tracker::ids::IssueId;
 use holdfast_tracker::issues::Issues;
-use holdfast_tracker::land::{self, Begun, Wanted};
+use holdfast_tracker::land::{self, Begun, Branch, Wanted};
 use holdfast_tracker::run::{self, Attempts, Bound, Input, Record, Start};
 use holdfast_tracker::{Caller, Session, take, worktrees};
 use schemars::JsonSchema;
@@ -280,7 +280,8 @@ fn start(context: &Context, session: &Session, typed: &cli::Run, terms: &Terms) 
         leave_branch(context, session, typed.pooled)?;
     }
     let filter = typed.filters.parse()?.without(run::NEEDS_ATTENTION);
-    let wanted = Wanted { issue, filter: &filter, another: false, here: typed.here };
+    let on = if typed.here { Branch::Here } else { Branch::Own };
+    let wanted = Wanted { issue, filter: &filter, another: false, on };
     Ok((land::start(session, &wanted, terms, None)?, has_worked))
 }
 

@@ -8,7 +8,7 @@ use holdfast_tracker::claims::wait;
 use holdfast_tracker::error::{Error, LandError, Result};
 use holdfast_tracker::ids::IssueId;
 use holdfast_tracker::issues::{Glance, Issue, Issues, Scope, Standing, State};
-use holdfast_tracker::land::{self, Apart, Asked, Begun, Briefing, How, Outcome, Wanted};
+use holdfast_tracker::land::{self, Apart, Asked, Begun, Branch, Briefing, How, Outcome, Wanted};
 use holdfast_tracker::notice::Notice;
 use holdfast_tracker::reserve;
 use holdfast_tracker::take::Patience;
@@ -66,7 +66,8 @@ pub fn start(context: &Context, typed: &cli::Start) -> Result<Report> {
     }
     let issue = typed.issue.as_deref().map(|typed| Issues::new(&session).resolve(typed)).transpose()?;
     let filter = typed.filters.parse()?;
-    let wanted = Wanted { issue, filter: &filter, another: typed.another, here: typed.here };
+    let on = if typed.here { Branch::Here } else { Branch::Own };
+    let wanted = Wanted { issue, filter: &filter, another: typed.another, on };
     let waits;
     let patience = match limit {
         None => None,

@@ -169,6 +169,69 @@ fn whoever_was_displaced_begins_the_next_one() {
     assert_eq!(slow.git(&["log", "-1", "--format=%s", &branch]), "half of it");
 }
 
+/// Whoever comes back when its claim has ended goes on with what it has left, in commits or not, if it says with what.
+#[test]
+fn what_is_begun_again_where_it_was_begun_goes_on_there() {
+    let ground = Ground::new();
+    let (first, second) = (ground.issue("first", &[]), ground.issue("second", &["--priority", "high"]));
+    let agent = ground.agent("a");
+    let handle = ground.bench.handle(&first);
+    let evicted = || {
+        let lease = ground.shown(&first)["lease"]["lease_id"].as_str().unwrap().to_owned();
+        ground.bench.jit(&["claim", "force-evict", &lease, "--reason", "it sleeps"]).ok();
+    };
+    agent.begin(&first, "work");
+    // What is held is finished first.
+    agent
+        .run(&["start", &second])
+        .fails(4)
+        .says(&["in no commit: work", &format!("jit finish {handle} first")]);
+    evicted();
+    for (left, why) in
+        [("git stash -u -- ':!.jit'", "in no commit: work"), ("git switch --detach main", "is not on main")]
+    {
+        let advice = format!("jit start {handle} goes on with it; to leave it: {left}");
+        agent.run(&["start"]).fails(4).says(&[why, &advice]);
+        agent.run(&["start", &second]).fails(4).says(&[why, &advice]);
+        let begun = agent.run(&["--json", "start", &first]).ok();
+        assert_eq!(begun.json()["branch"], format!("jit/{handle}"));
+        assert!(begun.stderr.contains(&format!("goes on with {handle} as this worktree is")), "{begun}");
+        assert!(begun.stderr.contains(why), "{begun}");
+        evicted();
+        agent.git(&["add", "work"]);
+        agent.git(&["commit", "-q", "--allow-empty", "-m", "half of it"]);
+    }
+    std::fs::write(agent.at.join("more"), "x\n").unwrap();
+    agent.run(&["start", &first]).ok();
+    agent.run(&["finish", "-a", "-m", "all of it"]).ok();
+    assert_eq!(ground.told(&first), pair("done", "landed"));
+    assert_eq!(ground.main(&["ls-tree", "--name-only", "main", "work", "more"]), "more\nwork");
+}
+
+/// The advice for whoever does not want what is left works as printed.
+#[test]
+fn what_is_left_can_be_left() {
+    let ground = Ground::new();
+    let (first, second) = (ground.issue("first", &[]), ground.issue("second", &[]));
+    let agent = ground.agent("a");
+    agent.begin(&first, "work");
+    ground.bench.jit(&["claim", "force-evict", &first, "--reason", "it sleeps"]).ok();
+    agent.git(&["stash", "-u", "--", ":!.jit"]);
+    agent.run(&["start", &second]).ok();
+    agent.run(&["drop"]).ok();
+    agent.run(&["start", &first]).ok();
+    agent.git(&["stash", "pop"]);
+    agent.git(&["add", "work"]);
+    agent.git(&["commit", "-qm", "half of it"]);
+    ground.bench.jit(&["claim", "force-evict", &first, "--reason", "it sleeps"]).ok();
+    agent.git(&["switch", "--detach", "main"]);
+    agent.run(&["start", &second]).ok();
+    assert_eq!(
+        ground.main(&["log", "-1", "--format=%s", &format!("jit/{}", ground.bench.handle(&first))]),
+        "half of it"
+    );
+}
+
 /// What was available when it was looked at may be done before the worktree for it is made.
 #[test]
 fn what_was_finished_meanwhile_is_passed_over() {

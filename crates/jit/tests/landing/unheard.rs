@@ -114,6 +114,33 @@ fn what_was_done_after_the_landing_and_conflicts_is_gone_on_with() {
     }
 }
 
+/// A gate that fails on it keeps it with whoever did it, too.
+#[test]
+fn what_was_done_after_the_landing_and_fails_a_gate_is_gone_on_with() {
+    let (ground, _, second) = ground(false);
+    ground.bench.jit(&["gate", "define", "good", "--command", "! grep -q bad work"]).ok();
+    let gated = ground.issue("gated", &["--priority", "critical", "--gate", "good"]);
+    ground.main(&["push", "-q", "origin", "main"]);
+    let agent = ground.agent("a");
+    agent.begin(&gated, "work");
+    killed_at_the_push(&agent, &["finish", "-a", "-m", "work"]);
+    agent.write("work", "bad\n");
+    agent.git(&["commit", "-qam", "worse work"]);
+    ground.main(&["fetch", "-q", "origin"]);
+    let again = agent.run(&["--json", "start"]).ok();
+    assert!(again.stderr.contains("has landed, but not all that was done since"), "{again}");
+    assert!(again.stderr.contains("the gate 'good' failed"), "{again}");
+    let again = again.json();
+    assert_eq!((&again["issue"]["id"], &again["already_held"]), (&gated.as_str().into(), &true.into()));
+    assert!(ground.is_held(&gated));
+    agent.write("work", "better\n");
+    assert!(agent.run(&["finish", "-a", "-m", "better work"]).ok().stdout.starts_with("landed"));
+    assert_eq!(there(&ground, "work"), "better");
+    assert_eq!((ground.told(&gated), ground.is_held(&gated)), (pair("done", "landed"), false));
+    let next = agent.run(&["--json", "start", &second]).ok().json();
+    assert_eq!(next["issue"]["id"], second.as_str());
+}
+
 /// Some of it is in a commit, and some in none.
 #[test]
 fn what_was_not_committed_after_the_landing_is_asked_for_with_everything_else() {

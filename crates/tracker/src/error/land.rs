@@ -20,6 +20,17 @@ pub enum Onto {
     Since,
 }
 
+/// The issue that a worktree is on.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct BegunHere {
+    /// Its id.
+    pub issue: String,
+    /// What it is called.
+    pub handle: String,
+    /// Whether whoever asks holds it here.
+    pub is_held: bool,
+}
+
 /// What can be wrong on the way from a claim to the target.
 #[derive(Debug, thiserror::Error)]
 pub enum LandError {
@@ -34,8 +45,12 @@ pub enum LandError {
     Busy {
         /// What is in the way.
         what: String,
-        /// The files that are.
+        /// The files that are, if they are in no commit.
         files: Vec<String>,
+        /// What it is on, if that can be gone on with.
+        begun: Option<Box<BegunHere>>,
+        /// The target, under the name that git has for it.
+        target: String,
     },
     /// Nothing was done.
     #[error("{0} would land without a change: nothing differs outside .jit/ since it was claimed")]
@@ -125,7 +140,8 @@ pub enum LandError {
     },
 }
 
-fn named(files: &[String]) -> String {
+/// The first of some files, behind a sentence.
+pub(crate) fn named(files: &[String]) -> String {
     if files.is_empty() {
         return String::new();
     }
@@ -181,6 +197,22 @@ impl NotPushed {
     }
 }
 
+/// How to go on in a worktree that has something: with that, or without it.
+fn leaving(begun: Option<&BegunHere>, files: &[String], target: &str) -> String {
+    let stay = "stay on this branch: jit start --here";
+    // What jit has written in its own files is taken along.
+    let leave = if files.is_empty() {
+        format!("git switch --detach {target}")
+    } else {
+        "git stash -u -- ':!.jit'".to_owned()
+    };
+    match begun {
+        Some(BegunHere { handle, is_held: true, .. }) => format!("jit finish {handle} first, or {stay}"),
+        Some(BegunHere { handle, .. }) => format!("jit start {handle} goes on with it; to leave it: {leave}"),
+        None => format!("leave it: {leave}, or {stay}"),
+    }
+}
+
 fn ended(code: Option<i32>) -> String {
     code.map_or_else(|| "it was stopped".to_owned(), |code| format!("exit {code}"))
 }
@@ -215,9 +247,7 @@ impl LandError {
         Some(match self {
             Self::NoClaim => "jit start, or name the issue".into(),
             Self::SeveralClaims(handles) => format!("name one: jit finish {}", handles.first()?),
-            Self::Busy { .. } => {
-                "jit finish or git commit what is here, or stay on this branch: jit start --here".into()
-            }
+            Self::Busy { begun, files, target, .. } => leaving(begun.as_deref(), files, target),
             Self::NoChange(_) => {
                 "commit the work, or say why there is none: jit finish --empty -m 'why'".into()
             }

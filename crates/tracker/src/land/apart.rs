@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::begin::{Begun, Wanted, start};
+use super::begin::{Begun, Branch, Wanted, start};
 use crate::claims::Terms;
 use crate::error::{Error, LandError, Result, WorktreeError};
 use crate::ids::IssueId;
@@ -73,7 +73,7 @@ fn begin(
             continue;
         }
         let inside = worktrees::session_in(session, &root)?;
-        let there = Wanted { issue: Some(issue), filter: wanted.filter, another: false, here: false };
+        let there = Wanted { issue: Some(issue), filter: wanted.filter, another: false, on: Branch::Fresh };
         match start(&inside, &there, terms, patience) {
             Ok(begun) => return Ok(Apart { root, session: inside, begun }),
             // What somebody left there is somebody's.

@@ -8,9 +8,10 @@ use super::started::Started;
 use super::working::Working;
 use super::{Briefing, begun, held_here, over};
 use crate::claims::{Claimant, Terms};
-use crate::error::{Error, LandError, Result};
+use crate::error::{Error, LandError, Result, named};
 use crate::ids::IssueId;
 use crate::issues::{Issue, Issues, State};
+use crate::notice::Notice;
 use crate::queries::Filter;
 use crate::session::Session;
 use crate::take::{self, Patience, Taken};
@@ -25,8 +26,19 @@ pub struct Wanted<'a> {
     pub filter: &'a Filter,
     /// One more, also if one is held here already.
     pub another: bool,
-    /// On the branch that the worktree is on.
-    pub here: bool,
+    /// Where.
+    pub on: Branch,
+}
+
+/// The branch that is worked on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Branch {
+    /// The issue's own. If that is where the worktree is, it goes on with what is there.
+    Own,
+    /// The issue's own, without what somebody has left in the worktree.
+    Fresh,
+    /// The one that the worktree is on.
+    Here,
 }
 
 /// Work that was begun.
@@ -70,7 +82,7 @@ pub fn start(
         }
         None => {
             wanted.issue.map_or(Ok(()), |id| over::refuse(session, id))?;
-            let checkout = if wanted.here { None } else { Checkout::prepare(session, working.as_ref())? };
+            let checkout = checkout(session, wanted, working.as_ref())?;
             let between = |lease: &Lease| {
                 // Whoever held it until now may have finished it, and nobody can once it is held here.
                 wanted.issue.map_or(Ok(()), |id| over::refuse(session, id))?;
@@ -90,10 +102,30 @@ pub fn start(
     // Whoever was cut off between the grant and the branch goes there now.
     let has_begun = IssueId::of(&taken.lease.resource)
         .is_some_and(|id| Started::read(session, id, taken.lease.fence.get()).is_some());
-    if taken.already_held && !wanted.here && !has_begun {
+    if taken.already_held && wanted.on != Branch::Here && !has_begun {
         go_on_to_branch(session, &taken.lease, working.as_ref())?;
     }
     begin(session, taken)
+}
+
+/// The worktree, if it is to go to another branch. One that has work on the very issue stays where it is.
+fn checkout<'a>(
+    session: &'a Session,
+    wanted: &Wanted<'_>,
+    working: Option<&'a Working<'a>>,
+) -> Result<Option<Checkout<'a>>> {
+    if wanted.on == Branch::Here {
+        return Ok(None);
+    }
+    match Checkout::prepare(session, working) {
+        Err(Error::Land(LandError::Busy { what, files, begun: Some(begun), .. }))
+            if wanted.on == Branch::Own && wanted.issue.is_some_and(|id| id.to_string() == begun.issue) =>
+        {
+            session.notice(&Notice::GoesOn { handle: begun.handle, what: what + &named(&files) });
+            Ok(None)
+        }
+        prepared => prepared,
+    }
 }
 
 /// Goes to the branch of an issue whose holder was cut off between the grant and that; a worktree with work in it stays

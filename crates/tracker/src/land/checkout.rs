@@ -11,7 +11,7 @@ use super::follow;
 use super::plumbing::{FLUSHING, Plumbing};
 use super::working::Working;
 use crate::config::Satisfied;
-use crate::error::{LandError, Onto, Result};
+use crate::error::{BegunHere, Error, LandError, Onto, Result};
 use crate::ids::IssueId;
 use crate::issues::{Issues, Scope, Standing};
 use crate::notice::Notice;
@@ -43,8 +43,10 @@ impl<'a> Checkout<'a> {
         else {
             return Ok(None);
         };
-        let target = Target::find(&session.caller, repository, session.config())?;
-        let Some(tip) = target.as_ref().and_then(Target::onto) else { return Ok(None) };
+        let Some(target) = Target::find(&session.caller, repository, session.config())? else {
+            return Ok(None);
+        };
+        let Some(tip) = target.onto() else { return Ok(None) };
         let plumbing = Plumbing::new(session, root);
         let left: Vec<String> = plumbing
             .dirty()?
@@ -53,17 +55,14 @@ impl<'a> Checkout<'a> {
             .map(|dirty| String::from_utf8_lossy(&dirty.path).into_owned())
             .collect();
         if !left.is_empty() {
-            return Err(
-                LandError::Busy { what: "it has changes that are in no commit".into(), files: left }.into()
-            );
+            return Err(busy(session, &target, "it has changes that are in no commit".into(), left));
         }
-        if let Some(target) = &target
-            && !is_finished(session)?
-            && let Some(commit) = unlanded(&plumbing, target)?
+        if !is_finished(session)?
+            && let Some(commit) = unlanded(&plumbing, &target)?
         {
             let Some(branch) = overtaken(session)? else {
                 let what = format!("commit {commit} is not on {}", target.branch);
-                return Err(LandError::Busy { what, files: Vec::new() }.into());
+                return Err(busy(session, &target, what, Vec::new()));
             };
             session.notice(&Notice::LeftBranch(branch));
         }
@@ -196,6 +195,23 @@ impl<'a> Checkout<'a> {
             };
         }
         Ok(base)
+    }
+}
+
+/// That a worktree cannot go to another branch, and what it could go on with: what was begun here and by nobody since.
+fn busy(session: &Session, target: &Target, what: String, files: Vec<String>) -> Error {
+    let begun = || -> Result<Option<Box<BegunHere>>> {
+        let issues = Issues::new(session);
+        let Some(id) = super::begun(session, &issues)? else { return Ok(None) };
+        if overtaken(session)?.is_some() {
+            return Ok(None);
+        }
+        let is_held = super::held_here(session)?.iter().any(|(held, _)| *held == id);
+        Ok(Some(Box::new(BegunHere { issue: id.to_string(), handle: issues.handle(id), is_held })))
+    };
+    match begun() {
+        Ok(begun) => LandError::Busy { what, files, begun, target: target.top() }.into(),
+        Err(error) => error,
     }
 }
 
