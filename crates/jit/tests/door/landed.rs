@@ -2,8 +2,11 @@
 //! waits for it waits until it has landed.
 
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
-use crate::bench::Bench;
+use holdfast_trial::has;
+
+use crate::bench::{Bench, JIT};
 
 /// A repository whose target has issues, and a worktree beside it.
 struct Ground {
@@ -88,6 +91,58 @@ fn what_a_dead_holder_left_uncommitted_is_offered_again() {
     assert!(!ground.is_offered());
     holdfast_trial::until("the lease is over", || ground.is_offered());
     assert_eq!(ground.told(), pair("in_progress", "lost"));
+}
+
+/// Somebody begins it again, and is killed at each name that it gives to a file while it says that it is done: what was left
+/// behind before is not taken for finished, and what was given back before stays so until it is finished anew.
+#[test]
+fn whoever_is_killed_while_it_says_done_again_leaves_it_as_it_was() {
+    if !has("strace") {
+        return println!("strace is not there");
+    }
+    for given_back in [false, true] {
+        let ground = Ground::new();
+        let (bench, here) = (&ground.bench, ground.bench.worktree("here"));
+        let evict = || bench.jit(&["claim", "force-evict", &ground.issue, "--reason", "it is gone"]).ok();
+        let mut kept = 0;
+        for step in 1.. {
+            ground.finish();
+            if given_back {
+                ground.release()
+            } else {
+                drop(evict())
+            }
+            let before = ground.told();
+            bench.run_at("agent:d", &["claim", "acquire", &ground.issue], &here).ok();
+            let mut update = bench.dressed(Command::new("strace"));
+            let inject = format!("inject=rename,renameat,renameat2:signal=KILL:when={step}");
+            update.args([
+                "-f",
+                "-o",
+                "/dev/null",
+                "-e",
+                "trace=rename,renameat,renameat2",
+                "-e",
+                &inject,
+                JIT,
+            ]);
+            update.args(["issue", "update", &ground.issue, "--state", "done"]);
+            let ended = update.env("JIT_AGENT_ID", "agent:d").current_dir(&here).output().unwrap();
+            evict();
+            let lost = pair("in_progress", "lost");
+            assert!(
+                [&before, &lost].contains(&&ground.told()),
+                "step {step}: {:?}, not {before:?}",
+                ground.told()
+            );
+            assert_eq!(ground.is_offered(), ground.told() == lost, "step {step}");
+            kept += u32::from(ground.told() == before);
+            if ended.status.success() {
+                break;
+            }
+        }
+        assert!(kept > 0, "it was never killed before the issue said so");
+    }
 }
 
 #[test]

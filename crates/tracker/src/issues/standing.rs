@@ -114,6 +114,10 @@ pub(crate) struct FinishedNote {
     /// The grant under which the work was done, if this one only judged it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) work: Option<u64>,
+    /// The grant before this one under which it was finished and which was given back: if this one ends before the issue says
+    /// that it is finished again, that one still counts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) given_back: Option<u64>,
 }
 
 impl FinishedNote {
@@ -333,10 +337,15 @@ impl<'a> Landing<'a> {
     /// without a lease or by an earlier version, and counts.
     fn counts(&self, id: IssueId, issue: Finish<'_>) -> bool {
         let Some(note) = self.note(id) else { return true };
-        if Some(note.fence) != issue.fence || Some(&*note.fence_log) != issue.fence_log {
+        if Some(&*note.fence_log) != issue.fence_log {
             return true;
         }
-        note.released || self.is_in_force(id, note.fence)
+        match issue.fence {
+            Some(fence) if fence == note.fence => note.released || self.is_in_force(id, fence),
+            // It was granted again, and about to be finished under that grant.
+            Some(fence) if fence < note.fence => note.given_back == Some(fence),
+            Some(_) | None => true,
+        }
     }
 
     fn is_in_force(&self, id: IssueId, fence: u64) -> bool {

@@ -221,12 +221,17 @@ impl<'a> Writer<'a> {
         // Whoever judges what another one finished adds no work to it.
         let before = FinishedNote::read(self.session, draft.id());
         let judged = draft.finished_before().filter(|earlier| *earlier != fence);
+        let earlier = before.as_ref().filter(|note| note.fence_log == fence_log);
+        let given_back = earlier.and_then(|note| match note.released && note.fence != fence {
+            true => Some(note.fence),
+            false => note.given_back,
+        });
         let work = match before {
             Some(note) if judged == Some(note.fence) => note.work.or(judged),
             Some(note) if note.fence == fence => note.work,
             _ => judged,
         };
-        FinishedNote { fence, fence_log, released: false, work }.write(self.session, draft.id())
+        FinishedNote { fence, fence_log, released: false, work, given_back }.write(self.session, draft.id())
     }
 
     /// Makes a change under a lock that is held, and logs its events.
