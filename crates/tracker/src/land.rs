@@ -16,6 +16,7 @@ mod follow;
 mod gates;
 mod give;
 mod going;
+mod left;
 mod looked;
 mod made;
 mod moving;

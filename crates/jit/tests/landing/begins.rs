@@ -232,6 +232,42 @@ fn what_is_left_can_be_left() {
     );
 }
 
+/// What was begun and given back, or lost, is no part of what is finished after it: not in files, and not in commits.
+#[test]
+fn what_was_given_back_before_lands_with_nothing_else() {
+    for by_hand in [false, true] {
+        let ground = Ground::new();
+        let [given, lost, done] = ["given", "lost", "done"].map(|title| ground.issue(title, &[]));
+        let file = |id: &str| format!(".jit/issues/{id}/issue.json");
+        let at_first = ground.main(&["show", &format!("main:{}", file(&lost))]);
+        let agent = ground.agent("a");
+        agent.run(&["start", &given]).ok();
+        agent.run(&["drop"]).ok();
+        agent.run(&["start", &lost]).ok();
+        ground.bench.jit(&["claim", "force-evict", &lost, "--reason", "it sleeps"]).ok();
+        agent.run(&["start", &done]).ok();
+        agent.write("work", "x\n");
+        if by_hand {
+            agent.git(&["add", "work", &file(&given), &file(&lost)]);
+            agent.git(&["commit", "-qm", "half of it"]);
+            agent.write("work", "y\n");
+        }
+        agent.run(&["finish", &done, "-a", "-m", "all of it"]).ok();
+        assert_eq!(ground.told(&done), pair("done", "landed"));
+        assert_eq!(ground.main(&["show", &format!("main:{}", file(&lost))]), at_first);
+        assert_eq!(agent.git(&["status", "--porcelain"]), "");
+        // What somebody has said of another issue still asks for a word.
+        agent.run(&["claim", "acquire", &given]).ok();
+        agent.run(&["issue", "update", &given, "--priority", "high"]).ok();
+        agent.run(&["claim", "release", &given]).ok();
+        let more = ground.issue("more", &[]);
+        agent.begin(&more, "more");
+        agent.run(&["finish", "-a", "-m", "more"]).fails(6).says(&["changes issues besides", &given]);
+        agent.run(&["finish", "-a", "-m", "more", "--with", &given]).ok();
+        assert_eq!(ground.shown(&given)["issue"]["priority"], "high");
+    }
+}
+
 /// What was available when it was looked at may be done before the worktree for it is made.
 #[test]
 fn what_was_finished_meanwhile_is_passed_over() {

@@ -45,6 +45,7 @@ impl Finisher<'_> {
             self.plumbing.git().ask(&["reset", "-q", "--", &home, &results], &[])?;
             staged.retain(|path| !is_own(path));
         }
+        let staged = self.leave_others(staged, asked)?;
         // No hook of git's sees this commit.
         hooks::reserved::check(self.session, &staged)?;
         Ok(staged)
