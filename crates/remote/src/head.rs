@@ -16,7 +16,10 @@ use crate::answers;
 pub const FORMAT: u64 = 1;
 
 /// The version of what speaks of patterns.
-const NEWEST: u64 = 2;
+const PATTERNS: u64 = 2;
+
+/// The version of what speaks of branches that were pushed.
+const NEWEST: u64 = 3;
 
 /// The most bytes that a head may have.
 pub const LARGEST: usize = 1 << 20;
@@ -108,6 +111,11 @@ pub enum Note {
         /// The commit.
         commit: String,
     },
+    /// A branch that is not the landing branch has this commit.
+    Pushed {
+        /// The commit.
+        commit: String,
+    },
     /// No more grants: the leases move.
     Sealed,
     /// The leases have moved.
@@ -168,6 +176,8 @@ pub struct Head {
     pub state: State,
     /// The commit that was landed last.
     pub tip: Option<String>,
+    /// The commit that was pushed last to a branch beside the landing branch.
+    pub pushed: Option<String>,
     /// What each clone did last.
     pub sessions: BTreeMap<CloneId, Session>,
     /// The leases.
@@ -210,6 +220,8 @@ struct Wire {
     state: String,
     moved_to: Option<String>,
     tip: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pushed: Option<String>,
     sessions: Vec<SessionWire>,
     leases: Vec<EntryWire>,
 }
@@ -260,6 +272,7 @@ impl Head {
             chain: NOTHING.into(),
             state: State::Open,
             tip: None,
+            pushed: None,
             sessions: BTreeMap::new(),
             entries: BTreeMap::new(),
         }
@@ -269,7 +282,8 @@ impl Head {
     #[must_use]
     pub fn carried(&self) -> Self {
         let first = Self::first(self.counter, self.next);
-        Self { tip: self.tip.clone(), entries: self.entries.clone(), ..first }
+        let (tip, pushed) = (self.tip.clone(), self.pushed.clone());
+        Self { tip, pushed, entries: self.entries.clone(), ..first }
     }
 
     /// The head and the step after this one that end all leases, under another counter.
@@ -339,6 +353,7 @@ impl Head {
                 Note::Made | Note::Recovered { .. } => {}
                 Note::Published { .. } => {}
                 Note::Landed { commit } => self.tip = Some(commit.clone()),
+                Note::Pushed { commit } => self.pushed = Some(commit.clone()),
                 Note::Sealed => self.state = State::Sealed,
                 Note::Moved { to } => self.state = State::Moved(to.clone()),
                 Note::Cut { height, .. } => self.cut = *height,
@@ -391,7 +406,10 @@ impl Head {
         let answers = self.sessions.values().flat_map(|session| session.answers.iter());
         let answered = answers.flat_map(|(_, answer)| answer.leases());
         Ok(Wire {
-            format: format_of(self.entries.values().map(|entry| &entry.lease).chain(answered)),
+            format: format_of(
+                self.entries.values().map(|entry| &entry.lease).chain(answered),
+                self.pushed.is_some(),
+            ),
             counter: self.counter.to_string(),
             next: self.next.get(),
             height: self.height,
@@ -400,6 +418,7 @@ impl Head {
             state: state.into(),
             moved_to,
             tip: self.tip.clone(),
+            pushed: self.pushed.clone(),
             sessions: self.sessions.iter().map(session).collect::<std::result::Result<_, _>>()?,
             leases: self.entries.values().map(entry).collect::<std::result::Result<_, _>>()?,
         })
@@ -458,6 +477,7 @@ impl Head {
             chain: wire.chain,
             state,
             tip: wire.tip,
+            pushed: wire.pushed,
             sessions,
             entries,
         };
@@ -469,9 +489,13 @@ impl Head {
     }
 }
 
-/// The version that these leases can be written in.
-fn format_of<'a>(mut leases: impl Iterator<Item = &'a Lease>) -> u64 {
-    if leases.any(|lease| lease.resource.pattern().is_some()) { NEWEST } else { FORMAT }
+/// The version that these leases can be written in, with or without a branch that was pushed.
+fn format_of<'a>(mut leases: impl Iterator<Item = &'a Lease>, has_pushed: bool) -> u64 {
+    match (has_pushed, leases.any(|lease| lease.resource.pattern().is_some())) {
+        (true, _) => NEWEST,
+        (false, true) => PATTERNS,
+        (false, false) => FORMAT,
+    }
 }
 
 /// The leases that an event stamps.
@@ -512,7 +536,7 @@ fn step_bytes(
         Event::Granted { lease } | Event::Transferred { lease, .. } => Some(lease),
         Event::Renewed { .. } | Event::Beaten { .. } | Event::Released { .. } | Event::Evicted { .. } => None,
     });
-    let format = format_of(granted);
+    let format = format_of(granted, notes.iter().any(|note| matches!(note, Note::Pushed { .. })));
     let wire = StepWire { format, height, clone, op, at_ms, events: raw, notes: notes.to_vec() };
     let mut bytes = serde_json::to_vec(&wire).map_err(|error| impossible(error.to_string()))?;
     bytes.push(b'\n');
@@ -533,6 +557,7 @@ fn title(events: &[Event], notes: &[Note]) -> String {
         Note::Made => "make the register".to_owned(),
         Note::Published { branch, .. } => format!("publish {branch}"),
         Note::Landed { .. } => "land".into(),
+        Note::Pushed { .. } => "push".into(),
         Note::Sealed => "seal".into(),
         Note::Moved { .. } => "move".into(),
         Note::Cut { .. } => "cut".into(),

@@ -69,8 +69,17 @@ impl Default for Settings {
     }
 }
 
-/// Says whether this clone has a commit.
-pub type Knows = dyn Fn(&str) -> bool + Send + Sync;
+/// What a clone has to have before it is granted anything.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Latest<'a> {
+    /// The commit that was landed last, on the landing branch.
+    Landed(&'a str),
+    /// The commit that was pushed last to another branch, and with it all branches as they were then.
+    Pushed(&'a str),
+}
+
+/// Says whether this clone has something.
+pub type Knows = dyn Fn(Latest<'_>) -> bool + Send + Sync;
 
 /// A handle on the leases in a register.
 pub struct Shared {
@@ -106,9 +115,9 @@ impl Shared {
         Self { sys, register, local, settings, knows: None, guard: Mutex::new(None) }
     }
 
-    /// This one, which grants only to a clone that `knows` what was landed last.
+    /// This one, which grants only to a clone that `knows` what was landed and pushed last.
     #[must_use]
-    pub fn granting_if(mut self, knows: impl Fn(&str) -> bool + Send + Sync + 'static) -> Self {
+    pub fn granting_if(mut self, knows: impl Fn(Latest<'_>) -> bool + Send + Sync + 'static) -> Self {
         self.knows = Some(Box::new(knows));
         self
     }
@@ -192,6 +201,8 @@ impl Shared {
         let mut notes = vec![Note::Published { branch: branch.to_owned(), commit: to.to_owned(), fences }];
         if lands {
             notes.push(Note::Landed { commit: to.to_owned() });
+        } else if !along.is_empty() {
+            notes.push(Note::Pushed { commit: to.to_owned() });
         }
         let mut decide = |view: &View, _: &Head| {
             let refused = claims.iter().find_map(|claim| check(&view.table, claim, &view.now).err());
@@ -321,11 +332,17 @@ impl Shared {
         Ok(View { table, counter, next: basis.head.next, now })
     }
 
-    /// What is wrong if this clone does not have what was landed last.
+    /// What is wrong if this clone does not have what was landed or pushed last.
     fn behind(&self, head: &Head) -> Option<Error> {
-        let (tip, knows) = (head.tip.as_deref()?, self.knows.as_ref()?);
-        let behind = || format!("this clone does not have {tip}, which was landed last");
-        (!knows(tip)).then(|| Trouble::Behind.because(behind()))
+        let knows = self.knows.as_ref()?;
+        let (tip, pushed) = (head.tip.as_deref(), head.pushed.as_deref());
+        let mut latest = tip.map(Latest::Landed).into_iter().chain(pushed.map(Latest::Pushed));
+        Some(Trouble::Behind.because(match latest.find(|latest| !knows(*latest))? {
+            Latest::Landed(commit) => format!("this clone does not have {commit}, which was landed last"),
+            Latest::Pushed(commit) => {
+                format!("this clone has not fetched since {commit} was pushed to a branch")
+            }
+        }))
     }
 
     fn author(&self, clone: CloneId, op: OpId) -> Result<Author> {

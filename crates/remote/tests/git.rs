@@ -19,6 +19,7 @@ use std::time::Duration;
 use holdfast_kernel::{Command as Ask, Fence, Holder, LeaseId, Millis, Refusal, Text};
 use holdfast_remote::gitref::{Access, GitRef, REF};
 use holdfast_remote::local::Local;
+use holdfast_remote::shared::Latest;
 use holdfast_remote::{Along, Note, Register, Settings, Shared};
 use holdfast_store::conformance::{self, Planted, Subject};
 use holdfast_store::{Error, JournaledMedium as _, Medium, Trouble};
@@ -498,8 +499,12 @@ fn nothing_is_granted_to_a_clone_that_does_not_have_what_was_landed_last() {
     let bob = open_at(&Sys::os(), &dir, two.origin.to_str().unwrap(), settings()).granting_if(|_| false);
     assert_eq!(trouble(take(&bob, "one", "bob")), Trouble::Behind);
     let bob = open_at(&Sys::os(), &dir, two.origin.to_str().unwrap(), settings())
-        .granting_if(move |commit| commit == landed);
+        .granting_if(move |latest| latest == Latest::Landed(&landed));
     let lease = take(&bob, "one", "bob").unwrap();
+    // A branch that was pushed is something else that it has to have.
+    let to = two.commit("ann", None, "work");
+    two.ann.publish(&[], &Along { name: "refs/heads/work".into(), expected: None, to }, false).unwrap();
+    assert_eq!(trouble(take(&bob, "two", "bob")), Trouble::Behind);
     // What takes nothing needs nothing.
     let bob = bob.granting_if(|_| false);
     bob.transact(&policy(), &Ask::Release { lease: lease.id, holder: lease.holder }).unwrap();

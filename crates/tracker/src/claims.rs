@@ -16,6 +16,7 @@ pub mod warn;
 
 mod believed;
 mod credentials;
+mod fetched;
 mod limit;
 mod lock;
 mod medium;

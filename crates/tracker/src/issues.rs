@@ -38,6 +38,7 @@ use layers::{Buffers, Layers, Listed};
 use scan::Scanner;
 use seen::Judge;
 
+pub(crate) use branches::fetched;
 pub use branches::{OnBranch, having};
 pub use glance::Glance;
 pub use issue::{Document, Issue};

@@ -20,7 +20,7 @@ use crate::notice::Notice;
 use crate::queries::{Board, Claimed, Filter, Keep, can_be_worked_on, missing};
 use crate::session::Session;
 use crate::wait::Waits;
-use crate::writes::{Draft, Fresh, Writer};
+use crate::writes::{self, Draft, Fresh, Writer};
 
 /// How often the target may move while somebody looks for something to do.
 const MOST_FETCHES: u32 = 8;
@@ -110,7 +110,7 @@ pub fn acquire_ready(
     let started = sys.clock.now()?;
     let (mut pause, mut said) = (PAUSE, String::new());
     loop {
-        session.claims_to_change()?.catch_up()?;
+        catch_up(session)?;
         let waited = sys.clock.now()?.since(&started).forward().get();
         let left = patience.map(|patience| patience.limit.get().saturating_sub(waited));
         let missing = match waits_for(session, issues)? {
@@ -136,6 +136,15 @@ pub fn acquire_ready(
         patience.waits.wait(Millis::new(pause.min(left)))?;
         pause = (pause * 2).min(LONGEST_PAUSE);
     }
+}
+
+/// Fetches what others have landed and pushed since, where the claims say that they have.
+///
+/// # Errors
+/// When it cannot be had.
+pub(crate) fn catch_up(session: &Session) -> Result<()> {
+    session.claims_to_change()?.catch_up()?;
+    writes::settle(session)
 }
 
 fn acquire_if_ready(
@@ -264,8 +273,8 @@ fn is_reserved(refusal: &Refusal) -> bool {
 /// # Errors
 /// When that cannot be told.
 pub fn available(session: &Session, filter: &Filter) -> Result<Vec<IssueId>> {
+    catch_up(session)?;
     let claims = session.claims_to_change()?;
-    claims.catch_up()?;
     let dead = claims.given_up(&claimant(session)?)?;
     candidates(session, &Issues::new(session), &dead, filter)
 }
@@ -312,8 +321,8 @@ fn next_once(
     resume: bool,
     between: Option<Between<'_>>,
 ) -> Result<Taken> {
+    catch_up(session)?;
     let claims = session.claims_to_change()?;
-    claims.catch_up()?;
     let who = claimant(session)?;
     let mut dead = claims.given_up(&who)?;
     let issues = Issues::new(session);
@@ -416,10 +425,12 @@ fn taken(session: &Session, answer: Answer, between: Option<Between<'_>>) -> Res
         Answer::Granted(lease) => (lease, false),
         other => return Err(Error::unexpected("grant a lease", &other)),
     };
-    if !already_held
-        && let Some(between) = between
-        && let Err(error) = between(&lease)
-    {
+    let begin = || {
+        // What was fetched for this grant says how the issue stands.
+        writes::settle(session)?;
+        between.map_or(Ok(()), |between| between(&lease))
+    };
+    if !already_held && let Err(error) = begin() {
         let holder = lease.holder.clone();
         session.claims().command(&Command::Release { lease: lease.id, holder })?;
         return Err(error);

@@ -2,6 +2,7 @@
 //! may, reads the newest copy once nobody else can write, and leaves a valid issue wherever it is cut off.
 //! Nothing else writes into `issues/` or `gates/results/`.
 
+mod brought;
 mod change;
 mod copy;
 mod create;
@@ -26,6 +27,7 @@ mod state;
 mod texts;
 mod writer;
 
+pub(crate) use brought::{hand_over, settle};
 pub use copy::results_of;
 pub use create::{Fresh, blank};
 pub use dependents::Deleted;

@@ -94,7 +94,7 @@ fn what_each_release_wrote_is_read_and_gone_on_with() {
 #[test]
 fn clones_of_each_release_go_on_sharing_their_claims() {
     let bench = Bench::empty();
-    for place in releases("clones", bench.root()) {
+    for place in ["clones", "branches"].into_iter().flat_map(|name| releases(name, bench.root())) {
         let (one, two) = (place.join("one"), place.join("two"));
         let leases = |at: &Path| {
             let listed = bench.run_at("agent:new", &["--json", "claim", "list", "--fresh"], at).ok().json();
@@ -198,7 +198,7 @@ fn shared_claims_of_a_later_format_are_refused_and_left_alone() {
         assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
         String::from_utf8(done.stdout).unwrap().trim().to_owned()
     };
-    let put = "head=$(git cat-file blob refs/jit/claims:head.json | sed 's/\"format\":[0-9]*/\"format\":3/' | git hash-object -w --stdin)\n\
+    let put = "head=$(git cat-file blob refs/jit/claims:head.json | sed 's/\"format\":[0-9]*/\"format\":4/' | git hash-object -w --stdin)\n\
                step=$(git rev-parse refs/jit/claims:step.json)\n\
                tree=$(printf '100644 blob %s\\thead.json\\n100644 blob %s\\tstep.json\\n' \"$head\" \"$step\" | git mktree)\n\
                git update-ref refs/jit/claims \"$(git commit-tree -p refs/jit/claims -m later \"$tree\")\"";
@@ -206,6 +206,6 @@ fn shared_claims_of_a_later_format_are_refused_and_left_alone() {
     let tip = git("git rev-parse refs/jit/claims");
     let answer = bench.run_at("agent:new", &["claim", "next"], &one);
     assert_ne!(answer.code, Some(0), "{answer}");
-    assert!(answer.stderr.contains("has format version 3") && answer.stderr.contains(&too_old()), "{answer}");
+    assert!(answer.stderr.contains("has format version 4") && answer.stderr.contains(&too_old()), "{answer}");
     assert_eq!(git("git rev-parse refs/jit/claims"), tip);
 }

@@ -27,7 +27,7 @@ fn publish(ground: &Ground, message: &str) {
     ground.main(&["push", "-q", "origin", "main"]);
 }
 
-fn worktree(ground: &Ground, of: &Path, name: &str) -> std::path::PathBuf {
+pub(crate) fn worktree(ground: &Ground, of: &Path, name: &str) -> std::path::PathBuf {
     let path = ground.bench.root().join(name);
     ground.git(&["worktree", "add", "-q", "--detach", path.to_str().unwrap(), "main"], of);
     path

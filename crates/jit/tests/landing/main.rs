@@ -34,3 +34,4 @@ mod tables;
 mod target;
 mod trials;
 mod unheard;
+mod waits;

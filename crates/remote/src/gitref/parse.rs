@@ -58,6 +58,7 @@ pub(super) fn cut(next: &Next<'_>) -> Option<u64> {
         Note::Made
         | Note::Published { .. }
         | Note::Landed { .. }
+        | Note::Pushed { .. }
         | Note::Sealed
         | Note::Moved { .. }
         | Note::Recovered { .. } => None,

@@ -5,12 +5,12 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
-use holdfast_git::{Config as GitConfig, Git, ObjectId, Repository};
+use holdfast_git::{Config as GitConfig, Repository};
 use holdfast_kernel::{Answer, Claim, Command, Fence, Millis, Policy, Refusal, Stamp};
 use holdfast_remote::etcd::{self, Etcd};
 use holdfast_remote::gitref::{self, GitRef};
 use holdfast_remote::local::Local;
-use holdfast_remote::shared::{Ended, Known, Trust};
+use holdfast_remote::shared::{Ended, Known, Latest, Trust};
 use holdfast_remote::{Along, Head, Note, Register, Settings, Shared};
 use holdfast_store::{
     Checked, CounterId, Error, Guarding, Held, JournaledMedium, Medium, Plan, Projected, Record, Recovery,
@@ -20,16 +20,17 @@ use serde::Deserialize;
 
 use super::chosen::{self, Keeper, Place};
 use super::credentials;
+use super::fetched::Fetched;
 use crate::caller::Caller;
 use crate::config::Config;
 use crate::durable;
 use crate::notice::Notice;
 use crate::reach;
-use crate::target::{ORIGIN, Target};
-use crate::workspace::{self, DATA, Workspace};
+use crate::target::ORIGIN;
+use crate::workspace::{DATA, Workspace};
 
 /// How long one call of git may take.
-const LIMIT: Duration = Duration::from_secs(120);
+pub(super) const LIMIT: Duration = Duration::from_secs(120);
 
 /// How long one answer of etcd may take.
 const ETCD_LIMIT: Millis = Millis::from_secs(5);
@@ -69,6 +70,8 @@ pub struct SharedClaims {
     failed: Mutex<Option<Stamp>>,
     /// The landed commit that was fetched for and is not on the target all the same.
     gone: Arc<Mutex<Option<String>>>,
+    /// The pushed commit that branches were fetched for, until what they have is handed over to the worktrees here.
+    fetched_for: Arc<Mutex<Option<String>>>,
 }
 
 impl SharedClaims {
@@ -85,6 +88,7 @@ impl SharedClaims {
             opened: OnceLock::new(),
             failed: Mutex::default(),
             gone: Arc::default(),
+            fetched_for: Arc::default(),
         }
     }
 
@@ -162,13 +166,16 @@ impl SharedClaims {
             ..Settings::default()
         };
         let shared = Shared::new(sys.clone(), register, local, settings);
-        Ok(match Landed::of(&self.caller, repository, &self.config) {
-            Some(landed) => {
-                let gone = Arc::clone(&self.gone);
-                let is_gone = move |commit: &str| {
-                    gone.lock().unwrap_or_else(PoisonError::into_inner).as_deref() == Some(commit)
+        Ok(match self.fetched() {
+            Some(fetched) => {
+                let (gone, fetched_for) = (Arc::clone(&self.gone), Arc::clone(&self.fetched_for));
+                let is = |noted: &Mutex<Option<String>>, commit: &str| {
+                    noted.lock().unwrap_or_else(PoisonError::into_inner).as_deref() == Some(commit)
                 };
-                shared.granting_if(move |commit| landed.has(commit) || is_gone(commit))
+                shared.granting_if(move |latest| match latest {
+                    Latest::Landed(commit) => fetched.has_landed(commit) || is(&gone, commit),
+                    Latest::Pushed(commit) => is(&fetched_for, commit) || fetched.has_pushed(commit),
+                })
             }
             None => shared,
         })
@@ -314,30 +321,55 @@ impl SharedClaims {
         }
     }
 
-    /// Asks the server, and fetches the target if what was landed last is not here.
+    /// Asks the server, and fetches what was landed or pushed last and is not here.
     ///
     /// # Errors
     /// When it cannot be asked.
     pub fn catch_up(&self) -> Result<()> {
         let shared = self.shared()?;
         shared.refresh()?;
-        let Some(tip) = shared.known(false)?.head.tip else { return Ok(()) };
-        self.fetch_for(&tip)
+        let head = shared.known(false)?.head;
+        let Some(fetched) = self.fetched() else { return Ok(()) };
+        if let Some(commit) = head.pushed.filter(|commit| !fetched.has_pushed(commit)) {
+            fetched.fetch_branches(&self.root)?;
+            *self.fetched_for.lock().unwrap_or_else(PoisonError::into_inner) = Some(commit);
+        }
+        head.tip.map_or(Ok(()), |tip| self.fetch_for(&fetched, &tip))
+    }
+
+    /// The pushed commit that branches were fetched for, if nobody has looked yet at what they have.
+    pub(crate) fn fetched_for(&self) -> Option<String> {
+        self.fetched_for.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Notes that what was fetched for a pushed commit is handed over to the worktrees of this clone, durably.
+    ///
+    /// # Errors
+    /// When that cannot be written.
+    pub(crate) fn is_handed_over(&self, commit: &str) -> Result<()> {
+        let Some(fetched) = self.fetched() else { return Ok(()) };
+        fetched.note_pushed(commit)?;
+        let mut fetched_for = self.fetched_for.lock().unwrap_or_else(PoisonError::into_inner);
+        *fetched_for = fetched_for.take().filter(|noted| noted != commit);
+        Ok(())
+    }
+
+    /// What this clone has of what others have brought; none where nothing can.
+    fn fetched(&self) -> Option<Fetched> {
+        Fetched::of(&self.caller, self.repository.as_ref()?, &self.config, &self.control, self.mode)
     }
 
     /// Fetches the target for a commit that was landed on it.
-    fn fetch_for(&self, tip: &str) -> Result<()> {
-        let Some(repository) = &self.repository else { return Ok(()) };
-        let Some(landed) = Landed::of(&self.caller, repository, &self.config) else { return Ok(()) };
-        if landed.has(tip) {
+    fn fetch_for(&self, fetched: &Fetched, tip: &str) -> Result<()> {
+        if fetched.has_landed(tip) {
             return Ok(());
         }
         let remote = match &self.place()?.keeper {
             Keeper::Git { remote, .. } => remote,
             Keeper::Etcd { .. } => ORIGIN,
         };
-        landed.fetch(&self.root, remote)?;
-        if !landed.has(tip) {
+        fetched.fetch_target(&self.root, remote)?;
+        if !fetched.has_landed(tip) {
             // The server has both refs, so the branch was set back by somebody who may.
             let mut gone = self.gone.lock().unwrap_or_else(PoisonError::into_inner);
             if gone.as_deref() != Some(tip) {
@@ -369,7 +401,17 @@ impl SharedClaims {
     /// # Errors
     /// The refusal; [`Trouble::Behind`] if the branch is elsewhere; otherwise what failed.
     pub fn publish(&self, claims: &[Claim], branch: &Along, lands: bool) -> Result<()> {
-        self.shared()?.publish(claims, branch, lands)
+        let shared = self.shared()?;
+        let before = shared.known(false).ok();
+        shared.publish(claims, branch, lands)?;
+        // Where nobody else pushed in between, what this clone had is all that there was.
+        if let (false, Some(Known { head: before, .. }), Some(fetched)) = (lands, before, self.fetched())
+            && before.pushed.is_none_or(|commit| fetched.has_pushed(&commit))
+            && shared.known(false)?.head.height == before.height + 1
+        {
+            fetched.note_pushed(&branch.to)?;
+        }
+        Ok(())
     }
 
     /// Says that a branch is about to get a commit, if these claims are in force: for a branch that another server has
@@ -398,6 +440,18 @@ impl SharedClaims {
         Ok(refs.map_err(|error| Trouble::Unavailable.because(error.0))?.into_iter().next().flatten())
     }
 
+    /// Says that a branch beside the target has a commit, where that was not said with the push.
+    ///
+    /// # Errors
+    /// What failed.
+    pub fn note_pushed(&self, commit: &str) -> Result<()> {
+        let shared = self.shared()?;
+        if shared.known(false)?.head.pushed.as_deref() == Some(commit) {
+            return Ok(());
+        }
+        shared.note(&[Note::Pushed { commit: commit.to_owned() }], &|_| Ok(()))
+    }
+
     /// Says that the target has a commit, where that was not said with the push.
     ///
     /// # Errors
@@ -416,54 +470,6 @@ fn again(error: &Error) -> Error {
     match error {
         Error::Shared { trouble, what } => trouble.because(what.clone()),
         other => Trouble::Missing.because(other.to_string()),
-    }
-}
-
-/// What the target has, as far as this clone knows.
-struct Landed {
-    caller: Caller,
-    repository: Repository,
-    config: Config,
-}
-
-impl Landed {
-    fn of(caller: &Caller, repository: &Repository, config: &Config) -> Option<Self> {
-        let landed = Self { caller: caller.clone(), repository: repository.clone(), config: config.clone() };
-        landed.target().map(|_| landed)
-    }
-
-    fn target(&self) -> Option<Target> {
-        Target::find(&self.caller, &self.repository, &self.config).ok().flatten()
-    }
-
-    fn has(&self, commit: &str) -> bool {
-        let Some(target) = self.target() else { return true };
-        let Some(commit) = ObjectId::from_hex(commit.as_bytes()) else { return false };
-        let tips: Vec<ObjectId> = target.tips().collect();
-        let objects = workspace::objects(&self.caller, &self.repository).ok();
-        let git = Git::in_dir(self.repository.common_dir());
-        let comes_before = |tip: &ObjectId| {
-            match objects.as_ref().map(|objects| objects.is_ancestor(&commit, tip)) {
-                Some(Ok(comes_before)) => comes_before,
-                // What cannot be read here, or is not here at all, git may know of.
-                Some(Err(_)) | None => {
-                    let args = ["merge-base", "--is-ancestor", &commit.to_string(), &tip.to_string()];
-                    git.ask(&args, &[]).is_ok_and(|said| said.code == Some(0))
-                }
-            }
-        };
-        tips.contains(&commit) || tips.iter().any(comes_before)
-    }
-
-    fn fetch(&self, root: &Path, remote: &str) -> Result<()> {
-        let Some(target) = self.target() else { return Ok(()) };
-        let branch = target.branch;
-        let refs = format!("+refs/heads/{branch}:refs/remotes/{remote}/{branch}");
-        let git = reach::to(Git::in_dir(root), &self.caller, &self.repository, remote)?;
-        let (sys, words) = (&self.caller.sys, ["--no-tags", remote, &refs]);
-        reach::fetch(git, sys, Some(&self.repository), &words, Some(LIMIT)).map_err(|why| {
-            Trouble::Unavailable.because(format!("{branch} cannot be fetched from {remote}: {why}"))
-        })
     }
 }
 

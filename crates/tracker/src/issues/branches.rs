@@ -16,7 +16,7 @@ use crate::ids::IssueId;
 use crate::json;
 use crate::notice::Notice;
 use crate::session::Session;
-use crate::target::Target;
+use crate::target::{ORIGIN, Target};
 use crate::workspace::{self, DATA};
 
 /// What was found, in the control plane.
@@ -46,6 +46,8 @@ struct Known {
 pub(super) struct Branch {
     /// Its name, as people type it.
     pub(super) name: String,
+    /// The commit that it is on.
+    tip: String,
     pub(super) finished: Vec<Finished>,
 }
 
@@ -89,7 +91,7 @@ fn look(session: &Session, repository: &Repository, target: &Target, keep: bool)
     };
     let branch = |(tip, name): (&str, &str)| {
         let finished = known.tips.get(tip).filter(|finished| !finished.is_empty())?;
-        Some(Branch { name: short(name), finished: finished.clone() })
+        Some(Branch { name: short(name), tip: tip.to_owned(), finished: finished.clone() })
     };
     Ok(refs.into_iter().filter_map(branch).collect())
 }
@@ -131,6 +133,27 @@ pub fn having(session: &Session, id: IssueId) -> Vec<OnBranch> {
     }
     all.sort_by(|one, other| other.fence.cmp(&one.fence).then_with(|| one.branch.cmp(&other.branch)));
     all
+}
+
+/// The issues that branches of the remote, as they were last fetched, have finished under grants of this log: of each the
+/// highest fence, and the commit that has it.
+pub(crate) fn fetched(session: &Session, log: &str) -> Result<BTreeMap<IssueId, (u64, ObjectId)>> {
+    let Some(repository) = session.repository() else { return Ok(BTreeMap::new()) };
+    let Some(target) = Target::find(&session.caller, repository, session.config())? else {
+        return Ok(BTreeMap::new());
+    };
+    let mut newest: BTreeMap<IssueId, (u64, ObjectId)> = BTreeMap::new();
+    for branch in look(session, repository, &target, true)? {
+        let is_theirs = branch.name.strip_prefix(ORIGIN).is_some_and(|rest| rest.starts_with('/'));
+        let Some(tip) = ObjectId::from_hex(branch.tip.as_bytes()).filter(|_| is_theirs) else { continue };
+        for finished in branch.finished.iter().filter(|one| one.fence_log.as_deref() == Some(log)) {
+            let (Some(id), Some(fence)) = (IssueId::parse(&finished.issue), finished.fence) else { continue };
+            if newest.get(&id).is_none_or(|(known, _)| *known < fence) {
+                newest.insert(id, (fence, tip));
+            }
+        }
+    }
+    Ok(newest)
 }
 
 /// All branches, here and of remotes, each with its tip.

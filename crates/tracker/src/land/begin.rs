@@ -69,7 +69,7 @@ pub fn start(
     going::settle(session)?;
     if !held_here(session)?.is_empty() {
         // It may have landed, and whoever asked for that was killed before it heard of it. What is not known goes on as before.
-        let _ = session.claims_to_change()?.catch_up();
+        let _ = take::catch_up(session);
     }
     over::go_on(session, wanted.issue)?;
     let taken = match resumed(session, wanted)? {

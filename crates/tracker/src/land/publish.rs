@@ -184,6 +184,11 @@ impl Publisher<'_> {
         Ok(self.shared().map_or(Ok(()), |shared| shared.note_landed(&tip.to_string()))?)
     }
 
+    /// Says that a branch has a commit that was pushed to it by git alone.
+    pub(super) fn say_pushed(&self, tip: &ObjectId) -> Result<()> {
+        Ok(self.shared().map_or(Ok(()), |shared| shared.note_pushed(&tip.to_string()))?)
+    }
+
     /// Moves the remote's target in one step with the claims: whoever has lost one is refused by the server, and nobody
     /// is granted the next before it has what landed.
     pub(super) fn push_fenced(
@@ -234,7 +239,7 @@ impl Publisher<'_> {
             let follows =
                 |onto: &ObjectId| self.plumbing.base(onto, tip).is_ok_and(|base| base == Some(*onto));
             if onto == Some(*tip) {
-                return Ok(());
+                return shared.note_pushed(&tip.to_string());
             }
             if !replaces && !onto.as_ref().is_none_or(follows) {
                 return Err(Trouble::Behind.because(format!("{branch} has commits there that are not here")));

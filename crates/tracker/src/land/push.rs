@@ -48,7 +48,8 @@ pub fn push(session: &Session) -> Result<Pushed> {
     })?;
     let held = held_here(session)?;
     let issues = Issues::new(session);
-    if let Some(id) = begun(session, &issues)?.filter(|id| held.iter().all(|(own, _)| own != id)) {
+    let begun = begun(session, &issues)?;
+    if let Some(id) = begun.filter(|id| held.iter().all(|(own, _)| own != id)) {
         refuse_lost(session, &issues, id, &branch)?;
     }
     let plumbing = Plumbing::new(session, root);
@@ -69,6 +70,12 @@ pub fn push(session: &Session) -> Result<Pushed> {
             elsewhere.announce(&claims, &branch, &tip.to_string())?;
         }
         plain(session, &plumbing, &branch)?;
+        // Whoever is granted something next has to see it.
+        if let Some(shared) =
+            session.claims().shared.as_deref().filter(|_| !held.is_empty() || begun.is_some())
+        {
+            shared.note_pushed(&tip.to_string())?;
+        }
         return Ok(done(false, true));
     };
     let there = shared.branch_at(&name)?;

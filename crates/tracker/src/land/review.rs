@@ -88,6 +88,9 @@ impl Finisher<'_> {
             self.session.notice(&Notice::NotPushed(why));
             return Ok(Sent::Not);
         }
+        if branch != self.target.branch {
+            publisher.say_pushed(&self.plumbing.head()?)?;
+        }
         // A forge says where to ask for the review.
         let words = String::from_utf8_lossy(&said.stderr);
         let told = words.lines().filter_map(|line| line.strip_prefix("remote:"));

@@ -14,6 +14,7 @@ use super::working::Working;
 use crate::error::{Onto, Result};
 use crate::session::Session;
 use crate::target::Target;
+use crate::writes;
 
 /// What a sync has done.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -32,6 +33,9 @@ pub fn sync(session: &Session) -> Result<Synced> {
     let _working = Working::begin(session)?;
     going::settle(session)?;
     let mut synced = Synced { fetched: super::fetch(session)?, moved: Vec::new() };
+    if synced.fetched == Some(true) {
+        writes::hand_over(session)?;
+    }
     let (Some(repository), Some(root)) = (session.repository(), session.root()) else { return Ok(synced) };
     let Some(target) = Target::find(&session.caller, repository, session.config())? else {
         return Ok(synced);
