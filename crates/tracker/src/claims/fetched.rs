@@ -69,8 +69,8 @@ impl Fetched {
         tips.contains(&commit) || tips.iter().any(comes_before)
     }
 
-    /// Whether all branches were fetched since a commit was pushed to one of them, and what they have was handed over. That the commit is here says nothing
-    /// about those that were pushed before it.
+    /// Whether all branches were fetched since a commit was pushed to one of them, and what they have was handed over. That
+    /// the commit is here says nothing about those that were pushed before it.
     pub(super) fn has_pushed(&self, commit: &str) -> bool {
         let noted = durable::read(&self.caller.sys, &self.noted, LONGEST);
         noted.is_ok_and(|noted| noted.is_some_and(|noted| noted.trim_ascii() == commit.as_bytes()))

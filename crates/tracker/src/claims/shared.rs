@@ -330,7 +330,9 @@ impl SharedClaims {
         shared.refresh()?;
         let head = shared.known(false)?.head;
         let Some(fetched) = self.fetched() else { return Ok(()) };
-        if let Some(commit) = head.pushed.filter(|commit| !fetched.has_pushed(commit)) {
+        let is_here =
+            |commit: &String| self.fetched_for().as_ref() == Some(commit) || fetched.has_pushed(commit);
+        if let Some(commit) = head.pushed.filter(|commit| !is_here(commit)) {
             fetched.fetch_branches(&self.root)?;
             *self.fetched_for.lock().unwrap_or_else(PoisonError::into_inner) = Some(commit);
         }
@@ -402,14 +404,19 @@ impl SharedClaims {
     /// The refusal; [`Trouble::Behind`] if the branch is elsewhere; otherwise what failed.
     pub fn publish(&self, claims: &[Claim], branch: &Along, lands: bool) -> Result<()> {
         let shared = self.shared()?;
-        let before = shared.known(false).ok();
+        if lands {
+            return shared.publish(claims, branch, lands);
+        }
+        let before = shared.known(false).ok().map(|known| known.head);
         shared.publish(claims, branch, lands)?;
-        // Where nobody else pushed in between, what this clone had is all that there was.
-        if let (false, Some(Known { head: before, .. }), Some(fetched)) = (lands, before, self.fetched())
+        let (after, fetched) = (shared.known(false).ok().map(|known| known.head), self.fetched());
+        // Where nobody else did anything in between, what this clone had fetched is all that there was.
+        if let (Some(before), Some(after), Some(fetched)) = (before, after, fetched)
             && before.pushed.is_none_or(|commit| fetched.has_pushed(&commit))
-            && shared.known(false)?.head.height == before.height + 1
+            && after.height == before.height + 1
         {
-            fetched.note_pushed(&branch.to)?;
+            // Whoever cannot note it fetches once more.
+            let _ = fetched.note_pushed(&branch.to);
         }
         Ok(())
     }
