@@ -367,7 +367,8 @@ fn whoever_is_displaced_lands_nothing() {
             break;
         }
         let has_landed = ground.landed().contains(&message);
-        assert_eq!(answer.unwrap().code == Some(0), has_landed, "{context}");
+        let answer = answer.unwrap();
+        assert_eq!(answer.code == Some(0), has_landed, "{context}\n{answer}");
         kinds[usize::from(has_landed)] += 1;
         if !has_landed {
             assert!(ground.is_held(&id), "{context}");

@@ -9,13 +9,13 @@ use holdfast_kernel::{Command, Lease, Millis, Request};
 use super::candidate::{Builder, Candidate};
 use super::gates::{Judge, Judgement};
 use super::going;
-use super::own_lease;
 use super::plumbing::{FLUSHING, Plumbing, is_ours};
 use super::publish::{Published, Publisher};
 use super::review::Sent;
 use super::started::Started;
 use super::turn::Turn;
 use super::working::Working;
+use super::{over, own_lease};
 use crate::claims::Terms;
 use crate::config::{Strategy, Via};
 use crate::error::{Error, LandError, NotLanded, Onto, Result};
@@ -514,7 +514,11 @@ impl<'a> Finisher<'a> {
         if matches!(how, How::NotPushed { is_held: true, .. }) {
             return Ok(self.outcome(how));
         }
-        keep::release(self.session, &self.lease.id.to_string())?;
+        match keep::release(self.session, &self.lease.id.to_string()) {
+            // Somebody took it away once the work was there: there is nothing to give back.
+            Err(_) if !over::is_held(self.session, &self.lease)? => {}
+            released => drop(released?),
+        }
         Started::remove(self.session, self.id);
         Ok(self.outcome(how))
     }
