@@ -307,8 +307,8 @@ codes! {
         "several issues are claimed in this worktree, and none was named",
         "name one of `details.issues`";
     WorktreeBusy = "WORKTREE_BUSY", Tracker, Conflict, 409,
-        "the worktree has changes or commits that going to another branch would leave behind",
-        "`jit start` with the issue that they are for, leave them as the hint says, or `jit start --here`";
+        "the worktree has changes or commits that going to another branch would leave behind, or git is in the middle of something there",
+        "`jit start` with the issue that they are for, leave them as the hint says, or `jit start --here`; end what is under way";
     WorktreeExists = "WORKTREE_EXISTS", Tracker, Conflict, 409,
         "there is something already where a worktree was to be made",
         "take another name";

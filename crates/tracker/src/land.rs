@@ -30,6 +30,7 @@ mod started;
 mod sync;
 mod there;
 mod turn;
+mod under_way;
 mod working;
 
 use crate::error::{LandError, Result};

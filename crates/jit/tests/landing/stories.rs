@@ -482,6 +482,13 @@ fn a_conflict_is_resolved_with_the_line_that_is_printed() {
         let words: Vec<&str> = line.split(' ').skip(1).collect();
         let rebased = ground.try_git(&words, &agent.at);
         assert!(rebased.stdout.contains("CONFLICT"), "{rebased}");
+        // Half of it is nothing to finish, or to leave.
+        let (commit, other) = (agent.git(&["rev-parse", "HEAD"]), ground.issue("other", &[]));
+        for args in [&["finish", "-a"][..], &["finish", "-a", "--no-land"], &["start", &other]] {
+            let way_out = "git rebase --continue or git rebase --abort";
+            agent.run(args).fails(4).says(&["a rebase is under way in this worktree", way_out]);
+        }
+        assert_eq!(agent.git(&["rev-parse", "HEAD"]), commit);
         agent.write("code", "one\nboth\nthree\n");
         agent.git(&["add", "code"]);
         agent.git(&["-c", "core.editor=true", "rebase", "--continue"]);
@@ -489,6 +496,31 @@ fn a_conflict_is_resolved_with_the_line_that_is_printed() {
         assert_eq!(ground.told(&id), pair("done", "landed"));
         assert_eq!(ground.main(&["show", &format!("{onto}:code")]), "one\nboth\nthree");
     }
+}
+
+/// Work that waits does so on a branch, also where the worktree was on none.
+#[test]
+fn what_waits_without_a_branch_gets_one() {
+    let ground = Ground::with_origin();
+    let (id, other) = (ground.issue("mine", &[]), ground.issue("other", &[]));
+    ground.main(&["push", "-q", "origin", "main"]);
+    let handle = ground.bench.handle(&id);
+    let (agent, second) = (ground.agent("a"), ground.agent("b"));
+    // Somebody has used the name for something else.
+    let elsewhere = ground.main(&["commit-tree", "HEAD^{tree}", "-m", "elsewhere"]);
+    ground.main(&["branch", &format!("jit/{}", ground.bench.handle(&other)), &elsewhere]);
+    for (agent, id) in [(&agent, &id), (&second, &other)] {
+        agent.run(&["start", id, "--here"]).ok();
+        agent.write("work", &agent.name);
+        let done = agent.run(&["--json", "finish", "-a", "-m", "work", "--no-land"]).ok().json();
+        assert_eq!(agent.git(&["branch", "--show-current"]), waits(&done));
+        assert_eq!(ground.told(id), pair("done", "on_branch"));
+    }
+    let there = ground.git(&["for-each-ref", "--format=%(refname:lstrip=2)", "refs/heads"], &ground.origin());
+    let names: Vec<&str> = there.lines().collect();
+    assert!(names.contains(&format!("jit/{handle}").as_str()) && !names.contains(&"HEAD"), "{names:?}");
+    assert_eq!(names.len(), 3, "{names:?}");
+    assert!(ground.bench.jit(&["land", "--all"]).stdout.contains("landed"));
 }
 
 /// What cannot be put together stays as it was.

@@ -52,6 +52,14 @@ pub enum LandError {
         /// The target, under the name that git has for it.
         target: String,
     },
+    /// Git is in the middle of something in the worktree.
+    #[error("a {what} is under way in this worktree")]
+    UnderWay {
+        /// What that is.
+        what: &'static str,
+        /// The command that ends it.
+        command: &'static str,
+    },
     /// Nothing was done.
     #[error("{0} would land without a change: nothing differs outside .jit/ since it was claimed")]
     NoChange(String),
@@ -224,7 +232,7 @@ impl LandError {
         match self {
             Self::NoClaim => Code::NoClaim,
             Self::SeveralClaims(_) => Code::SeveralClaims,
-            Self::Busy { .. } => Code::WorktreeBusy,
+            Self::Busy { .. } | Self::UnderWay { .. } => Code::WorktreeBusy,
             Self::NoChange(_) => Code::NoChange,
             Self::LeftOver(_) => Code::LeftOver,
             Self::OtherIssues(_) => Code::OtherIssues,
@@ -248,6 +256,9 @@ impl LandError {
             Self::NoClaim => "jit start, or name the issue".into(),
             Self::SeveralClaims(handles) => format!("name one: jit finish {}", handles.first()?),
             Self::Busy { begun, files, target, .. } => leaving(begun.as_deref(), files, target),
+            Self::UnderWay { command, .. } => {
+                format!("{command} --continue or {command} --abort, then the same again")
+            }
             Self::NoChange(_) => {
                 "commit the work, or say why there is none: jit finish --empty -m 'why'".into()
             }
@@ -299,6 +310,7 @@ impl LandError {
                 json!({ "gate": gate, "exit_code": code, "output": output })
             }
             Self::NoClaim
+            | Self::UnderWay { .. }
             | Self::NoChange(_)
             | Self::PushRefused { .. }
             | Self::NothingToLand(_)

@@ -62,7 +62,10 @@ fn look(session: &Session, repository: &Repository, target: &Target, keep: bool)
     let own = [format!("refs/heads/{}", target.branch), format!("refs/remotes/origin/{}", target.branch)];
     let listed = all(session, repository, &git)?;
     let refs = listed.iter().map(|(tip, name)| (tip.as_str(), name.as_str()));
-    let refs: Vec<(&str, &str)> = refs.filter(|(_, name)| !own.iter().any(|own| own == name)).collect();
+    // What a remote calls its `HEAD` is another name of a branch.
+    let is_alias = |name: &str| name.starts_with("refs/remotes/") && name.ends_with("/HEAD");
+    let refs: Vec<(&str, &str)> =
+        refs.filter(|(_, name)| !is_alias(name) && !own.iter().any(|own| own == name)).collect();
     let path = session.control().join(FILE);
     let before = read(session, &path);
     let looker = Looker { objects: workspace::objects(&session.caller, repository)?, git, target };

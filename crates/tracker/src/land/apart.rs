@@ -77,7 +77,7 @@ fn begin(
         match start(&inside, &there, terms, patience) {
             Ok(begun) => return Ok(Apart { root, session: inside, begun }),
             // What somebody left there is somebody's.
-            Err(Error::Land(LandError::Busy { .. })) if !is_new => {}
+            Err(Error::Land(LandError::Busy { .. } | LandError::UnderWay { .. })) if !is_new => {}
             Err(error) => {
                 if is_new {
                     // What cannot be taken away is in nobody's way.

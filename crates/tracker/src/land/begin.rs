@@ -144,7 +144,7 @@ fn go_on_to_branch(session: &Session, lease: &Lease, working: Option<&Working<'_
     }
     match Checkout::prepare(session, working) {
         Ok(Some(checkout)) => checkout.switch(lease),
-        Ok(None) | Err(Error::Land(LandError::Busy { .. })) => Ok(()),
+        Ok(None) | Err(Error::Land(LandError::Busy { .. } | LandError::UnderWay { .. })) => Ok(()),
         Err(error) => Err(error),
     }
 }

@@ -9,6 +9,7 @@ use holdfast_kernel::Lease;
 use super::candidate::Builder;
 use super::follow;
 use super::plumbing::{FLUSHING, Plumbing};
+use super::under_way;
 use super::working::Working;
 use crate::config::Satisfied;
 use crate::error::{BegunHere, Error, LandError, Onto, Result};
@@ -48,6 +49,7 @@ impl<'a> Checkout<'a> {
         };
         let Some(tip) = target.onto() else { return Ok(None) };
         let plumbing = Plumbing::new(session, root);
+        under_way::refuse(session, plumbing.directory()?)?;
         let left: Vec<String> = plumbing
             .dirty()?
             .into_iter()
@@ -129,7 +131,7 @@ impl<'a> Checkout<'a> {
         let hooks = hooks::directory(repository, self.session.git_config()?)?;
         let is_easy = self.plumbing.head()? == *at
             && self.plumbing.branch(name)?.is_none()
-            && !follow::UNDER_WAY.iter().any(|name| there(&directory.join(name)))
+            && under_way::find(self.session, directory).is_none()
             && !there(&hooks.join("post-checkout"));
         if !is_easy {
             return Ok(false);

@@ -14,6 +14,7 @@ use super::publish::{Published, Publisher};
 use super::review::Sent;
 use super::started::Started;
 use super::turn::Turn;
+use super::under_way;
 use super::working::Working;
 use super::{over, own_lease};
 use crate::claims::Terms;
@@ -117,7 +118,9 @@ pub fn finish(session: &Session, id: IssueId, asked: &Asked) -> Result<Outcome> 
     let Some(target) = target.filter(|target| target.onto().is_some()) else {
         return plain(session, id, &lease);
     };
-    let finisher = Finisher::new(session, id, lease, Plumbing::new(session, root), target)?;
+    let plumbing = Plumbing::new(session, root);
+    under_way::refuse(session, plumbing.directory()?)?;
+    let finisher = Finisher::new(session, id, lease, plumbing, target)?;
     let how = if session.branch()?.as_deref() == Some(&finisher.target.branch) {
         finisher.on_the_target(asked)
     } else {
@@ -452,7 +455,10 @@ impl<'a> Finisher<'a> {
         if let Some(branch) = &self.branch {
             return Ok(How::Waiting { branch: branch.clone(), why: why.to_owned() });
         }
-        let branch = self.session.branch()?.unwrap_or_else(|| "HEAD".to_owned());
+        let branch = match self.session.branch()?.filter(|branch| branch != "HEAD") {
+            Some(branch) => branch,
+            None => self.goes_to_own_branch()?,
+        };
         if self.plumbing.head()? != *source {
             return Ok(How::Waiting { branch, why: why.to_owned() });
         }
@@ -466,6 +472,23 @@ impl<'a> Finisher<'a> {
             Some(Finished::Gated(open)) => Ok(How::Gated(open)),
             _ => Ok(How::Waiting { branch, why: why.to_owned() }),
         }
+    }
+
+    /// Has a worktree that is on no branch go to one with what it has, called after the issue: work can wait on nothing else.
+    fn goes_to_own_branch(&self) -> Result<String> {
+        let (head, own) = (self.plumbing.head()?, format!("jit/{}", self.handle));
+        let is_free = match self.plumbing.branch(&own)? {
+            Some(tip) => self.plumbing.base(&tip, &head)? == Some(tip),
+            None => true,
+        };
+        let switch = [&FLUSHING[..], &["switch", "-q", "--no-track", "-C"]].concat();
+        if is_free && self.plumbing.git().ask(&[&switch[..], &[&own]].concat(), &[])?.code == Some(0) {
+            return Ok(own);
+        }
+        // Somebody has worked on it before, and what they left stays where it is.
+        let granted = format!("{own}-{}", self.lease.fence);
+        self.plumbing.git().run(&[&switch[..], &[&granted]].concat())?;
+        Ok(granted)
     }
 
     /// Writes into this worktree that it is done, and commits that with whatever is staged.

@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::moving;
 use super::plumbing::{Dirty, Plumbing};
+use super::under_way;
 use crate::durable;
 use crate::error::{Error, LandError, Result};
 use crate::issues::Issue;
@@ -19,10 +20,6 @@ use crate::json;
 use crate::notice::Notice;
 use crate::session::Session;
 use crate::target::NOTES;
-
-/// What is under way in a worktree if its git directory has one of these.
-pub(super) const UNDER_WAY: [&str; 5] =
-    ["MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "rebase-merge", "rebase-apply"];
 
 /// What the lock of an index holds while its worktree has to follow, so that whoever finds it knows whose it is.
 const MARK: &[u8] = b"jit: this worktree has to follow its branch; any jit command does that\n";
@@ -83,9 +80,8 @@ impl<'a> Follow<'a> {
             what: what.to_owned(),
             files,
         };
-        let under_way = |name: &&str| session.sys().files.stat(&directory.join(name)).is_ok();
-        if let Some(name) = UNDER_WAY.iter().find(|name| under_way(name)) {
-            return Err(dirty(Vec::new(), &format!("something is under way there ({name})")).into());
+        if let Some((what, _)) = under_way::find(session, &directory) {
+            return Err(dirty(Vec::new(), &format!("a {what} is under way there")).into());
         }
         let id = session.sys().entropy.lease_id(&session.sys().clock.now()?)?;
         let path = session.control().join(NOTES).join(format!("{id}.json"));
