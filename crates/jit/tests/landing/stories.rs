@@ -181,6 +181,29 @@ fn gates_are_judged_before_a_review() {
     assert_eq!(ground.told(&id), pair("done", "on_branch"));
 }
 
+/// What gates said of work that was finished before is in the same commit as work, and the target has never had it.
+#[test]
+fn what_a_gate_said_before_is_no_conflict() {
+    let ground = Ground::new();
+    ground.bench.jit(&["gate", "define", "there", "--command", "test -f work"]).ok();
+    ground.commit("a gate");
+    let id = ground.issue("gated", &["--gate", "there"]);
+    let agent = ground.agent("a");
+    agent.begin(&id, "work");
+    waits(&agent.run(&["--json", "finish", "-a", "-m", "work", "--no-land"]).ok().json());
+    agent.run(&["start", &id]).ok();
+    agent.write("more", "work\n");
+    waits(&agent.run(&["--json", "finish", "-a", "-m", "more", "--no-land"]).ok().json());
+    agent.write("most", "work\n");
+    agent.git(&["add", "most"]);
+    agent.git(&["commit", "-q", "--amend", "--no-edit"]);
+    std::fs::write(ground.bench.repo().join("theirs"), "work\n").unwrap();
+    ground.commit("theirs");
+    assert!(ground.bench.jit(&["land", "--all"]).ok().stdout.starts_with("landed"));
+    assert_eq!(ground.told(&id), pair("done", "landed"));
+    assert_eq!(ground.main(&["ls-tree", "--name-only", "main", "work", "more", "most"]), "more\nmost\nwork");
+}
+
 /// A stack of two: the second begins on the branch of the first, and lands after it, without landing it twice.
 #[test]
 fn a_stack_lands_from_below() {
@@ -477,6 +500,9 @@ fn a_conflict_is_resolved_with_the_line_that_is_printed() {
         let refused = agent.run(&["--json", "finish", "-a", "-m", "mine"]).fails(4).json();
         let error = &refused["error"];
         assert_eq!((&error["code"], &error["details"]["onto"]), (&"LAND_CONFLICT".into(), &onto.into()));
+        // Asked for again, it is noted once.
+        agent.run(&["finish", "-a", "-m", "mine"]).fails(4);
+        assert_eq!(ground.shown(&id)["notes"].as_array().unwrap().len(), 1);
         let line = error["hint"].as_str().unwrap().split(", resolve").next().unwrap().to_owned();
         assert_eq!(line, format!("git rebase --autostash {onto}"));
         let words: Vec<&str> = line.split(' ').skip(1).collect();
@@ -496,6 +522,22 @@ fn a_conflict_is_resolved_with_the_line_that_is_printed() {
         assert_eq!(ground.told(&id), pair("done", "landed"));
         assert_eq!(ground.main(&["show", &format!("{onto}:code")]), "one\nboth\nthree");
     }
+}
+
+/// A git that is killed while it begins a rebase leaves what looks like one, on the branch as it was.
+#[test]
+fn a_rebase_that_has_not_begun_keeps_nobody_from_finishing() {
+    let ground = Ground::new();
+    let (id, other) = (ground.issue("mine", &[]), ground.issue("other", &[]));
+    let agent = ground.agent("a");
+    agent.begin(&id, "work");
+    let left = agent.at.join(agent.git(&["rev-parse", "--git-path", "rebase-merge"]));
+    std::fs::create_dir(&left).unwrap();
+    agent.run(&["start", &other]).fails(4).says(&["a rebase is under way", "git rebase --quit"]);
+    agent.run(&["finish", "-a", "-m", "work"]).ok();
+    assert_eq!(ground.told(&id), pair("done", "landed"));
+    agent.git(&["rebase", "--quit"]);
+    agent.run(&["start", &other]).ok();
 }
 
 /// Work that waits does so on a branch, also where the worktree was on none.

@@ -59,6 +59,8 @@ pub enum LandError {
         what: &'static str,
         /// The command that ends it.
         command: &'static str,
+        /// Whether there is anything to go on with: it may have been killed before.
+        has_begun: bool,
     },
     /// Nothing was done.
     #[error("{0} would land without a change: nothing differs outside .jit/ since it was claimed")]
@@ -256,6 +258,9 @@ impl LandError {
             Self::NoClaim => "jit start, or name the issue".into(),
             Self::SeveralClaims(handles) => format!("name one: jit finish {}", handles.first()?),
             Self::Busy { begun, files, target, .. } => leaving(begun.as_deref(), files, target),
+            Self::UnderWay { command, has_begun: false, .. } => {
+                format!("{command} --quit, then the same again")
+            }
             Self::UnderWay { command, .. } => {
                 format!("{command} --continue or {command} --abort, then the same again")
             }

@@ -73,10 +73,8 @@ impl Builder<'_> {
     /// Whether a commit changes nothing but how the issue stands that lands.
     fn is_only_said(&self, commit: &ObjectId, parents: &[ObjectId]) -> Result<bool> {
         let (Some(issue), [parent]) = (self.issue, parents) else { return Ok(false) };
-        let own = [file_of(issue), format!("{DATA}/gates/results/{issue}/")];
         let changed = self.plumbing.changed(parent, commit)?;
-        let is_own = |path: &Vec<u8>| own.iter().any(|own| path.starts_with(own.as_bytes()));
-        Ok(!changed.is_empty() && changed.iter().all(is_own))
+        Ok(!changed.is_empty() && changed.iter().all(|path| says_how_it_stands(issue, path)))
     }
 
     /// Both joined by a commit.
@@ -125,10 +123,13 @@ impl Builder<'_> {
             let before = base.map(read).transpose()?.flatten().unwrap_or_default();
             // A file that one side does not have was taken away there: what the other one wrote is then not to be
             // joined with nothing.
+            // How the issue stands that lands is said anew by the last commit.
+            let is_own = self.issue.is_some_and(|issue| says_how_it_stands(issue, path));
             let resolved = match (is_ours(path), read(ours)?, read(theirs)?) {
-                // How the issue stands that lands is said anew by the last commit.
-                (true, Some(ours), Some(theirs)) => resolve(&text, &before, &ours, &theirs)
-                    .or_else(|| self.issue.is_some_and(|issue| text == file_of(issue)).then_some(ours)),
+                (true, Some(ours), Some(theirs)) => {
+                    resolve(&text, &before, &ours, &theirs).or_else(|| is_own.then_some(ours))
+                }
+                (true, Some(only), None) | (true, None, Some(only)) if is_own => Some(only),
                 _ => None,
             };
             match resolved {
@@ -153,9 +154,10 @@ fn is_line(commits: &[(ObjectId, Vec<ObjectId>)]) -> bool {
     commits.iter().all(|(_, parents)| parents.len() == 1) && commits.windows(2).all(follows)
 }
 
-/// Where it says how an issue stands.
-fn file_of(issue: IssueId) -> String {
-    format!("{DATA}/issues/{issue}/issue.json")
+/// Whether a file says how an issue stands: its own, or what its gates said.
+fn says_how_it_stands(issue: IssueId, path: &[u8]) -> bool {
+    let own = [format!("{DATA}/issues/{issue}/issue.json"), format!("{DATA}/gates/results/{issue}/")];
+    own.iter().any(|own| path.starts_with(own.as_bytes()))
 }
 
 /// A file of the tracker that both sides changed; none if it cannot be told what it should be.

@@ -119,7 +119,7 @@ pub fn finish(session: &Session, id: IssueId, asked: &Asked) -> Result<Outcome> 
         return plain(session, id, &lease);
     };
     let plumbing = Plumbing::new(session, root);
-    under_way::refuse(session, plumbing.directory()?)?;
+    under_way::refuse_begun(session, plumbing.directory()?)?;
     let finisher = Finisher::new(session, id, lease, plumbing, target)?;
     let how = if session.branch()?.as_deref() == Some(&finisher.target.branch) {
         finisher.on_the_target(asked)
@@ -129,8 +129,12 @@ pub fn finish(session: &Session, id: IssueId, asked: &Asked) -> Result<Outcome> 
     if let Err(Error::Land(error)) = &how
         && let Some(text) = NotLanded::note(error)
     {
-        // Whoever goes on shall know; if it cannot be kept, the error itself matters more.
-        let _ = notes::add(session, id, &text);
+        // Whoever goes on shall know, once; if it cannot be kept, the error itself matters more.
+        let is_known =
+            notes::of(session, id).is_ok_and(|notes| notes.last().is_some_and(|last| last.text == text));
+        if !is_known {
+            let _ = notes::add(session, id, &text);
+        }
     }
     finisher.conclude(how?)
 }
