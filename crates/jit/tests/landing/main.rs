@@ -20,6 +20,7 @@ mod cuts;
 mod etcd;
 mod fetches;
 mod ground;
+mod halfway;
 mod here;
 mod machine_trials;
 mod machines;

@@ -27,7 +27,7 @@ fn merge_at_the_forge(ground: &Ground, branch: &str, delete: bool) {
 }
 
 /// The branch that something waits on.
-fn waits(answer: &serde_json::Value) -> String {
+pub(crate) fn waits(answer: &serde_json::Value) -> String {
     assert_eq!(answer["finished"]["outcome"], "waiting", "{answer}");
     answer["finished"]["branch"].as_str().unwrap().to_owned()
 }
@@ -179,29 +179,6 @@ fn gates_are_judged_before_a_review() {
     agent.write("work", "work\n");
     waits(&agent.run(&["--json", "finish", "-a", "-m", "work", "--no-land"]).ok().json());
     assert_eq!(ground.told(&id), pair("done", "on_branch"));
-}
-
-/// What gates said of work that was finished before is in the same commit as work, and the target has never had it.
-#[test]
-fn what_a_gate_said_before_is_no_conflict() {
-    let ground = Ground::new();
-    ground.bench.jit(&["gate", "define", "there", "--command", "test -f work"]).ok();
-    ground.commit("a gate");
-    let id = ground.issue("gated", &["--gate", "there"]);
-    let agent = ground.agent("a");
-    agent.begin(&id, "work");
-    waits(&agent.run(&["--json", "finish", "-a", "-m", "work", "--no-land"]).ok().json());
-    agent.run(&["start", &id]).ok();
-    agent.write("more", "work\n");
-    waits(&agent.run(&["--json", "finish", "-a", "-m", "more", "--no-land"]).ok().json());
-    agent.write("most", "work\n");
-    agent.git(&["add", "most"]);
-    agent.git(&["commit", "-q", "--amend", "--no-edit"]);
-    std::fs::write(ground.bench.repo().join("theirs"), "work\n").unwrap();
-    ground.commit("theirs");
-    assert!(ground.bench.jit(&["land", "--all"]).ok().stdout.starts_with("landed"));
-    assert_eq!(ground.told(&id), pair("done", "landed"));
-    assert_eq!(ground.main(&["ls-tree", "--name-only", "main", "work", "more", "most"]), "more\nmost\nwork");
 }
 
 /// A stack of two: the second begins on the branch of the first, and lands after it, without landing it twice.
@@ -522,47 +499,6 @@ fn a_conflict_is_resolved_with_the_line_that_is_printed() {
         assert_eq!(ground.told(&id), pair("done", "landed"));
         assert_eq!(ground.main(&["show", &format!("{onto}:code")]), "one\nboth\nthree");
     }
-}
-
-/// A git that is killed while it begins a rebase leaves what looks like one, on the branch as it was.
-#[test]
-fn a_rebase_that_has_not_begun_keeps_nobody_from_finishing() {
-    let ground = Ground::new();
-    let (id, other) = (ground.issue("mine", &[]), ground.issue("other", &[]));
-    let agent = ground.agent("a");
-    agent.begin(&id, "work");
-    let left = agent.at.join(agent.git(&["rev-parse", "--git-path", "rebase-merge"]));
-    std::fs::create_dir(&left).unwrap();
-    agent.run(&["start", &other]).fails(4).says(&["a rebase is under way", "git rebase --quit"]);
-    agent.run(&["finish", "-a", "-m", "work"]).ok();
-    assert_eq!(ground.told(&id), pair("done", "landed"));
-    agent.git(&["rebase", "--quit"]);
-    agent.run(&["start", &other]).ok();
-}
-
-/// Work that waits does so on a branch, also where the worktree was on none.
-#[test]
-fn what_waits_without_a_branch_gets_one() {
-    let ground = Ground::with_origin();
-    let (id, other) = (ground.issue("mine", &[]), ground.issue("other", &[]));
-    ground.main(&["push", "-q", "origin", "main"]);
-    let handle = ground.bench.handle(&id);
-    let (agent, second) = (ground.agent("a"), ground.agent("b"));
-    // Somebody has used the name for something else.
-    let elsewhere = ground.main(&["commit-tree", "HEAD^{tree}", "-m", "elsewhere"]);
-    ground.main(&["branch", &format!("jit/{}", ground.bench.handle(&other)), &elsewhere]);
-    for (agent, id) in [(&agent, &id), (&second, &other)] {
-        agent.run(&["start", id, "--here"]).ok();
-        agent.write("work", &agent.name);
-        let done = agent.run(&["--json", "finish", "-a", "-m", "work", "--no-land"]).ok().json();
-        assert_eq!(agent.git(&["branch", "--show-current"]), waits(&done));
-        assert_eq!(ground.told(id), pair("done", "on_branch"));
-    }
-    let there = ground.git(&["for-each-ref", "--format=%(refname:lstrip=2)", "refs/heads"], &ground.origin());
-    let names: Vec<&str> = there.lines().collect();
-    assert!(names.contains(&format!("jit/{handle}").as_str()) && !names.contains(&"HEAD"), "{names:?}");
-    assert_eq!(names.len(), 3, "{names:?}");
-    assert!(ground.bench.jit(&["land", "--all"]).stdout.contains("landed"));
 }
 
 /// What cannot be put together stays as it was.

@@ -8,6 +8,7 @@ use holdfast_kernel::Lease;
 
 use super::candidate::Builder;
 use super::follow;
+use super::going::Going;
 use super::plumbing::{FLUSHING, Plumbing};
 use super::under_way;
 use super::working::Working;
@@ -78,7 +79,9 @@ impl<'a> Checkout<'a> {
         let name = format!("jit/{}", issues.handle(id));
         // What is finished and has not landed is gone on with, wherever it is: somebody wants it otherwise.
         if let Ok(Standing::OnBranch { branch }) = issues.see(id, Scope::All, |seen| seen.standing.clone()) {
-            if self.plumbing.branch(&branch)?.is_some() && self.goes(&["switch", "-q", &branch])? {
+            if let Some(tip) = self.plumbing.branch(&branch)?
+                && self.goes(&branch, &tip, &["switch", "-q", &branch])?
+            {
                 return Ok(());
             }
             let there =
@@ -103,19 +106,19 @@ impl<'a> Checkout<'a> {
         }
         let commit = at.to_string();
         let own = ["switch", "-q", "--no-track", "-C", name, &commit];
-        if is_free && self.goes(&own)? {
+        if is_free && self.goes(name, at, &own)? {
             return Ok(());
         }
         // An issue that was held here, and that the target has in a later version, may be in the way.
         let head = self.plumbing.head()?;
         let met = follow::meeting(&self.plumbing, &head, at)?;
         follow::take_over(self.session, &self.plumbing, &met, &head, at)?;
-        if is_free && !met.is_empty() && self.goes(&own)? {
+        if is_free && !met.is_empty() && self.goes(name, at, &own)? {
             return Ok(());
         }
         let name = format!("{name}-{}", lease.fence.get());
         let args = ["switch", "-q", "--no-track", "-C", &name, &commit];
-        if !self.goes(&args)? {
+        if !self.goes(&name, at, &args)? {
             self.plumbing.git().run(&[&FLUSHING[..], &args].concat())?;
         }
         Ok(())
@@ -156,9 +159,11 @@ impl<'a> Checkout<'a> {
         Ok(mover.branch_off(&known, at, why).unwrap_or(false))
     }
 
-    /// Has git go to a branch, and says whether it did. It looks which worktree has it, and gives up over one that is being
+    /// Has git go to a branch at a commit, and says whether it did. It looks which worktree has it, and gives up over one that is being
     /// made at that moment: then it goes once nobody makes one.
-    fn goes(&self, args: &[&str]) -> Result<bool> {
+    fn goes(&self, branch: &str, at: &ObjectId, args: &[&str]) -> Result<bool> {
+        // Whoever is killed on the way is not there, and its files are not here.
+        let _going = Going::begin(self.session, &self.plumbing.head()?, at, Some(branch))?;
         let args = [&FLUSHING[..], args].concat();
         let ask = || Ok(self.plumbing.git().ask(&args, &[])?);
         let mut said = ask()?;

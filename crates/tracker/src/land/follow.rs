@@ -392,20 +392,18 @@ pub(super) fn take_over(
             Compared::Earlier => known.push(path),
         }
     }
-    let restore = |commit: &ObjectId, flags: &[&str], paths: &[String]| -> Result<()> {
+    let have = |command: &[&str], paths: &[String]| -> Result<()> {
         if paths.is_empty() {
             return Ok(());
         }
-        let source = format!("--source={commit}");
-        let mut args = vec!["--literal-pathspecs", "restore", "--quiet", source.as_str()];
-        args.extend(flags);
-        args.push("--");
+        let mut args = [&["--literal-pathspecs"], command, &["--"]].concat();
         args.extend(paths.iter().map(String::as_str));
         plumbing.git().run(&args)?;
         Ok(())
     };
-    restore(to, &["--staged"], &there)?;
-    restore(from, &["--staged", "--worktree"], &known)
+    // One that is to go may be gone from the index too.
+    have(&["reset", "--quiet", &to.to_string()], &there)?;
+    have(&["restore", "--quiet", &format!("--source={from}"), "--staged", "--worktree"], &known)
 }
 
 /// What differs in a worktree and between two commits too.

@@ -9,7 +9,7 @@ use holdfast_sys::Open;
 use serde::{Deserialize, Serialize};
 
 use super::follow;
-use super::plumbing::{Dirty, Plumbing};
+use super::plumbing::{Dirty, FLUSHING, Plumbing};
 use crate::durable;
 use crate::error::Result;
 use crate::json;
@@ -30,19 +30,28 @@ const LANDED: &str = "jit: landed";
 struct Note {
     old: String,
     new: String,
+    /// The branch to go to, if it is another one than the worktree is on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    branch: Option<String>,
 }
 
 /// A worktree that goes elsewhere. Dropping it says that it has arrived, or stays where it is.
-struct Going<'a> {
+pub(super) struct Going<'a> {
     session: &'a Session,
     path: PathBuf,
 }
 
 impl<'a> Going<'a> {
-    /// Notes where this worktree goes.
-    fn begin(session: &'a Session, from: &ObjectId, to: &ObjectId) -> Result<Option<Self>> {
+    /// Notes where this worktree goes: with its branch, or to another one.
+    pub(super) fn begin(
+        session: &'a Session,
+        from: &ObjectId,
+        to: &ObjectId,
+        branch: Option<&str>,
+    ) -> Result<Option<Self>> {
         let Some(repository) = session.repository() else { return Ok(None) };
-        let (path, note) = (place(repository), Note { old: from.to_string(), new: to.to_string() });
+        let branch = branch.map(ToOwned::to_owned);
+        let (path, note) = (place(repository), Note { old: from.to_string(), new: to.to_string(), branch });
         // Who is killed loses nothing of what it wrote: it need not be durable, and a half is none.
         let file = session.sys().files.open(&path, Open::Create { mode: session.access()?.file() })?;
         file.truncate(0)?;
@@ -69,7 +78,7 @@ pub(super) fn advance(
     from: &ObjectId,
     to: &ObjectId,
 ) -> Result<()> {
-    let _going = Going::begin(session, from, to)?;
+    let _going = Going::begin(session, from, to, None)?;
     arrive(session, plumbing, &follow::meeting(plumbing, from, to)?, from, to)
 }
 
@@ -81,12 +90,23 @@ fn arrive(
     from: &ObjectId,
     to: &ObjectId,
 ) -> Result<()> {
-    follow::take_over(session, plumbing, met, from, to)?;
-    plumbing.go(&from.to_string(), &to.to_string())?;
+    bring(session, plumbing, met, from, to)?;
     if !advance_here(plumbing, from, to) {
         plumbing.git().run(&["update-ref", "-m", LANDED, "HEAD", &to.to_string(), &from.to_string()])?;
     }
     Ok(())
+}
+
+/// Has index and files go from one commit to another.
+fn bring(
+    session: &Session,
+    plumbing: &Plumbing<'_>,
+    met: &[Dirty],
+    from: &ObjectId,
+    to: &ObjectId,
+) -> Result<()> {
+    follow::take_over(session, plumbing, met, from, to)?;
+    plumbing.go(&from.to_string(), &to.to_string())
 }
 
 /// Moves the branch of this worktree in this process, where git would do no more than that; says whether it did. Only one
@@ -114,7 +134,7 @@ pub(super) fn settle(session: &Session) -> Result<()> {
 }
 
 fn go_on(session: &Session, root: &Path, note: &[u8]) -> Result<()> {
-    let Ok(Note { old, new }) = serde_json::from_slice(note) else { return Ok(()) };
+    let Ok(Note { old, new, branch }) = serde_json::from_slice(note) else { return Ok(()) };
     let id = |text: &str| ObjectId::from_hex(text.as_bytes());
     let (Some(from), Some(to)) = (id(&old), id(&new)) else { return Ok(()) };
     let plumbing = Plumbing::new(session, root);
@@ -122,5 +142,8 @@ fn go_on(session: &Session, root: &Path, note: &[u8]) -> Result<()> {
         return Ok(());
     }
     let met = follow::make_way(session, &plumbing, &new, &from, &to)?;
-    arrive(session, &plumbing, &met, &from, &to)
+    let Some(branch) = branch else { return arrive(session, &plumbing, &met, &from, &to) };
+    bring(session, &plumbing, &met, &from, &to)?;
+    plumbing.git().run(&[&FLUSHING[..], &["switch", "-q", "--no-track", "-C", &branch, &new]].concat())?;
+    Ok(())
 }
