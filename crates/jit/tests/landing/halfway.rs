@@ -1,6 +1,8 @@
 //! What was begun and not ended: half a rebase, a worktree between two branches, work that was finished and is gone on with.
 
-use crate::ground::{Ground, KILL, pair};
+use std::os::unix::fs::PermissionsExt as _;
+
+use crate::ground::{Agent, Ground, KILL, pair};
 use crate::stories::waits;
 
 /// What gates said of work that was finished before is in the same commit as work, and the target has never had it.
@@ -67,6 +69,35 @@ fn what_waits_without_a_branch_gets_one() {
     assert!(ground.bench.jit(&["land", "--all"]).stdout.contains("landed"));
 }
 
+/// An agent whose work on the first issue waits, and who is killed while it goes to the branch of the second: what others
+/// have landed since has come in part, or all of it.
+fn killed_on_the_way(ground: &Ground, agent: &Agent<'_>, first: &str, second: &str, all: bool) {
+    agent.begin(first, "work");
+    agent.run(&["finish", "-a", "-m", "work", "--no-land"]).ok();
+    for (file, text) in [("a-new", "theirs\n"), ("b-deadly", "theirs\n"), ("code", "one\ntheirs\nthree\n")] {
+        std::fs::write(ground.bench.repo().join(file), text).unwrap();
+    }
+    ground.commit("theirs");
+    let git_dir = ground.bench.repo().join(".git");
+    if all {
+        // Index and files are there: it is killed when the branch moves.
+        let (hook, when) =
+            (git_dir.join("hooks/reference-transaction"), "case $1 in prepared) ;; *) exit 0 ;; esac");
+        std::fs::write(&hook, format!("#!/bin/sh\n{when}\ngrep -q HEAD || exit 0\n{KILL}")).unwrap();
+        std::fs::set_permissions(&hook, std::fs::Permissions::from_mode(0o755)).unwrap();
+        agent.is_killed(&["start", second]);
+        std::fs::remove_file(&hook).unwrap();
+    } else {
+        let deadly = ground.bench.root().join("deadly");
+        std::fs::write(&deadly, KILL).unwrap();
+        std::fs::write(git_dir.join("info/attributes"), "b-deadly filter=deadly\n").unwrap();
+        ground.main(&["config", "filter.deadly.smudge", &format!("sh {}", deadly.display())]);
+        agent.is_killed(&["start", second]);
+        ground.main(&["config", "--remove-section", "filter.deadly"]);
+    }
+    assert!(agent.at.join("a-new").exists() && ground.is_held(second), "it was on its way");
+}
+
 /// Git is killed with whoever started it while it takes a worktree to the branch of an issue: with some files of there, with
 /// all of them, or with half of one.
 #[test]
@@ -75,37 +106,7 @@ fn a_worktree_that_was_half_way_to_another_branch_arrives() {
         let ground = Ground::new();
         let (first, second) = (ground.issue("first", &["--priority", "high"]), ground.issue("second", &[]));
         let agent = ground.agent("a");
-        agent.begin(&first, "work");
-        agent.run(&["finish", "-a", "-m", "work", "--no-land"]).ok();
-        for (file, text) in
-            [("a-new", "theirs\n"), ("b-deadly", "theirs\n"), ("code", "one\ntheirs\nthree\n")]
-        {
-            std::fs::write(ground.bench.repo().join(file), text).unwrap();
-        }
-        ground.commit("theirs");
-        let deadly = ground.bench.root().join("deadly");
-        std::fs::write(&deadly, KILL).unwrap();
-        if how == "all" {
-            // All files are there, and the index is: it is killed when the branch moves.
-            let hook = ground.bench.repo().join(".git/hooks/reference-transaction");
-            std::fs::write(
-                &hook,
-                format!(
-                    "#!/bin/sh\ncase $1 in prepared) ;; *) exit 0 ;; esac\ngrep -q HEAD || exit 0\n{KILL}"
-                ),
-            )
-            .unwrap();
-            std::fs::set_permissions(&hook, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
-            agent.is_killed(&["start", &second]);
-            std::fs::remove_file(&hook).unwrap();
-        } else {
-            std::fs::write(ground.bench.repo().join(".git/info/attributes"), "b-deadly filter=deadly\n")
-                .unwrap();
-            ground.main(&["config", "filter.deadly.smudge", &format!("sh {}", deadly.display())]);
-            agent.is_killed(&["start", &second]);
-            ground.main(&["config", "--remove-section", "filter.deadly"]);
-        }
-        assert!(agent.at.join("a-new").exists() && ground.is_held(&second), "it was on its way");
+        killed_on_the_way(&ground, &agent, &first, &second, how == "all");
         if how == "half" {
             agent.write("b-deadly", "the");
         }
@@ -123,4 +124,22 @@ fn a_worktree_that_was_half_way_to_another_branch_arrives() {
         assert!(ground.bench.jit(&["land", "--all"]).ok().stdout.starts_with("landed"));
         assert_eq!(ground.main(&["show", "main:work"]), "by agent:a");
     }
+}
+
+#[test]
+fn a_branch_that_others_have_gone_on_with_meanwhile_stays_theirs() {
+    let ground = Ground::new();
+    let (first, second) = (ground.issue("first", &["--priority", "high"]), ground.issue("second", &[]));
+    let agent = ground.agent("a");
+    killed_on_the_way(&ground, &agent, &first, &second, false);
+    let branch = format!("jit/{}", ground.bench.handle(&second));
+    let theirs = ground.main(&["commit-tree", "main^{tree}", "-p", "main", "-m", "theirs"]);
+    ground.main(&["branch", "-f", &branch, &theirs]);
+    agent.run(&["start"]).ok();
+    assert_eq!(ground.main(&["rev-parse", &branch]), theirs);
+    assert_eq!(agent.git(&["rev-parse", "HEAD"]), ground.main(&["rev-parse", "main"]));
+    assert_eq!(agent.git(&["status", "--porcelain", "--", ":!.jit"]), "");
+    agent.write("second", "work\n");
+    agent.run(&["finish", "-a", "-m", "second"]).ok();
+    assert_eq!(ground.told(&second), pair("done", "landed"));
 }

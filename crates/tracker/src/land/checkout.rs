@@ -159,8 +159,8 @@ impl<'a> Checkout<'a> {
         Ok(mover.branch_off(&known, at, why).unwrap_or(false))
     }
 
-    /// Has git go to a branch at a commit, and says whether it did. It looks which worktree has it, and gives up over one that is being
-    /// made at that moment: then it goes once nobody makes one.
+    /// Has git go to a branch at a commit, and says whether it did. It looks which worktree has it, and gives up over one
+    /// that is being made at that moment: then it goes once nobody makes one.
     fn goes(&self, branch: &str, at: &ObjectId, args: &[&str]) -> Result<bool> {
         // Whoever is killed on the way is not there, and its files are not here.
         let _going = Going::begin(self.session, &self.plumbing.head()?, at, Some(branch))?;

@@ -144,6 +144,12 @@ fn go_on(session: &Session, root: &Path, note: &[u8]) -> Result<()> {
     let met = follow::make_way(session, &plumbing, &new, &from, &to)?;
     let Some(branch) = branch else { return arrive(session, &plumbing, &met, &from, &to) };
     bring(session, &plumbing, &met, &from, &to)?;
-    plumbing.git().run(&[&FLUSHING[..], &["switch", "-q", "--no-track", "-C", &branch, &new]].concat())?;
+    // Somebody may have worked on that branch since: it stays theirs.
+    let is_free = match plumbing.branch(&branch)? {
+        Some(tip) => plumbing.base(&tip, &to)? == Some(tip),
+        None => true,
+    };
+    let goes: &[&str] = if is_free { &["--no-track", "-C", &branch, &new] } else { &["--detach", &new] };
+    plumbing.git().run(&[&FLUSHING[..], &["switch", "-q"], goes].concat())?;
     Ok(())
 }
