@@ -64,6 +64,28 @@ fn what_waits_on_its_branch_is_done_once_where_etcd_keeps_the_claims() {
     is_done_once(&ground);
 }
 
+/// What was deleted does not come back from a branch that a clone still has.
+#[test]
+fn what_was_deleted_is_not_brought_back_by_a_branch() {
+    let ground = shared();
+    let ids = issues(&ground, 2);
+    let one = clone(&ground, "one");
+    let ann = worktree(&ground, &one, "ann");
+    ground.bench.run_at("agent:ann", &["start", &ids[0]], &ann).ok();
+    std::fs::write(ann.join("file"), "by ann\n").unwrap();
+    ground.bench.run_at("agent:ann", &["finish", "-a", "-m", "x", "--no-land"], &ann).ok();
+    ground.main(&["rm", "-rq", &format!(".jit/issues/{}", ids[0])]);
+    ground.main(&["commit", "-qm", "not wanted any more"]);
+    ground.main(&["push", "-q", "origin", "main"]);
+    let two = clone(&ground, "two");
+    assert_eq!(
+        ground.bench.run_at("agent:bob", &["--json", "start"], &two).ok().json()["issue"]["id"],
+        *ids[1]
+    );
+    ground.bench.run_at("agent:bob", &["sync"], &two).ok();
+    ground.bench.run_at("agent:bob", &["show", &ids[0]], &two).fails(3);
+}
+
 /// Nobody asks for branches again that were fetched already.
 #[test]
 fn branches_are_fetched_once_for_a_push_of_others_and_never_for_ones_own() {

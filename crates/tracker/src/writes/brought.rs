@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use holdfast_git::objects::Mode;
-use holdfast_git::{ObjectId, Objects};
+use holdfast_git::{Git, ObjectId, Objects, Repository};
 use holdfast_sys::LockMode;
 
 use super::copy::results_of;
@@ -18,6 +18,7 @@ use crate::error::Result;
 use crate::ids::IssueId;
 use crate::issues::{self, Issue, Issues, LONGEST};
 use crate::session::Session;
+use crate::target::Target;
 use crate::workspace::{self, DATA};
 
 /// Hands over what was finished on branches that were fetched for a grant. Once it is durable, nobody fetches them again.
@@ -50,9 +51,11 @@ pub(crate) fn hand_over(session: &Session) -> Result<()> {
         |known: &Issue, fence| known.fence_log.as_deref() != Some(&*log) || known.fence < Some(fence);
     for (id, (fence, tip)) in fetched {
         let is_known = |known: &Issue| !is_later(known, fence);
-        if deleted::is_marked(session.sys(), shared, id)
-            || issues.base(id).is_ok_and(|known| is_known(&known))
-        {
+        let is_wanted = match issues.base(id) {
+            Ok(known) => !is_known(&known),
+            Err(_) => !was_deleted(session, repository, id)?,
+        };
+        if !is_wanted || deleted::is_marked(session.sys(), shared, id) {
             continue;
         }
         let Some(content) = content(&issues, &objects, &tip, id)? else { continue };
@@ -65,6 +68,17 @@ pub(crate) fn hand_over(session: &Session) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// Whether the branch that all land on has had an issue that nobody here knows.
+fn was_deleted(session: &Session, repository: &Repository, id: IssueId) -> Result<bool> {
+    let Some(target) = Target::find(&session.caller, repository, session.config())? else { return Ok(false) };
+    let tips: Vec<String> = target.tips().map(|tip| tip.to_string()).collect();
+    let file = format!("{DATA}/issues/{id}/issue.json");
+    let mut args = vec!["rev-list", "-1"];
+    args.extend(tips.iter().map(String::as_str));
+    args.extend(["--", &file]);
+    Ok(!Git::in_dir(repository.common_dir()).run(&args)?.is_empty())
 }
 
 fn read(session: &Session, file: &Path) -> Result<Option<Issue>> {
