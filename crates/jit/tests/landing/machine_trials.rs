@@ -1,6 +1,7 @@
 //! Several clones of one bare repository, two agents each, who die or sleep past their claims at any moment: each issue
 //! is done and landed exactly once, wherever the claims are kept.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -13,10 +14,12 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use crate::etcd::in_etcd;
 use crate::ground::{Ground, is_long};
-use crate::machines::{issues, landed, shared};
+use crate::machines::{clone, issues, landed, shared};
 
 struct Trial<'a> {
     ground: &'a Ground,
+    /// Whether a forge lands the work, and nobody else may.
+    by_forge: bool,
     deaths: AtomicU32,
     pauses: AtomicU32,
     begun: Instant,
@@ -44,7 +47,9 @@ impl Mortal<'_> {
             while self.task(&at) {}
             let run = |args: &[&str]| self.trial.ground.bench.run_at(&self.name, args, self.clone);
             run(&["sync"]);
-            run(&["land", "--all"]);
+            if !self.trial.by_forge {
+                run(&["land", "--all"]);
+            }
             let open = ["-q", "list", "--state", "ready", "--state", "in_progress", "--state", "backlog"];
             let listed = run(&["list"]).stdout;
             let waits = listed.contains("not landed") || listed.contains("not committed");
@@ -107,12 +112,23 @@ impl Mortal<'_> {
     }
 }
 
-/// So many clones with two agents each, who die on the way, while something else goes on.
-fn trial(
+/// So many clones with two agents each, who die on the way, while something else goes on. Each issue lands once.
+fn trial(ground: &Ground, url: &str, clones: usize, count: usize, meanwhile: impl FnMut(&dyn Fn() -> bool)) {
+    works(ground, (url, clones), count, false, meanwhile);
+    let subjects = landed(ground);
+    for number in 0..count {
+        let title = format!("task-{number}");
+        let times = subjects.iter().filter(|subject| **subject == title).count();
+        assert_eq!(times, 1, "{title}: {subjects:?}");
+    }
+}
+
+/// The same, however it lands.
+fn works(
     ground: &Ground,
-    url: &str,
-    clones: usize,
+    (url, clones): (&str, usize),
     count: usize,
+    by_forge: bool,
     mut meanwhile: impl FnMut(&dyn Fn() -> bool),
 ) {
     issues(ground, count);
@@ -123,7 +139,7 @@ fn trial(
     };
     let homes: Vec<PathBuf> = (0..clones).map(home).collect();
     let (deaths, pauses) = (AtomicU32::new(0), AtomicU32::new(0));
-    let trial = Trial { ground, deaths, pauses, begun: Instant::now() };
+    let trial = Trial { ground, by_forge, deaths, pauses, begun: Instant::now() };
     let seed = Dice::seed();
     let working = AtomicU32::new(u32::try_from(2 * clones).unwrap());
     std::thread::scope(|scope| {
@@ -141,11 +157,8 @@ fn trial(
     let [deaths, pauses] = [&trial.deaths, &trial.pauses].map(|count| count.load(Ordering::SeqCst));
     let took = trial.begun.elapsed();
     println!("{clones} clones, {count} issues, {deaths} deaths, {pauses} pauses, {took:?}");
-    let subjects = landed(ground);
     for number in 0..count {
         let title = format!("task-{number}");
-        let times = subjects.iter().filter(|subject| **subject == title).count();
-        assert_eq!(times, 1, "{title}: {subjects:?}");
         let text = ground.git(&["show", &format!("main:{title}")], &ground.origin());
         assert_eq!(text.lines().count(), 1, "{title} was done by several: {text}");
     }
@@ -174,6 +187,61 @@ fn agents_in_several_clones_do_everything_exactly_once() {
         by_path(5, 60);
     } else {
         by_path(2, 8);
+    }
+}
+
+/// A server that merges what waits, in ways of its own, and asks nobody.
+fn forge(ground: &Ground, working: &dyn Fn() -> bool) {
+    let (at, mut dice) = (clone(ground, "forge"), Dice::new(Dice::seed(), Duration::from_millis(1)));
+    let git = |args: &[&str]| ground.git(args, &at);
+    let mut merged = BTreeSet::new();
+    while working() {
+        git(&["fetch", "-q", "-p", "origin"]);
+        git(&["reset", "-q", "--hard", "origin/main"]);
+        let waiting =
+            git(&["for-each-ref", "--format=%(objectname) %(refname:lstrip=3)", "refs/remotes/origin/jit"]);
+        for (tip, branch) in waiting.lines().filter_map(|line| line.split_once(' ')) {
+            if !merged.insert(tip.to_owned()) {
+                continue;
+            }
+            // Branches of different issues conflict in nothing.
+            if dice.roll(2) == 0 {
+                git(&["merge", "-q", "--no-ff", "-m", "Merged", tip]);
+            } else {
+                git(&["merge", "-q", "--squash", tip]);
+                git(&["commit", "-q", "-m", "Squashed"]);
+            }
+            git(&["push", "-q", "origin", "main"]);
+            if dice.roll(2) == 0 {
+                git(&["push", "-q", "origin", &format!(":{branch}")]);
+            }
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+#[test]
+fn agents_whose_work_a_forge_merges_do_everything_exactly_once() {
+    let (clones, count) = if is_long() { (&[2, 5][..], 60) } else { (&[2][..], 6) };
+    for clones in clones {
+        let ground = shared();
+        ground.bench.jit(&["config", "set", "landing.via", "review"]).ok();
+        ground.commit("a person looks at everything");
+        let origin = ground.origin();
+        works(&ground, (origin.to_str().unwrap(), *clones), count, true, |working| forge(&ground, working));
+        // Nobody was granted what somebody had finished and given back.
+        ground.bench.jit(&["engine", "status", "--fresh"]).ok();
+        let history = ground.bench.jit(&["--json", "claim", "history"]).ok().json();
+        let mut given_back = BTreeSet::new();
+        for event in history["events"].as_array().unwrap() {
+            let issue = event["handle"].as_str().unwrap_or_default();
+            match event["event_type"].as_str().unwrap() {
+                "claim.released" => drop(given_back.insert(issue)),
+                "claim.acquired" => assert!(!given_back.contains(issue), "{issue}: {history}"),
+                _ => {}
+            }
+        }
+        assert!(!given_back.is_empty(), "{history}");
     }
 }
 
