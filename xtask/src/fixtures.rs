@@ -7,9 +7,15 @@ use crate::child::Child;
 use crate::package::{Work, root, table};
 use crate::programs;
 
-/// What is kept, and the script that makes it in an empty directory.
-pub(crate) const KEPT: [(&str, &str); 6] =
-    [("jit", JIT), ("clones", CLONES), ("branches", BRANCHES), ("jvs", JVS), ("kc", KC), ("ic", IC)];
+/// What is kept, and the scripts that make it in an empty directory, one after the other.
+pub(crate) const KEPT: [(&str, &[&str]); 6] = [
+    ("jit", &[JIT]),
+    ("clones", &[CLONES]),
+    ("branches", &[CLONES, BRANCHES]),
+    ("jvs", &[JVS]),
+    ("kc", &[KC]),
+    ("ic", &[IC]),
+];
 
 /// One repository: issues with everything that they can have, events, claims of every kind (in force without an end, given
 /// back, taken away, on paths), a linked worktree at work, and an update that was killed before its event was written.
@@ -60,21 +66,9 @@ git clone -q --template= server.git two && git -C two remote set-url origin ../s
 ( cd two && JIT_AGENT_ID=agent:bob jit claim next --ttl 0 --reason kept )
 "#;
 
-/// Two clones, one of which has pushed a branch under its claim.
+/// What one of them does then: it pushes a branch under its claim.
 const BRANCHES: &str = r#"
-git init -q --template= -b main --bare server.git
-git init -q --template= -b main one
-cd one
-git remote add origin ../server.git
-jit init
-jit issue create --title 'First of all' && jit issue create --title 'Second'
-git add -A && git commit -q -m 'Track issues' && git push -q origin main
-jit engine init git && git add -A && git commit -q -m 'Share claims' && git push -q origin main
-cd ..
-git clone -q --template= server.git two && git -C two remote set-url origin ../server.git
-( cd one && jit claim next --ttl 0 --reason kept )
 cd two
-JIT_AGENT_ID=agent:bob jit claim next --ttl 0 --reason kept
 git switch -q -c work && echo work >work && git add work && git commit -q --no-verify -m 'Half of it'
 JIT_AGENT_ID=agent:bob jit push
 "#;
@@ -137,7 +131,7 @@ pub(crate) fn make(at: &Path, kept: &Path) -> Result<Vec<PathBuf>, String> {
     let programs = programs::target(at).join("debug");
     std::fs::create_dir_all(&folder).map_err(|why| format!("{}: {why}", folder.display()))?;
     let work = Work { root: at, folder: &folder, version: &version, moment: "0".into() };
-    missing.into_iter().map(|(name, script)| one(&work, &programs, name, script)).collect()
+    missing.into_iter().map(|(name, scripts)| one(&work, &programs, name, &scripts.concat())).collect()
 }
 
 /// Where one of them is kept.
