@@ -298,13 +298,12 @@ impl<'a> Finisher<'a> {
             }
             self.refuse_elsewhere(tip)?;
         }
-        let onto = self.onto()?;
-        let base = self.plumbing.base(&onto, &head)?.unwrap_or(onto);
-        self.take_back_others(&base, &head, asked)?;
         if !self.stage(asked)?.is_empty() {
             self.commit(asked.message.as_deref())?;
         }
         let source = self.plumbing.head()?;
+        let onto = self.onto()?;
+        let base = self.plumbing.base(&onto, &source)?.unwrap_or(onto);
         let changed = self.plumbing.changed(&base, &source)?;
         self.check_change(changed.iter().any(|path| !is_ours(path)), asked)?;
         self.check_others(&source, asked)?;

@@ -1,5 +1,6 @@
 //! Issues that were begun in this worktree and given back, or lost: their files still say how they stood while they were held
-//! here. That is nothing to land, and nobody is asked about it.
+//! here. Where no commit has that, it is nothing to land, and nobody is asked about it. A branch that has it in a commit may
+//! have the work, too.
 
 use holdfast_git::ObjectId;
 
@@ -9,14 +10,11 @@ use super::plumbing::FLUSHING;
 use crate::durable;
 use crate::error::Result;
 use crate::ids::IssueId;
-use crate::issues::{Issue, State};
+use crate::issues::{Issue, LONGEST, State};
 use crate::workspace::DATA;
 
 /// Where that is said.
 const FILE: &str = "/issue.json";
-
-/// A file that is longer says something else.
-const LONGEST: usize = 4 << 20;
 
 impl Finisher<'_> {
     /// Leaves out of what is staged how other issues stood while they were held here, and gives the rest: they are as they were
@@ -27,27 +25,10 @@ impl Finisher<'_> {
             return Ok(staged);
         }
         let head = self.plumbing.head()?;
-        let left = self.left(others, &head, |path| self.in_worktree(path))?;
+        let left = self.left(others, &head)?;
         self.restore(&head, &left)?;
         let is_left = |path: &Vec<u8>| left.iter().any(|left| left.as_bytes() == path.as_slice());
         Ok(staged.into_iter().filter(|path| !is_left(path)).collect())
-    }
-
-    /// Takes back, in what is staged, what commits since `base` say of other issues, if it is only how they stood while they were
-    /// held here.
-    pub(super) fn take_back_others(&self, base: &ObjectId, source: &ObjectId, asked: &Asked) -> Result<()> {
-        let others = self.others(&self.plumbing.changed(base, source)?, asked);
-        if others.is_empty() {
-            return Ok(());
-        }
-        let mut left = Vec::new();
-        for path in self.left(others, base, |path| self.plumbing.show(source, path))? {
-            // What was changed since says something else.
-            if self.in_worktree(&path)? == self.plumbing.show(source, &path)? {
-                left.push(path);
-            }
-        }
-        self.restore(base, &left)
     }
 
     /// The files among these that say how another issue stands, but for those that were named.
@@ -61,22 +42,14 @@ impl Finisher<'_> {
         paths.iter().filter_map(other).collect()
     }
 
-    fn in_worktree(&self, path: &str) -> Result<Option<Vec<u8>>> {
-        Ok(durable::read(self.session.sys(), &self.plumbing.root().join(path), LONGEST)?)
-    }
-
     /// Those of these files that say no more than at `base`, but that the issue was held here, and it is not any more.
-    fn left(
-        &self,
-        others: Vec<(IssueId, String)>,
-        base: &ObjectId,
-        now: impl Fn(&str) -> Result<Option<Vec<u8>>>,
-    ) -> Result<Vec<String>> {
+    fn left(&self, others: Vec<(IssueId, String)>, base: &ObjectId) -> Result<Vec<String>> {
         let log = self.session.claims().view()?.counter.map(|counter| counter.to_string());
         let (agent, held) = (self.session.agent()?.id.to_string(), held_here(self.session)?);
         let mut left = Vec::new();
         for (id, path) in others {
-            let (before, now) = (self.plumbing.show(base, &path)?, now(&path)?);
+            let now = durable::read(self.session.sys(), &self.plumbing.root().join(&path), LONGEST)?;
+            let before = self.plumbing.show(base, &path)?;
             let read = |bytes: Option<Vec<u8>>| serde_json::from_slice::<Issue>(&bytes?).ok();
             if let (Some(before), Some(now)) = (read(before), read(now))
                 && now.fence_log == log
